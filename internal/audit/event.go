@@ -1,0 +1,72 @@
+// Package audit keeps the record of what was asked, decided and done: one JSON
+// object a line, each holding the hash of the one before.
+//
+// The record only grows. It proves that no line was changed, added or taken out
+// since it was written, as far as docs/audit.md says; it does not keep a copy
+// elsewhere. The rule to keep: an event that could not be written stops what
+// it describes. Statistics are in package sqlite, which few commands link.
+package audit
+
+import "time"
+
+// What an event tells. A request is asked, then started or denied, and ended.
+const (
+	Asked    = "asked"    // somebody wants a script to run
+	Judged   = "judged"   // the policy wants a person to decide
+	Approved = "approved" // a person said yes
+	Refused  = "refused"  // a person said no, or nobody answered
+	Denied   = "denied"   // the policy said no
+	Started  = "started"  // the script is handed to its runner
+	Allowed  = "allowed"  // one command of it, with its expanded words
+	Opened   = "opened"   // a file or connection
+	Closed   = "closed"   // a file, with the bytes that passed
+	Removed  = "removed"  // a file
+	Model    = "model"    // a call of a language model
+	Ended    = "ended"    // whatever came of the request
+)
+
+// An Event is one line of the record. Fields that do not apply stay empty.
+// Seq, Time, Prev, Hash and Recovered are set by the [Log].
+type Event struct {
+	Seq      int64     `json:"seq"`
+	Time     time.Time `json:"time"`
+	ID       string    `json:"id,omitempty"`
+	Actor    string    `json:"actor,omitempty"`
+	What     string    `json:"what"`
+	Script   string    `json:"script,omitempty"`
+	Argv     []string  `json:"argv,omitempty"`
+	Effect   string    `json:"effect,omitempty"` // allow, ask, deny
+	Rule     string    `json:"rule,omitempty"`   // file:line
+	Reason   string    `json:"reason,omitempty"`
+	Exit     int       `json:"exit,omitempty"` // always written for ended
+	Error    string    `json:"error,omitempty"`
+	Kind     string    `json:"kind,omitempty"` // of the error
+	Micros   int64     `json:"duration_us,omitempty"`
+	Path     string    `json:"path,omitempty"`
+	Mode     string    `json:"mode,omitempty"` // read, written, network
+	Bytes    int64     `json:"bytes,omitempty"`
+	Count    int64     `json:"count,omitempty"` // how many such things one event stands for; zero means one
+	Provider string    `json:"model,omitempty"`
+	Input    int64     `json:"input_tokens,omitempty"`
+	Cached   int64     `json:"cached_tokens,omitempty"`
+	Output   int64     `json:"output_tokens,omitempty"`
+	Tokens   int64     `json:"tokens,omitempty"` // weighted
+	Cost     float64   `json:"cost,omitempty"`   // in dollars
+
+	Commands  map[string]int `json:"commands,omitempty"` // how often each ran
+	Recovered *Torn          `json:"recovered,omitempty"`
+	Prev      string         `json:"prev"`
+	Hash      string         `json:"hash"`
+}
+
+// Torn describes the piece of a line that a crash left before an event.
+type Torn struct {
+	Bytes int64  `json:"bytes"`
+	Hash  string `json:"hash"` // sha256 of the piece
+}
+
+// A Log accepts events. An error means that the event is not on record, and
+// then what it describes must not be done.
+type Log interface {
+	Append(Event) error
+}

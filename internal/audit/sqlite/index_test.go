@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hako/internal/audit"
+	"hako/internal/fault"
+)
+
+// work writes n requests of an actor, a day apart; every fifth fails.
+func work(t testing.TB, path, actor string, n int) {
+	t.Helper()
+	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	l, err := audit.Open(path, audit.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range n {
+		e := audit.Event{ID: fmt.Sprint(i), Actor: actor, What: audit.Ended, Micros: int64(i + 1), Bytes: 10, Commands: map[string]int{"cat": 2, "wc": 1}}
+		if i%5 == 4 {
+			e.Exit, e.Kind, e.Error = 1, "denied", "no"
+			l.Append(audit.Event{Actor: actor, What: audit.Denied, Argv: []string{"rm"}, Rule: "default:7"})
+		}
+		if err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		l.Append(audit.Event{Actor: actor, What: audit.Model, Tokens: 3, Cost: 0.5})
+		now = now.Add(24 * time.Hour)
+	}
+}
+
+func index(t testing.TB, dir string) *Index {
+	t.Helper()
+	x, err := Open(filepath.Join(dir, "audit 100%.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func stats(t testing.TB, x *Index, log string, s Scope) Stats {
+	t.Helper()
+	if err := x.Update(log); err != nil {
+		t.Fatal(err)
+	}
+	got, err := x.Stats(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestStats(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "audit.jsonl")
+	work(t, log, "user", 100)
+	work(t, log, "agent:coder", 10)
+	x := index(t, dir)
+	got := stats(t, x, log, Scope{})
+	if g := got.Total; g.Requests != 110 || g.Failed != 22 || g.Rate != 0.2 || g.Denied != 22 || g.Bytes != 1100 || g.Tokens != 330 || g.Cost != 55 {
+		t.Errorf("total %+v", g)
+	}
+	if fmt.Sprint(got.Commands, got.Denials, got.Errors) != "[{cat 220} {wc 110}] [{default:7 22}] [{denied 22}]" {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Actors) != 2 || got.Actors[0].Name != "user" || got.Actors[0].P50 != 50 || got.Actors[0].P95 != 95 {
+		t.Errorf("actors %+v", got.Actors)
+	}
+	if len(got.Days) != usualTop || got.Days[0].Name != "2024-04-09" {
+		t.Errorf("days %+v", got.Days)
+	}
+	day := func(d int) time.Time { return time.Date(2024, 1, d, 0, 0, 0, 0, time.UTC) }
+	got = stats(t, x, log, Scope{Actor: "user", Since: day(2), Until: day(4), Top: 1})
+	if got.Total.Requests != 2 || fmt.Sprint(got.Commands) != "[{cat 4}]" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUpdateGoesOnWhereItWas(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "audit.jsonl")
+	work(t, log, "user", 10)
+	x := index(t, dir)
+	for range 2 { // the second time there is nothing new
+		if got := stats(t, x, log, Scope{}); got.Total.Requests != 10 {
+			t.Fatalf("%+v", got.Total)
+		}
+	}
+	f, _ := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
+	f.WriteString(`{"seq":`) // a crash
+	f.Close()
+	stats(t, x, log, Scope{})
+	work(t, log, "user", 5)
+	if got := stats(t, x, log, Scope{}); got.Total.Requests != 15 {
+		t.Errorf("%+v", got.Total)
+	}
+	os.Remove(log)
+	os.Remove(audit.HeadPath(log))
+	work(t, log, "other", 3)
+	if got := stats(t, x, log, Scope{}); got.Total.Requests != 3 || len(got.Actors) != 1 {
+		t.Errorf("another log: %+v", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.db")
+	os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600)
+	if _, err := Open(path); err == nil || !strings.Contains(fault.Hint(err), "remove the file") {
+		t.Errorf("a strange file: %v", err)
+	}
+	os.Chmod(path, 0o644)
+	if _, err := Open(path); !strings.Contains(fault.Hint(err), "chmod 600") {
+		t.Errorf("a readable file: %v", err)
+	}
+	if err := index(t, dir).Update(filepath.Join(dir, "none")); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("no log: %v", err)
+	}
+}

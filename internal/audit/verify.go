@@ -1,0 +1,226 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"hako/internal/fault"
+	"hako/internal/private"
+)
+
+// A Report is what [Verify] found.
+type Report struct {
+	Events    int64  `json:"events"`         // that verify, from the first
+	Last      int64  `json:"last_seq"`       // number of the last of them
+	Hash      string `json:"hash,omitempty"` // of the last of them
+	Bad       *Bad   `json:"bad,omitempty"`  // the first line that does not verify; nil means none
+	Torn      int64  `json:"torn,omitempty"` // bytes of an unfinished line at the end
+	Recovered int64  `json:"recovered"`      // unfinished lines of earlier crashes, on record
+	Cut       string `json:"cut,omitempty"`  // what the side file knows and the log does not show
+	HeadSeen  bool   `json:"head_seen"`      // whether there was a side file to compare with
+	Path      string `json:"path,omitempty"`
+}
+
+// Bad is a line that does not verify.
+type Bad struct {
+	Line int64  `json:"line"`
+	Why  string `json:"why"`
+}
+
+// OK reports whether nothing was changed or taken out. An unfinished line at the
+// end, as a crash leaves it, is no change.
+func (r Report) OK() bool { return r.Bad == nil && r.Cut == "" }
+
+// String says it in one line.
+func (r Report) String() string {
+	text := fmt.Sprintf("%d events verify", r.Events)
+	if r.Recovered > 0 {
+		text += fmt.Sprintf(", %d interrupted lines are on record", r.Recovered)
+	}
+	if r.Torn > 0 {
+		text += fmt.Sprintf("; the last line is unfinished (%d bytes): the log verifies up to the last whole line", r.Torn)
+	}
+	if r.Bad != nil {
+		text += fmt.Sprintf("; line %d does not: %s", r.Bad.Line, r.Bad.Why)
+	}
+	if r.Cut != "" {
+		text += "; " + r.Cut
+	}
+	return text
+}
+
+// Err returns the report as an error, nil if it is [Report.OK].
+func (r Report) Err() error {
+	if r.OK() {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "verify audit log", Subject: r.Path, Why: r.String(),
+		Hint: "somebody or something changed the file after it was written; compare it with a copy"}
+}
+
+// VerifyFile checks the log of that name against itself and its side file.
+func VerifyFile(path string) (Report, error) {
+	f, err := private.Open(path, os.O_RDONLY)
+	if err != nil {
+		return Report{}, err
+	}
+	defer f.Close()
+	head, err := openHead(path)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := verify(f, head)
+	report.Path = path
+	return report, err
+}
+
+func openHead(path string) (*place, error) {
+	f, err := private.Open(HeadPath(path), os.O_RDONLY)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := readHead(f)
+	if err != nil {
+		p = place{seq: -1}
+	}
+	return &p, nil
+}
+
+// Verify checks a log from its first line on and stops at the first that is
+// not as it was written. The error is one of reading.
+func Verify(r io.Reader) (Report, error) { return verify(r, nil) }
+
+func verify(r io.Reader, head *place) (Report, error) {
+	report := Report{HeadSeen: head != nil}
+	c := chain{at: start}
+	in := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	for n := int64(1); ; n++ {
+		var err error
+		if line, err = readLine(in, line[:0]); err == io.EOF {
+			break
+		} else if err != nil {
+			return report, err
+		}
+		if line[len(line)-1] != '\n' {
+			report.Torn = int64(len(line))
+			break
+		}
+		if report.Bad = c.next(n, line[:len(line)-1]); report.Bad != nil {
+			break
+		}
+		if head != nil && c.at.seq == head.seq && c.piece == nil && c.at.hash != head.hash {
+			report.Bad = &Bad{n, "the side file knows this event with another hash"}
+			break
+		}
+	}
+	if report.Bad == nil && c.piece != nil {
+		report.Bad = c.odd
+	}
+	report.Events, report.Last, report.Recovered = c.events, c.at.seq, c.recovered
+	if c.events > 0 {
+		report.Hash = c.at.hash
+	}
+	report.Cut = missing(report, head)
+	return report, nil
+}
+
+func missing(r Report, head *place) string {
+	switch {
+	case head == nil || r.Bad != nil:
+		return ""
+	case head.seq < 0:
+		return "the side file is not readable: whether the end was cut off cannot be told"
+	case r.Last < head.seq:
+		return fmt.Sprintf("the end was cut off: event %d was written, the last one here is %d", head.seq, r.Last)
+	}
+	return ""
+}
+
+// A chain follows a log line by line.
+type chain struct {
+	at                place
+	events, recovered int64
+	piece             []byte // a line that is no event; the next must record it
+	odd               *Bad   // what is wrong with it otherwise
+}
+
+// next takes in one line. Of two lines that do not fit the first is to blame.
+func (c *chain) next(n int64, line []byte) *Bad {
+	body, hash, err := split(line)
+	if err != nil && c.piece == nil {
+		c.piece, c.odd = append([]byte{}, line...), &Bad{n, err.Error()}
+		return nil
+	}
+	if err == nil {
+		err = c.follow(line, body, hash)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case c.piece != nil:
+		return c.odd
+	}
+	return &Bad{n, err.Error()}
+}
+
+func (c *chain) follow(line, body []byte, hash string) error {
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("the line is not an event: %w", err)
+	}
+	if !bytes.HasSuffix(body, []byte(`,"prev":"`+c.at.hash+`"`)) {
+		return errors.New("the line before is not the one this line was written after")
+	}
+	if e.Seq != c.at.seq+1 {
+		return fmt.Errorf("event %d follows event %d", e.Seq, c.at.seq)
+	}
+	if err := c.settle(e.Recovered); err != nil {
+		return err
+	}
+	c.at = place{e.Seq, hash}
+	c.events++
+	return nil
+}
+
+// settle compares the piece of a line before an event with what the event says
+// about it: bytes can be neither slipped in nor taken out there.
+func (c *chain) settle(torn *Torn) error {
+	switch {
+	case torn == nil && c.piece == nil:
+		return nil
+	case torn == nil:
+		return errors.New("the line before is not an event, and this one records no crash")
+	case c.piece == nil, torn.Bytes != int64(len(c.piece)), torn.Hash != hexSum(c.piece):
+		return errors.New("the interrupted line before is not the one that was found after the crash")
+	}
+	c.piece, c.odd = nil, nil
+	c.recovered++
+	return nil
+}
+
+// readLine reads a line with its newline into buf; the last may have none.
+func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		buf = append(buf, part...)
+		switch {
+		case err == nil:
+			return buf, nil
+		case err == bufio.ErrBufferFull:
+		case err == io.EOF && len(buf) > 0:
+			return buf, nil
+		default:
+			return buf, err
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package audit
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestVerifyNamesTheFirstBadLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 6)
+	whole, _ := os.ReadFile(path)
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	join := func(ls ...[]byte) []byte { return bytes.Join(ls, nil) }
+	for name, c := range map[string]struct {
+		log  []byte
+		line int64
+		why  string
+	}{
+		"changed":    {bytes.Replace(whole, []byte(`"id":"r3"`), []byte(`"id":"r8"`), 1), 4, "does not match its hash"},
+		"taken out":  {join(lines[0], lines[1], lines[3], lines[4]), 3, "written after"},
+		"swapped":    {join(lines[0], lines[2], lines[1], lines[3]), 2, "written after"},
+		"repeated":   {join(lines[0], lines[1], lines[1], lines[2]), 3, "written after"},
+		"slipped in": {join(lines[0], []byte("junk\n"), lines[1]), 2, "does not end with a hash"},
+		"blank":      {join(lines[0], []byte("\n"), lines[1]), 2, "does not end with a hash"},
+		"first gone": {join(lines[1:]...), 1, "written after"},
+		"junk last":  {join(lines[0], []byte("junk\n")), 2, "does not end with a hash"},
+		"two junk":   {join(lines[0], []byte("junk\njunk\n"), lines[1]), 2, "does not end with a hash"},
+	} {
+		r, err := Verify(bytes.NewReader(c.log))
+		if err != nil || r.OK() || r.Bad == nil || r.Bad.Line != c.line || !strings.Contains(r.Bad.Why, c.why) {
+			t.Errorf("%s: %v, %v; want line %d: %s", name, r, err, c.line, c.why)
+		}
+	}
+}
+
+// recoveredLog has a crash in the middle.
+func recoveredLog(t testing.TB) []byte {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 2)
+	whole, _ := os.ReadFile(path)
+	os.WriteFile(path, whole[:len(whole)-30], 0o600)
+	os.Remove(HeadPath(path))
+	fill(t, path, 2)
+	whole, _ = os.ReadFile(path)
+	return whole
+}
+
+func detected(t testing.TB, log []byte) bool {
+	r, err := Verify(bytes.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !r.OK() || r.Torn > 0
+}
+
+func TestEveryChangedByteIsFound(t *testing.T) {
+	log := recoveredLog(t)
+	if r, _ := Verify(bytes.NewReader(log)); !r.OK() || r.Recovered != 1 || r.Events != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for i := range log {
+		for _, bit := range []byte{1, 0x20, 0x80, log[i] ^ '\n'} {
+			if bit == 0 {
+				continue
+			}
+			log[i] ^= bit
+			if !detected(t, log) {
+				t.Errorf("byte %d changed by %#x passes", i, bit)
+			}
+			log[i] ^= bit
+		}
+	}
+}
+
+func FuzzChain(f *testing.F) {
+	log := recoveredLog(f)
+	f.Add(uint(0), byte(1), uint8(0))
+	f.Add(uint(len(log)-1), byte('x'), uint8(1))
+	f.Add(uint(500), byte('\n'), uint8(2))
+	f.Fuzz(func(t *testing.T, at uint, b byte, how uint8) {
+		i := int(at % uint(len(log)))
+		var changed []byte
+		switch how % 3 {
+		case 0: // replaced
+			changed = bytes.Clone(log)
+			changed[i] = b
+		case 1: // slipped in
+			changed = append(append(bytes.Clone(log[:i]), b), log[i:]...)
+		case 2: // taken out
+			changed = append(bytes.Clone(log[:i]), log[i+1:]...)
+		}
+		if !bytes.Equal(changed, log) && !detected(t, changed) {
+			t.Errorf("a change at byte %d passes", i)
+		}
+	})
+}
+
+const childEnv = "HAKO_TEST_AUDIT_CHILD"
+
+// TestKilled kills a process that writes as fast as it can, several times over
+// the same log.
+func TestKilled(t *testing.T) {
+	if path := os.Getenv(childEnv); path != "" {
+		l := open(t, path)
+		for {
+			if err := l.Append(Event{What: Asked, Script: strings.Repeat("x", 2000)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	var before int64
+	for range 3 {
+		child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		child.Env = append(os.Environ(), childEnv+"="+path)
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitForGrowth(t, path, before)
+		child.Process.Kill()
+		child.Wait()
+		r := check(t, path)
+		if !r.OK() || r.Events <= before {
+			t.Fatalf("after a kill: %v", r)
+		}
+		before = r.Events
+		fill(t, path, 1)
+		if r := check(t, path); !r.OK() || r.Torn > 0 {
+			t.Fatalf("going on after a kill: %v", r)
+		}
+	}
+}
+
+func waitForGrowth(t *testing.T, path string, events int64) {
+	t.Helper()
+	for range 500 {
+		if info, err := os.Stat(path); err == nil && info.Size() > (events+300)*2300 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the child writes nothing")
+}

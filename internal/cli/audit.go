@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/audit"
+	"hako/internal/audit/sqlite"
+	"hako/internal/config"
+	"hako/internal/fault"
+)
+
+// auditOptions are the flags of hako audit.
+type auditOptions struct {
+	common
+	json         bool
+	n            int
+	follow       bool
+	filter       audit.Filter
+	since, until string
+}
+
+func newAudit(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Read and check the record of what was run",
+		Example: `  hako audit tail -n 20
+  hako audit query --what denied --since 24h
+  hako audit stats
+  hako audit verify`,
+		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
+	}
+	cmd.AddCommand(newAuditTail(s), newAuditQuery(s), newAuditStats(s), newAuditVerify(s))
+	return cmd
+}
+
+func (o *auditOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.audit, "audit", "", "read the record in `FILE`")
+	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func (o *auditOptions) path() (string, error) {
+	conf, err := o.load()
+	if err != nil {
+		return "", err
+	}
+	return config.AuditPath.Of(conf).V, nil
+}
+
+// open opens the record for reading.
+func (o *auditOptions) open() (*os.File, error) {
+	path, err := o.path()
+	if err != nil {
+		return nil, err
+	}
+	return audit.OpenRead(path)
+}
+
+func newAuditTail(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "tail [-n N] [-f]", Short: "Print the last events", Args: cobra.NoArgs,
+		Example: "  hako audit tail -n 20\n  hako audit tail -f",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := o.open()
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			info, err := f.Stat()
+			if err != nil {
+				return err
+			}
+			events, err := audit.Tail(f, info.Size(), o.n)
+			if err != nil {
+				return err
+			}
+			if err := o.print(s.out, events...); err != nil || !o.follow {
+				return err
+			}
+			path, err := o.path()
+			if err != nil {
+				return err
+			}
+			return audit.Follow(cmd.Context(), path, func(e audit.Event) error { return o.print(s.out, e) })
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
+	return cmd
+}
+
+func newAuditQuery(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "query [flags]", Short: "Find events", Args: cobra.NoArgs,
+		Example: "  hako audit query --what denied --since 24h\n  hako audit query --command grep --json",
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.times(); err != nil {
+				return err
+			}
+			f, err := o.open()
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			events, err := audit.Query(f, o.filter)
+			if err != nil {
+				return err
+			}
+			return o.print(s.out, events...)
+		},
+	}
+	o.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.filter.ID, "id", "", "events of the request `ID`")
+	f.StringVar(&o.filter.Actor, "actor", "", "events of `ACTOR`")
+	f.StringVar(&o.filter.What, "what", "", "asked, denied, started, allowed, closed, ended…")
+	f.StringVar(&o.filter.Command, "command", "", "events about the command `NAME`")
+	f.StringVar(&o.filter.Text, "text", "", "events that mention `TEXT`")
+	f.IntVar(&o.filter.Limit, "limit", 1000, "the newest `N`; 0 means all")
+	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
+	f.StringVar(&o.until, "until", "", "before `TIME`")
+	return cmd
+}
+
+// times reads --since and --until.
+func (o *auditOptions) times() error {
+	for _, t := range []struct {
+		text string
+		to   *time.Time
+	}{{o.since, &o.filter.Since}, {o.until, &o.filter.Until}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := parseWhen(t.text)
+		if err != nil {
+			return err
+		}
+		*t.to = at
+	}
+	return nil
+}
+
+// parseWhen reads a moment: so long ago, a day, or a full time.
+func parseWhen(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, &fault.Error{Kind: fault.Invalid, Op: "read time", Subject: text, Why: "it is not a time", Hint: "write 24h, 2026-01-31 or 2026-01-31T15:04:05Z"}
+}
+
+func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
+	for _, e := range events {
+		if o.json {
+			if err := encode(w, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintln(w, eventLine(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventLine is one event for people.
+func eventLine(e audit.Event) string {
+	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
+	switch {
+	case e.Script != "":
+		line += "  " + firstLine(e.Script)
+	case len(e.Argv) > 0:
+		line += "  " + strings.Join(e.Argv, " ")
+	case e.Path != "":
+		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, e.Path, e.Bytes)
+	}
+	if e.What == audit.Ended {
+		line += fmt.Sprintf("  exit %d, %s, %d bytes", e.Exit, time.Duration(e.Micros)*time.Microsecond, e.Bytes)
+	}
+	for _, extra := range []string{e.Reason, e.Error} {
+		if extra != "" {
+			line += ": " + firstLine(extra)
+		}
+	}
+	if e.Rule != "" {
+		line += " (" + e.Rule + ")"
+	}
+	return line
+}
+
+func firstLine(s string) string {
+	first, _, more := strings.Cut(s, "\n")
+	if more {
+		first += " …"
+	}
+	return first
+}
+
+func newAuditVerify(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check that nothing in the record was changed", Args: cobra.NoArgs,
+		Example: "  hako audit verify\n  hako audit verify --audit copy.jsonl --json",
+		RunE: func(*cobra.Command, []string) error {
+			path, err := o.path()
+			if err != nil {
+				return err
+			}
+			report, err := audit.VerifyFile(path)
+			if err != nil {
+				return err
+			}
+			if o.json {
+				if err := encode(s.out, report); err != nil {
+					return err
+				}
+			} else if report.OK() {
+				fmt.Fprintln(s.out, report)
+			}
+			return report.Err()
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func newAuditStats(s streams) *cobra.Command {
+	var o auditOptions
+	var top int
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Count: most used commands, errors, denials, durations", Args: cobra.NoArgs,
+		Example: "  hako audit stats\n  hako audit stats --since 168h --actor user --json",
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.times(); err != nil {
+				return err
+			}
+			st, err := o.stats(sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until, Top: top})
+			if err != nil {
+				return err
+			}
+			if o.json {
+				return encode(s.out, st)
+			}
+			return printStats(s.out, st)
+		},
+	}
+	o.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.filter.Actor, "actor", "", "only what `ACTOR` did")
+	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
+	f.StringVar(&o.until, "until", "", "before `TIME`")
+	f.IntVar(&top, "top", 10, "list the first `N`")
+	return cmd
+}
+
+// stats brings the index up to date with the record and asks it.
+func (o *auditOptions) stats(scope sqlite.Scope) (sqlite.Stats, error) {
+	path, err := o.path()
+	if err != nil {
+		return sqlite.Stats{}, err
+	}
+	index, err := sqlite.Open(strings.TrimSuffix(path, ".jsonl") + ".db")
+	if err != nil {
+		return sqlite.Stats{}, err
+	}
+	defer index.Close()
+	if err := index.Update(path); err != nil {
+		return sqlite.Stats{}, err
+	}
+	return index.Stats(scope)
+}
+
+func printStats(w io.Writer, st sqlite.Stats) error {
+	t := st.Total
+	fmt.Fprintf(w, "requests %d, failed %d (%.1f %%), commands denied %d\n", t.Requests, t.Failed, 100*t.Rate, t.Denied)
+	fmt.Fprintf(w, "duration p50 %s, p95 %s; output %d bytes\n", micros(t.P50), micros(t.P95), t.Bytes)
+	for _, list := range []struct {
+		title  string
+		counts []sqlite.Count
+	}{{"most used commands", st.Commands}, {"denials by rule", st.Denials}, {"errors by kind", st.Errors}} {
+		printCounts(w, list.title, list.counts)
+	}
+	for _, list := range []struct {
+		title  string
+		groups []sqlite.Group
+	}{{"actors", st.Actors}, {"days", st.Days}} {
+		fmt.Fprintf(w, "\n%s\n", list.title)
+		for _, g := range list.groups {
+			fmt.Fprintf(w, "  %-20s %6d requests, %d failed, %d denied, p95 %s\n", g.Name, g.Requests, g.Failed, g.Denied, micros(g.P95))
+		}
+	}
+	return nil
+}
+
+func printCounts(w io.Writer, title string, counts []sqlite.Count) {
+	if len(counts) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, c := range counts {
+		fmt.Fprintf(w, "  %6d  %s\n", c.Count, c.Name)
+	}
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

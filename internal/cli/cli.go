@@ -1,0 +1,145 @@
+// Package cli is the command line: it parses flags, puts the parts together,
+// and turns errors into words and exit statuses.
+//
+// Standard output carries results only. Everything else goes to standard error
+// with a "hako:" prefix, in lower case, without a final period. Parts are put
+// together in parts.go and nowhere else.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hako/internal/fault"
+)
+
+// streams are what a subcommand gets instead of the globals of package os.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// status gives each kind of failure its exit status; docs/exit-status.md says
+// the same in words.
+var status = map[fault.Kind]int{
+	fault.Other:       1,
+	fault.Invalid:     2,
+	fault.Unavailable: 3,
+	fault.NotFound:    4,
+	fault.TooLarge:    4,
+	fault.Denied:      5,
+	fault.Timeout:     6,
+	fault.Exhausted:   7,
+}
+
+// exitStatus passes on a status that has already been explained, or needs no
+// explanation.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Main runs hako with the words args, the first of which is the name it was
+// called by, and returns the exit status.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	root := newRoot(streams{stdin, stdout, stderr})
+	root.SetArgs(words(args))
+	return report(root.ExecuteContext(ctx), stderr)
+}
+
+// personalities maps the other names hako answers to onto its subcommands.
+var personalities = map[string][]string{
+	"llmsh": {"sh"},
+	"aicli": nil,
+}
+
+// words returns the words after the name, with the subcommand that the name
+// stands for before them.
+func words(args []string) []string {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	return append(append([]string{}, personalities[name]...), args[1:]...)
+}
+
+// newRoot builds the command tree.
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hako",
+		Short: "Run commands for a language model without letting it loose",
+		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
+nothing outside the granted files can be touched, and writes down what was done.`,
+		Example: `  hako sh -i app.log -c 'grep -c ERROR $1'      a closed shell over one file
+  hako exec --file app.log 'cat app.log | head -n 3'
+  hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
+  hako audit verify                             is the record whole
+  hako demo                                     two minutes, no set-up`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(*cobra.Command, []string) error { return root.Help() }})
+	for _, make := range commands {
+		root.AddCommand(make(s))
+	}
+	return root
+}
+
+// flagError turns cobra's complaint about a flag into one of ours.
+func flagError(cmd *cobra.Command, err error) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Err: err, Hint: "see " + cmd.CommandPath() + " --help"}
+	if near, ok := nearestFlag(cmd, err.Error()); ok {
+		e.Hint = "did you mean --" + near + "? " + e.Hint
+	}
+	return e
+}
+
+// nearestFlag finds the flag that was perhaps meant by an unknown one.
+func nearestFlag(cmd *cobra.Command, text string) (string, bool) {
+	_, name, ok := strings.Cut(text, "unknown flag: --")
+	if !ok {
+		return "", false
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return fault.Nearest(name, names)
+}
+
+// report explains an error and returns the exit status.
+func report(err error, stderr io.Writer) int {
+	var exit exitStatus
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return int(exit)
+	}
+	err = unknownCommand(err)
+	fmt.Fprintf(stderr, "hako: %v\n", err)
+	if h := fault.Hint(err); h != "" {
+		fmt.Fprintf(stderr, "hako: hint: %s\n", h)
+	}
+	return status[fault.KindOf(err)]
+}
+
+// unknownCommand gives cobra's own errors, which have no kind, their kind.
+func unknownCommand(err error) error {
+	text := err.Error()
+	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") && !strings.Contains(text, "arg(s)") {
+		return err
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return &fault.Error{Kind: fault.Invalid, Op: first, Hint: "hako --help lists the commands"}
+}

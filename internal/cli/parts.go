@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hako/internal/audit"
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/gate"
+	"hako/internal/policy"
+	"hako/internal/quota"
+	"hako/internal/run"
+	"hako/internal/shell"
+	"hako/internal/shell/builtin"
+	"hako/internal/vfs"
+)
+
+// commands is the list of subcommands.
+var commands = []func(streams) *cobra.Command{
+	newSh,
+	newExec,
+	newPolicy,
+	newAudit,
+	newQuota,
+	newDemo,
+	newVersion,
+}
+
+// common are the flags that every command with a box has.
+type common struct {
+	config   string
+	noConfig bool
+	audit    string
+	rules    string
+	limits   []string
+}
+
+func (o *common) register(f *pflag.FlagSet) {
+	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
+	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
+	f.StringArrayVar(&o.limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.LimitNames, ", "))
+}
+
+// load reads the settings and takes in the flags.
+func (o *common) load() (*config.Config, error) {
+	c, err := config.Load(config.Source{File: o.config, NoFile: o.noConfig})
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range o.limits {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: pair, Why: "it has no value", Hint: "write it as --limit time=30s"}
+		}
+		var scratch quota.Limits
+		if err := scratch.Set(name, value); err != nil {
+			return nil, err
+		}
+		if err := c.Set("limits."+name, "--limit", value); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range []struct{ key, flag, value string }{{"audit.path", "--audit", o.audit}, {"policy.rules", "--rules", o.rules}} {
+		if f.value != "" {
+			if err := c.Set(f.key, f.flag, f.value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// A box is a virtual shell to be put together.
+type box struct {
+	common
+	inputs, outputs []string
+	roots, writable []string
+	strict          bool
+	seed            uint64
+	clock           string
+
+	dir  string                    // where it starts; empty means the first granted tree, or /box
+	only func(shell.Set) shell.Set // which commands there are; nil means all builtins
+	base func() quota.Limits       // nil means those of the profile
+	ask  func(context.Context, gate.Question) (gate.Answer, error)
+}
+
+func (o *box) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.common.register(f)
+	f.StringArrayVarP(&o.inputs, "input", "i", nil, "grant the real `FILE` for reading")
+	f.StringArrayVarP(&o.outputs, "output", "o", nil, "grant the real `FILE` for reading and writing")
+	f.StringArrayVar(&o.roots, "root", nil, "grant the real `DIR` for reading, and start in it")
+	f.StringArrayVar(&o.writable, "rw", nil, "grant the real `DIR` for reading and writing")
+	f.BoolVar(&o.strict, "strict", false, "apply the profile for models: text files only, up to file_size")
+	f.Uint64Var(&o.seed, "seed", 0, "make chance repeatable")
+	f.StringVar(&o.clock, "clock", "", "fix the clock at `TIME` (2006-01-02T15:04:05Z)")
+}
+
+// opened is a box that was put together.
+type opened struct {
+	runner  run.Runner // the gate; nobody gets at what is behind it
+	session *shell.Session
+	gauge   *quota.Gauge
+	meter   *quota.Meter
+	log     *audit.File
+	granted []string // names of the granted files, for $1, $2…
+}
+
+func (b *opened) close() { _ = b.log.Close() }
+
+// open puts a virtual shell together and the gate before it.
+func (o *box) open() (*opened, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	limits := conf.Limits(o.limitsOf())
+	// The collector works harder as the heap nears what a session may hold.
+	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
+	debug.SetGCPercent(300)
+	b := &opened{gauge: quota.NewGauge(limits)}
+	if err := o.shell(b); err != nil {
+		return nil, err
+	}
+	return b, o.guard(conf, b)
+}
+
+func (o *box) limitsOf() quota.Limits {
+	switch {
+	case o.base != nil:
+		return o.base()
+	case o.strict:
+		return quota.Strict()
+	}
+	return quota.Lenient()
+}
+
+// shell makes the session with its tree.
+func (o *box) shell(b *opened) error {
+	now, err := clock(o.clock)
+	if err != nil {
+		return err
+	}
+	tree := vfs.New(vfs.Options{Gauge: b.gauge, Strict: o.strict, Now: now, Seed: o.seed})
+	if err := o.grant(tree, b); err != nil {
+		return err
+	}
+	set := builtin.All()
+	if o.only != nil {
+		set = o.only(set)
+	}
+	b.session = shell.NewSession(shell.Options{
+		FS: tree, Commands: set, Gauge: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
+	})
+	return nil
+}
+
+// guard puts the gate before the session.
+func (o *box) guard(conf *config.Config, b *opened) error {
+	judge, err := loadPolicy(conf, "virtual")
+	if err != nil {
+		return err
+	}
+	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{})
+	if err != nil {
+		return err
+	}
+	b.meter = quota.NewMeter(conf.Budget(quota.Unlimited()))
+	b.runner = &gate.Gate{
+		Policy: judge, Meter: b.meter, Log: b.log, Next: b.session,
+		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause,
+	}
+	return nil
+}
+
+// grant makes real files visible in the tree.
+func (o *box) grant(tree *vfs.FS, b *opened) error {
+	for _, g := range []struct {
+		names []string
+		write bool
+	}{{o.roots, false}, {o.writable, true}} {
+		for _, name := range g.names {
+			if err := o.mount(tree, name, g.write); err != nil {
+				return err
+			}
+		}
+	}
+	if o.dir == "" {
+		o.dir = "/box"
+	}
+	for _, g := range []struct {
+		names []string
+		write bool
+	}{{o.inputs, false}, {o.outputs, true}} {
+		for _, name := range g.names {
+			if err := tree.Inject(within(o.dir, name), name, g.write); err != nil {
+				return err
+			}
+			b.granted = append(b.granted, name)
+		}
+	}
+	return nil
+}
+
+// mount grants a tree under its own path; the shell starts in the first.
+func (o *box) mount(tree *vfs.FS, name string, write bool) error {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	at := filepath.ToSlash(abs)
+	if o.dir == "" {
+		o.dir = at
+	}
+	return tree.Mount(at, abs, write)
+}
+
+// within returns where a name, as it was given, leads from dir.
+func within(dir, name string) string {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.FromSlash(dir), name)
+	}
+	return filepath.ToSlash(filepath.Clean(name))
+}
+
+// loadPolicy returns the policy of a profile with what the user added.
+func loadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
+	if v := config.PolicyProfile.Of(conf).V; profile == "" {
+		profile = v
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	allowed := policy.AllowedCommands{
+		UseDefault: config.AllowedUseDefault.Of(conf).V, Additional: config.AllowedAdditional.Of(conf).V,
+		Exclude: config.AllowedExclude.Of(conf).V, CustomList: config.AllowedCustom.Of(conf).V,
+	}
+	p, err := allowed.Compile(profile, policy.Options{Root: root, Dir: root, Home: home})
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range []struct {
+		path string
+		read func(string, *os.File) (*policy.Policy, error)
+	}{
+		{config.PolicyWhitelist.Of(conf).V, func(n string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(n, f) }},
+		{config.PolicyRules.Of(conf).V, func(n string, f *os.File) (*policy.Policy, error) { return policy.Parse(n, f) }},
+	} {
+		if p, err = addRules(p, more.path, more.read); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func addRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+	if path == "" {
+		return p, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: reasonOf(err)}
+	}
+	defer f.Close()
+	more, err := read(filepath.Base(path), f)
+	if err != nil {
+		return nil, err
+	}
+	return p.With(more), nil
+}

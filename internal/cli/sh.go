@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/fault"
+	"hako/internal/quota"
+	"hako/internal/run"
+)
+
+// shOptions are the flags of hako sh.
+type shOptions struct {
+	box
+	script string
+}
+
+func newSh(s streams) *cobra.Command {
+	var o shOptions
+	cmd := &cobra.Command{
+		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
+		Short: "Run a closed shell: no programs, no network, only the granted files",
+		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
+process and sees no file but those granted: -i and -o give single files, --root
+and --rw whole trees. Everything else is a private tree in memory that is gone
+at the end. Granted files are $1, $2… in the order given.`,
+		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
+  hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
+  hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
+  hako sh --rw out -c 'echo hello > out/hi.txt'
+  hako sh                                    interactive, with history and completion`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ask = askAt(s)
+			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().StringVarP(&o.script, "command", "c", "", "run `SCRIPT`")
+	cmd.Flags().Bool("virtual", true, "paths that are not granted are private files in memory (always so)")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// runSh decides where the script comes from and runs it.
+func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
+	source := fromTerminal
+	switch {
+	case command:
+		source = func(streams) (string, io.Reader, error) { return o.script, s.in, nil }
+	case len(args) > 0 && args[0] != "-":
+		name := args[0]
+		source = func(streams) (string, io.Reader, error) { return fromFile(name, s) }
+		args = args[1:]
+	case len(args) > 0 || !isTerminal(s.in):
+		source = fromStdin
+		if len(args) > 0 {
+			args = args[1:]
+		}
+	}
+	b, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	script, stdin, err := source(s)
+	if err == errInteractive {
+		return interact(ctx, s, b)
+	}
+	if err != nil {
+		return err
+	}
+	return b.once(ctx, s, script, stdin, append(b.granted, args...))
+}
+
+func fromFile(name string, s streams) (string, io.Reader, error) {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return "", nil, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err)}
+	}
+	return string(src), s.in, nil
+}
+
+func fromStdin(s streams) (string, io.Reader, error) {
+	src, err := io.ReadAll(s.in)
+	return string(src), strings.NewReader(""), err
+}
+
+// once runs one script and passes on its status.
+func (b *opened) once(ctx context.Context, s streams, script string, stdin io.Reader, args []string) error {
+	defer watchdog(b.gauge, s.err)()
+	res, err := b.runner.Run(ctx, &run.Request{
+		Actor: "user", Script: script, Args: args,
+		Stdin: stdin, Stdout: s.out, Stderr: s.err,
+	})
+	if err != nil {
+		return err
+	}
+	if res.Exit != 0 {
+		return exitStatus(res.Exit)
+	}
+	return nil
+}
+
+// grace is how long a script that was told to stop may take to do so.
+const grace = 700 * time.Millisecond
+
+// watchdog ends the process if a script outlives its time limit: the last
+// resort against a command that does not notice that it was stopped.
+func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			if left := g.Left(); left < -grace {
+				err := g.Err()
+				if err == nil {
+					continue // between two scripts
+				}
+				os.Exit(report(err, stderr))
+			}
+		}
+	}()
+	return func() { close(done) }
+}

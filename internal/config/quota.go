@@ -1,0 +1,55 @@
+package config
+
+import (
+	"strings"
+
+	"hako/internal/quota"
+)
+
+// limitKeys has one setting for each limit of a script.
+func limitKeys() (keys []key) {
+	for _, name := range quota.LimitNames {
+		keys = append(keys, Key[string]{
+			Name: "limits." + name, Env: "HAKO_LIMIT_" + strings.ToUpper(name),
+			Help: "what one script may use; sizes are written 10MB, times 30s, counts 1000",
+			Parse: func(s setting) (string, error) {
+				return s.words[0], new(quota.Limits).Set(name, s.words[0])
+			},
+		})
+	}
+	return keys
+}
+
+// Limits returns base with the limits that were set.
+func (c *Config) Limits(base quota.Limits) quota.Limits {
+	for _, name := range quota.LimitNames {
+		if s, ok := c.set["limits."+name]; ok {
+			base.Set(name, s.words[0]) // checked when it was set
+		}
+	}
+	return base
+}
+
+// quotaKeys has one setting for each limit of a whole task.
+func quotaKeys() (keys []key) {
+	for _, name := range quota.BudgetNames {
+		keys = append(keys, Key[string]{
+			Name: "quota." + name, Env: "HAKO_QUOTA_" + strings.ToUpper(name),
+			Help: "what a task may use in all; sizes are written 10MB, times 30m, counts 1000, none means no limit",
+			Parse: func(s setting) (string, error) {
+				return s.words[0], new(quota.Budget).Set(name, s.words[0])
+			},
+		})
+	}
+	return keys
+}
+
+// Budget returns base with the quotas that were set.
+func (c *Config) Budget(base quota.Budget) quota.Budget {
+	for _, name := range quota.BudgetNames {
+		if s, ok := c.set["quota."+name]; ok {
+			base.Set(name, s.words[0]) // checked when it was set
+		}
+	}
+	return base
+}

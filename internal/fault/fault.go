@@ -1,0 +1,104 @@
+// Package fault defines the one error type that crosses package borders.
+//
+// A single failure is shown in five places: a terminal, an exit status, an
+// HTTP response, an MCP result and a message to a model. They all need the
+// class of the failure rather than its text, so the class is a [Kind] and the
+// text is assembled here, once.
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// A Kind is a class of failure. Front ends switch on it; nothing else does.
+type Kind uint8
+
+// The kinds. Other means unclassified: a bug worth reporting.
+const (
+	Other       Kind = iota
+	Invalid          // the input makes no sense
+	Denied           // the policy, or a person, said no
+	Exhausted        // a quota or limit ran out
+	Timeout          // the time allowed ran out
+	NotFound         // no such file, command, model
+	TooLarge         // over a size limit
+	Unavailable      // a service we rely on did not answer
+)
+
+var kindNames = [...]string{"other", "invalid", "denied", "exhausted", "timeout", "not_found", "too_large", "unavailable"}
+
+// String returns the kind as it is spelled in JSON.
+func (k Kind) String() string { return kindNames[k] }
+
+// Error says what was attempted, on what, and why it did not happen.
+// Only Kind and Op are required.
+type Error struct {
+	Kind    Kind
+	Op      string // a verb: "run", "open", "ask model"
+	Subject string // its object, as the user wrote it
+	Why     string // the reason, in words
+	Rule    string // file:line of the rule that decided, when one did
+	Hint    string // what the reader can do next; never part of Error()
+	Err     error  // the cause, if it came from below
+}
+
+// Error implements error as "op subject: why: cause".
+func (e *Error) Error() string {
+	parts := []string{strings.TrimSpace(e.Op + " " + e.Subject)}
+	if e.Why != "" {
+		parts = append(parts, e.Why)
+	}
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	text := strings.Join(parts, ": ")
+	if e.Rule != "" {
+		text += " (" + e.Rule + ")"
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// MarshalJSON spells the error the way models and programs read it. A refusal
+// is marked as not worth retrying, so that a model does not try it again.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Kind      string `json:"kind"`
+		Command   string `json:"command,omitempty"`
+		Reason    string `json:"reason"`
+		Rule      string `json:"rule,omitempty"`
+		Hint      string `json:"hint,omitempty"`
+		Retryable bool   `json:"retryable"`
+	}{e.Kind.String(), e.Subject, e.reason(), e.Rule, e.Hint, e.Kind == Unavailable})
+}
+
+func (e *Error) reason() string {
+	if e.Why == "" && e.Err != nil {
+		return e.Err.Error()
+	}
+	return e.Why
+}
+
+// KindOf returns the kind of the outermost Error in err's chain that has one.
+func KindOf(err error) Kind {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if e, ok := err.(*Error); ok && e.Kind != Other {
+			return e.Kind
+		}
+	}
+	return Other
+}
+
+// Hint returns the first hint in err's chain.
+func Hint(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if e, ok := err.(*Error); ok && e.Hint != "" {
+			return e.Hint
+		}
+	}
+	return ""
+}

@@ -1,0 +1,189 @@
+// Package gate is the only way to a [run.Runner]: every request is recorded,
+// judged, put to a person where a rule says so, and metered, before and while
+// it runs.
+//
+// A Gate is itself a Runner, so nothing above it can tell whether there is one;
+// and package cli hands out no other kind, so there always is. The rule to keep:
+// what is not on record is not done, and what is not allowed is denied.
+package gate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"hash/maphash"
+	"strconv"
+	"sync"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/audit"
+	"hako/internal/fault"
+	"hako/internal/policy"
+	"hako/internal/quota"
+	"hako/internal/redact"
+	"hako/internal/run"
+)
+
+// A Judge says what may run. [*policy.Policy] is one.
+type Judge interface {
+	// Program judges a parsed script before anything is expanded.
+	Program(*syntax.File) []policy.Verdict
+	// Call judges one command by its expanded words and has the last word.
+	Call(argv []string) policy.Verdict
+}
+
+// A Gate judges, records and meters every request before and while Next runs
+// it. Policy, Meter, Log and Next are required: a gate without one of them lets
+// nothing through. It is safe for concurrent use if Next is.
+type Gate struct {
+	Policy Judge
+	Meter  *quota.Meter
+	Log    audit.Log
+	Next   run.Runner
+
+	// Ask puts a question to a person. Nil means that nobody is there, and
+	// what would be asked is denied. Only one question is open at a time.
+	Ask        func(ctx context.Context, q Question) (Answer, error)
+	AskTimeout time.Duration // after which silence is a no; zero means 300 s
+
+	// Pause stops the clock of the runner while a person thinks about a
+	// running script. Nil means that the clock goes on.
+	Pause func() (resume func())
+
+	Secrets *redact.Set // values never to be shown in refusals; nil means none
+
+	setup  sync.Once
+	seed   maphash.Seed  // for telling commands apart
+	name   string        // begins the ids of requests that came without
+	asking chan struct{} // holds one token while a question is open
+
+	mu      sync.Mutex // guards what follows
+	granted map[string]bool
+	count   int64
+}
+
+func (g *Gate) init() {
+	var name [4]byte
+	rand.Read(name[:])
+	g.name = hex.EncodeToString(name[:])
+	g.seed = maphash.MakeSeed()
+	g.asking = make(chan struct{}, 1)
+	g.granted = make(map[string]bool)
+}
+
+// Run implements [run.Runner].
+func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	if g.Policy == nil || g.Meter == nil || g.Log == nil || g.Next == nil {
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
+	}
+	g.setup.Do(g.init)
+	p := g.enter(req)
+	if err := p.append(audit.Event{What: audit.Asked, Script: req.Script, Reason: req.Reason}); err != nil {
+		return run.Result{}, err // unrecorded means undone
+	}
+	began := time.Now()
+	res, err := p.run(ctx)
+	if res.Duration == 0 {
+		res.Duration = time.Since(began)
+	}
+	if lerr := p.leave(res, err); err == nil {
+		err = lerr
+	}
+	return res, err
+}
+
+// enter begins the passage of one request.
+func (g *Gate) enter(req *run.Request) *passage {
+	p := &passage{gate: g, req: *req}
+	if p.req.ID == "" {
+		g.mu.Lock()
+		g.count++
+		p.req.ID = g.name + "-" + strconv.FormatInt(g.count, 10)
+		g.mu.Unlock()
+	}
+	_, p.opaque = g.Next.(run.Opaque)
+	return p
+}
+
+// run judges the script and hands it on.
+func (p *passage) run(ctx context.Context) (run.Result, error) {
+	file, err := policy.ParseScript(p.req.Script)
+	if err != nil {
+		return run.Result{}, err
+	}
+	for _, v := range p.gate.Policy.Program(file) {
+		if err := p.foresee(ctx, v); err != nil {
+			return run.Result{}, err
+		}
+	}
+	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
+		return run.Result{}, err
+	}
+	if err := p.append(audit.Event{What: audit.Started, Effect: policy.Allow.String()}); err != nil {
+		return run.Result{}, err
+	}
+	p.running = true
+	return p.hand(ctx, file)
+}
+
+// foresee settles a verdict before anything runs. What only the expanded words
+// can settle is left to check, unless the runner is one that never calls it.
+func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
+	if !v.Late {
+		return p.settle(ctx, v)
+	}
+	if !p.opaque {
+		return nil
+	}
+	if v.Effect != policy.Deny || v.Why == "" {
+		v.Why = "part of it is only known at run time, and this runner cannot be stopped then"
+		v.Hint = "write the words out instead of using variables or substitutions"
+	}
+	v.Effect = policy.Deny
+	return p.settle(ctx, v)
+}
+
+// hand runs the judged tree, and nothing else, with check and meters in place.
+func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
+	ctx, p.cancel = context.WithCancelCause(ctx)
+	defer p.cancel(nil)
+	inside, stop := p.limitTime(ctx)
+	defer stop()
+	req := p.req
+	req.Program = file
+	req.Check = p.check
+	req.Touched = p.touched
+	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
+	res, err := p.gate.Next.Run(inside, &req)
+	res.Bytes = p.written.Load()
+	if cause := p.stopped(); cause != nil {
+		err = cause // rather than the cancellation it led to
+	} else if inside.Err() != nil && ctx.Err() == nil {
+		err = p.gate.Meter.Charge(quota.Usage{}) // which says how much time was used
+	}
+	return res, err
+}
+
+func (p *passage) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := p.gate.Meter.Deadline(); ok {
+		return context.WithDeadline(ctx, end)
+	}
+	return ctx, func() {}
+}
+
+// leave writes down what came of the request.
+func (p *passage) leave(res run.Result, err error) error {
+	if lerr := p.summarize(); lerr != nil {
+		return lerr
+	}
+	e := audit.Event{What: audit.Ended, Exit: res.Exit, Micros: res.Duration.Microseconds(), Bytes: res.Bytes, Commands: p.counts}
+	switch {
+	case err != nil:
+		e.Error, e.Kind = err.Error(), fault.KindOf(err).String()
+	case res.TimedOut:
+		e.Kind = fault.Timeout.String()
+	}
+	return p.append(e)
+}

@@ -1,0 +1,159 @@
+package gate
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ways lists what makes a runner, by package. A name that ends in * stands for
+// all that begin so.
+var ways = map[string][]string{
+	"hako/internal/shell":     {"NewSession", "Session"},
+	"hako/internal/host":      {"New*", "Runner"},
+	"hako/internal/container": {"New*", "Runner"},
+}
+
+// allowed lists the files that may make one: the bill of materials, which puts
+// a gate before each. Drawing a new line here is a decision about security.
+var allowed = []string{"internal/cli/parts.go"}
+
+// TestMakersAreFound keeps the finder itself honest.
+func TestMakersAreFound(t *testing.T) {
+	for body, want := range map[string]int{
+		`var s = shell.NewSession(shell.Options{})`:                        1,
+		`var f = shell.NewSession`:                                         1,
+		`var s = &shell.Session{}`:                                         1,
+		`var s = new(shell.Session)`:                                       1,
+		`var s shell.Session`:                                              1,
+		`var g = gate.Gate{Next: shell.NewSession(shell.Options{})}`:       0,
+		`var g = gate.Gate{Policy: x(shell.NewSession(shell.Options{}))}`:  1,
+		`var g = gate.Gate{Next: wrap(shell.NewSession(shell.Options{}))}`: 1,
+		`var g = other.Gate{Next: shell.NewSession(shell.Options{})}`:      1,
+		`var c = shell.Command{Name: "x"}`:                                 0,
+		`func f(s *shell.Session) {}`:                                      0,
+	} {
+		file := filepath.Join(t.TempDir(), "x.go")
+		src := "package x\nimport (\"hako/internal/shell\"; \"hako/internal/gate\"; \"hako/internal/other\")\n" + body
+		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := makers(t, file); len(got) != want {
+			t.Errorf("%s: found %d, want %d", body, len(got), want)
+		}
+	}
+}
+
+// TestNoUngatedPath finds every place in the program that makes a runner. If
+// this test fails, do not add the file to the list: take the runner from cli.
+func TestNoUngatedPath(t *testing.T) {
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && file != root && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		rel, _ := filepath.Rel(root, file)
+		for _, where := range makers(t, file) {
+			if !slices.Contains(allowed, filepath.ToSlash(rel)) {
+				t.Errorf("%s makes a runner without a gate", where)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makers returns the places of a file where it makes a runner.
+func makers(t *testing.T, file string) (found []string) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]string) // as the file calls them
+	for _, spec := range f.Imports {
+		imp, _ := strconv.Unquote(spec.Path.Value)
+		name := path.Base(imp)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if name == "." && ways[imp] != nil {
+			found = append(found, fset.Position(spec.Pos()).String())
+		}
+		names[name] = imp
+	}
+	gated := make(map[ast.Node]bool)
+	ast.Inspect(f, func(n ast.Node) bool {
+		var made ast.Expr
+		if gated[n] {
+			return true
+		}
+		switch n := n.(type) {
+		case *ast.SelectorExpr: // called, or kept to be called later
+			if strings.HasPrefix(n.Sel.Name, "New") {
+				made = n
+			}
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "new" && len(n.Args) == 1 {
+				made = n.Args[0]
+			}
+		case *ast.CompositeLit:
+			made = n.Type
+			gated[behind(names, n)] = true
+		case *ast.ValueSpec:
+			made = n.Type
+		}
+		if sel, ok := made.(*ast.SelectorExpr); ok && makes(names, sel) {
+			found = append(found, fset.Position(n.Pos()).String())
+		}
+		return true
+	})
+	return found
+}
+
+// behind returns the function of a runner that is made right where a Gate takes
+// it, Gate{Next: shell.NewSession(…)}: nobody else can get hold of that one.
+func behind(names map[string]string, lit *ast.CompositeLit) ast.Node {
+	sel, ok := lit.Type.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "Gate" {
+		return nil
+	}
+	if pkg, ok := sel.X.(*ast.Ident); !ok || names[pkg.Name] != "hako/internal/gate" {
+		return nil
+	}
+	for _, elt := range lit.Elts {
+		field, ok := elt.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		name, _ := field.Key.(*ast.Ident)
+		if call, ok := field.Value.(*ast.CallExpr); ok && name != nil && name.Name == "Next" {
+			return call.Fun
+		}
+	}
+	return nil
+}
+
+func makes(names map[string]string, sel *ast.SelectorExpr) bool {
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && slices.ContainsFunc(ways[names[pkg.Name]], func(way string) bool {
+		start, open := strings.CutSuffix(way, "*")
+		return sel.Sel.Name == way || open && strings.HasPrefix(sel.Sel.Name, start)
+	})
+}

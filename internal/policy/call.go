@@ -1,0 +1,384 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call walks a simple command: its assignments, its words, then itself.
+func (w *walker) call(cmd *syntax.CallExpr) {
+	if len(cmd.Args) == 0 {
+		w.made = feed{kind: fedKnown}
+		for _, a := range cmd.Assigns {
+			w.assign(a, false)
+		}
+		return
+	}
+	for _, a := range cmd.Assigns {
+		w.prefix(a)
+	}
+	var buf [8]word
+	words := w.appendFields(buf[:0], cmd.Args)
+	if len(words) == 0 {
+		return
+	}
+	w.made = w.output(words)
+	w.judge(words)
+	f := w.sc.funcs[words[0].text]
+	if f == nil {
+		w.effects(words)
+		return
+	}
+	// A function may print anything, and its name says nothing about what it
+	// changes; its body was walked for that.
+	w.made = feed{kind: fedUnknown}
+	if f.maybe {
+		w.effects(words)
+		w.sc.dirs, w.ok = nil, nil
+	}
+}
+
+// judge records the verdict on a command, or walks the function it calls.
+func (w *walker) judge(words []word) {
+	if w.quiet {
+		return
+	}
+	if words[0].late {
+		w.out = append(w.out, w.dynamic(words))
+		return
+	}
+	if f := w.sc.funcs[words[0].text]; f != nil {
+		w.invoke(f, words)
+		if !f.maybe {
+			return
+		}
+	}
+	c := command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped}
+	w.out = append(w.out, c.judge().verdict(words))
+}
+
+// dynamic is the verdict on a command whose name is not known yet. Where it
+// would read names from a pipe, waiting for its name is not enough: Call sees
+// the words of xargs, not the names it reads.
+func (w *walker) dynamic(words []word) Verdict {
+	f := finding{effect: Deny, late: true, where: "command name",
+		why: "the command's name is only known at run time", hint: "write the name out"}
+	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
+		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where}
+	}
+	v := f.verdict(words)
+	if w.p.manner.strict && w.sc.fed.kind == fedUnknown {
+		v.Late = false
+	}
+	return v
+}
+
+// invoke walks a function's body with the arguments of this call.
+func (w *walker) invoke(f *fn, words []word) {
+	f.called = true
+	args := make([]value, len(words)-1)
+	for i, a := range words[1:] {
+		args[i] = value{a.text, a.late, a.loose}
+	}
+	if len(w.stack) >= 8 || !w.afford(f.body, 1) {
+		if f.worst {
+			return
+		}
+		f.worst = true
+		args = []value{anything, anything, anything, anything, anything, anything, anything, anything, anything}
+	}
+	saved := w.sc.args
+	w.sc.args = args
+	w.stack = append(w.stack, f)
+	w.stmt(f.body)
+	w.stack = w.stack[:len(w.stack)-1]
+	w.sc.args = saved
+	w.ok = nil
+}
+
+func (w *walker) declare(cmd *syntax.FuncDecl) {
+	if cmd.Name == nil {
+		w.refuse(nil, refusal("function", "the function has no name", "write name() { … }"))
+		return
+	}
+	if len(w.sc.funcs) >= maxTracked && w.p.manner.strict {
+		w.refuse(nil, refusal("function", "there are too many functions to follow", "split the script"))
+		return
+	}
+	f := &fn{body: cmd.Body}
+	w.sc.own()
+	if w.sc.funcs == nil {
+		w.sc.funcs = make(map[string]*fn)
+	}
+	w.sc.funcs[cmd.Name.Value] = f
+	w.declared = append(w.declared, f)
+}
+
+// uncalled walks the functions nobody called: a later script might.
+func (w *walker) uncalled() {
+	for i := 0; i < len(w.declared); i++ {
+		if f := w.declared[i]; !f.called {
+			f.called = true
+			w.sc.args = nil
+			w.stmt(f.body)
+		}
+	}
+}
+
+// maxTracked bounds the variables and functions the walk remembers, since
+// every branch copies them.
+const maxTracked = 256
+
+func (w *walker) set(name string, v value) {
+	if name == "" {
+		return
+	}
+	w.sc.own()
+	if _, known := w.sc.vars[name]; !known && len(w.sc.vars) >= maxTracked {
+		w.sc.lost = true
+		return
+	}
+	w.sc.vars[name] = v
+	delete(w.sc.arrays, name)
+	if name == "IFS" {
+		w.splits = v.late || v.text != " \t\n"
+	}
+}
+
+// assign walks a plain assignment. A variable that programs look at is
+// refused, for it may be in the environment already.
+func (w *walker) assign(a *syntax.Assign, exported bool) {
+	v := w.assigned(a)
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	if w.p.manner.strict {
+		w.refuse(nil, judgeVariable(name, exported))
+	}
+	if a.Naked {
+		return
+	}
+	if a.Append || a.Index != nil {
+		old, _ := w.lookup(name)
+		if a.Index != nil || old.late || old.loose {
+			v = value{text: v.text, late: true, loose: true}
+		} else {
+			v.text = old.text + v.text
+			v.late = v.late || old.late
+		}
+	}
+	w.set(name, v)
+	if a.Array != nil && !a.Append {
+		w.setArray(name, a.Array)
+	}
+}
+
+// assigned returns the value of an assignment and judges what is nested.
+func (w *walker) assigned(a *syntax.Assign) value {
+	if a.Index != nil {
+		w.arithm(a.Index)
+	}
+	if a.Array == nil {
+		v := w.one(a.Value)
+		if len(v.text) > 2048 {
+			return anything
+		}
+		return v
+	}
+	for _, e := range a.Array.Elems {
+		if e.Index != nil {
+			w.arithm(e.Index)
+		}
+		if e.Value != nil {
+			w.fields(e.Value)
+		}
+	}
+	return anything
+}
+
+func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
+	var all []value
+	quiet := w.quiet
+	w.quiet = true
+	for _, e := range arr.Elems {
+		if e.Index != nil || e.Value == nil {
+			all = nil
+			break
+		}
+		for _, f := range w.fields(e.Value) {
+			all = append(all, value{f.text, f.late, f.loose})
+		}
+	}
+	w.quiet = quiet
+	if w.sc.arrays == nil {
+		w.sc.arrays = make(map[string][]value)
+	}
+	w.sc.arrays[name] = all
+}
+
+// prefix walks an assignment that goes into one command's environment.
+func (w *walker) prefix(a *syntax.Assign) {
+	w.assigned(a)
+	if a.Name == nil || !w.p.manner.strict || a.Name.Value == "IFS" {
+		return
+	}
+	w.refuse(nil, judgeVariable(a.Name.Value, true))
+}
+
+// declClause walks export, declare, local, readonly and typeset.
+func (w *walker) declClause(cmd *syntax.DeclClause) {
+	exported := cmd.Variant.Value == "export"
+	for _, a := range cmd.Args {
+		if a.Name == nil && a.Value != nil { // an option, or a word made at run time
+			opt := w.one(a.Value)
+			exported = exported || strings.HasPrefix(opt.text, "-") && strings.Contains(opt.text, "x")
+			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{text: opt.text, late: opt.late, loose: opt.loose}))
+		}
+	}
+	for _, a := range cmd.Args {
+		if a.Name == nil {
+			continue
+		}
+		if _, ok := w.sc.vars[a.Name.Value]; ok && a.Naked && exported && w.p.manner.strict {
+			w.refuse(nil, judgeVariable(a.Name.Value, true))
+			continue
+		}
+		w.assign(a, exported)
+		if v := w.sc.vars[a.Name.Value]; w.p.manner.strict {
+			w.evaluatedIfInteger(cmd, v)
+		}
+	}
+}
+
+// evaluatedIfInteger knows that declare -i evaluates the value.
+func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
+	for _, a := range cmd.Args {
+		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") && strings.HasPrefix(a.Value.Lit(), "-") {
+			w.evaluated(v.text, cmd.Variant.Value+" -i")
+		}
+	}
+}
+
+// redirect judges a redirection and notes what it feeds.
+func (w *walker) redirect(r *syntax.Redirect) {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		v := value{}
+		if r.Hdoc != nil {
+			v = w.one(r.Hdoc)
+		}
+		w.feedText(v)
+		return
+	case syntax.WordHdoc:
+		w.feedText(w.one(r.Word))
+		return
+	}
+	v := w.one(r.Word)
+	target := word{v.text, v.late, v.loose, r.Word}
+	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
+		w.sc.fed = feed{kind: fedUnknown}
+	}
+	words := []word{{text: r.Op.String()}, target}
+	c := command{p: w.p, words: words, dirs: w.sc.dirs}
+	if f := c.judgeRedirect(r.Op.String(), target); f.effect != Allow || target.late {
+		w.refuse(words, &f)
+	}
+}
+
+func (w *walker) feedText(v value) {
+	w.sc.fed = feed{kind: fedKnown, text: v.text}
+	if v.late {
+		w.sc.fed = feed{kind: fedUnknown}
+	}
+}
+
+func (w *walker) procSubst(part *syntax.ProcSubst) {
+	if w.p.manner.foreground {
+		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it", "use a pipe, or write to a file first"))
+	}
+	w.apart(func() { w.stmts(part.Stmts) })
+}
+
+// substitution walks $(…) and returns what it may put into the word.
+func (w *walker) substitution(part *syntax.CmdSubst) value {
+	made := w.made
+	w.apart(func() { w.stmts(part.Stmts) })
+	out := w.made
+	w.made = made
+	if len(part.Stmts) != 1 {
+		return anything
+	}
+	switch out.kind {
+	case fedKnown:
+		return value{text: strings.TrimRight(out.text, "\n")}
+	case fedConfined:
+		if !out.sure {
+			return value{late: true} // $(find . -name nope)/etc/passwd
+		}
+		return value{text: insideName, late: true}
+	}
+	return anything
+}
+
+// test walks the expression of [[ … ]].
+func (w *walker) test(x syntax.TestExpr) {
+	switch x := x.(type) {
+	case *syntax.BinaryTest:
+		w.test(x.X)
+		w.test(x.Y)
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			w.testNumber(x.X)
+			w.testNumber(x.Y)
+		case syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
+			w.testPath(x.X)
+			w.testPath(x.Y)
+		}
+	case *syntax.UnaryTest:
+		w.test(x.X)
+		switch x.Op {
+		case syntax.TsVarSet, syntax.TsRefVar, syntax.TsFdTerm:
+			w.testNumber(x.X)
+		case syntax.TsEmpStr, syntax.TsNempStr, syntax.TsOptSet, syntax.TsNot, syntax.TsParen:
+		default:
+			w.testPath(x.X)
+		}
+	case *syntax.ParenTest:
+		w.test(x.X)
+	case *syntax.Word:
+		w.one(x)
+	}
+}
+
+func (w *walker) testNumber(x syntax.TestExpr) {
+	src, ok := x.(*syntax.Word)
+	if !ok {
+		return
+	}
+	text := w.again(src).text
+	w.evaluated(text, "[[")
+	if v, ok := w.sc.vars[text]; ok {
+		w.evaluated(v.text, "[[")
+	}
+}
+
+func (w *walker) testPath(x syntax.TestExpr) {
+	src, ok := x.(*syntax.Word)
+	if !ok || !w.p.manner.strict {
+		return
+	}
+	v := w.again(src)
+	c := command{p: w.p, dirs: w.sc.dirs}
+	w.refuse([]word{{text: "[["}, {v.text, v.late, v.loose, src}}, c.path(word{v.text, v.late, v.loose, src}))
+}
+
+// again evaluates a word whose insides were judged before.
+func (w *walker) again(src *syntax.Word) value {
+	saved := w.quiet
+	w.quiet = true
+	v := w.one(src)
+	w.quiet = saved
+	return v
+}

@@ -1,0 +1,388 @@
+package policy
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// effects notes what a builtin changes for the commands after it.
+func (w *walker) effects(words []word) {
+	args := words[1:]
+	switch words[0].text {
+	case "command", "builtin":
+		if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
+			w.effects(args)
+		}
+	case "cd":
+		w.chdir(args)
+	case "pushd", "popd":
+		w.sc.dirs = union(w.sc.dirs, nil)
+		w.ok = nil
+	case "read", "mapfile", "readarray":
+		w.readInto(args)
+	case "printf":
+		if name, ok := printfName(args); ok {
+			w.set(name.text, anything)
+		}
+	case "getopts":
+		if len(args) > 1 {
+			w.set(args[1].text, value{text: insideName, late: true})
+		}
+	case "unset":
+		w.unset(args)
+	case "export", "declare", "typeset", "local", "readonly":
+		for _, a := range args {
+			if name, text, ok := strings.Cut(a.text, "="); ok {
+				w.set(strings.TrimSuffix(name, "+"), value{text, a.late, a.loose})
+			}
+		}
+	case "set":
+		w.setArgs(args)
+	case "shift":
+		w.shift(args)
+	case "eval", "source", ".":
+		w.sc.forget()
+	}
+}
+
+// unset forgets variables and functions. A function that may be gone leaves
+// the program of its name to be judged.
+func (w *walker) unset(args []word) {
+	for _, a := range args {
+		if a.late {
+			w.sc.forget()
+		}
+		w.set(a.text, value{late: true})
+		for name, f := range w.sc.funcs {
+			f.maybe = f.maybe || a.late || name == a.text
+		}
+	}
+}
+
+func (w *walker) chdir(args []word) {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") && len(args[0].text) > 1 {
+		args = args[1:]
+	}
+	if len(args) != 1 || args[0].late || args[0].text == "-" || w.sc.dirs == nil {
+		w.sc.dirs, w.ok = nil, nil
+		return
+	}
+	ok := make([]string, 0, len(w.sc.dirs))
+	for _, d := range w.sc.dirs {
+		if path.IsAbs(args[0].text) {
+			d = "/"
+		}
+		ok = union(ok, []string{path.Join(d, args[0].text)})
+	}
+	w.sc.dirs, w.ok = union(w.sc.dirs, ok), ok
+}
+
+// readInto gives the variables of read and mapfile what is known about the
+// text they read.
+func (w *walker) readInto(args []word) {
+	v := anything
+	if w.sc.fed.kind == fedConfined {
+		v = value{text: insideName, late: true}
+	}
+	w.set("REPLY", v)
+	w.set("MAPFILE", v)
+	for _, a := range args {
+		if !strings.HasPrefix(a.text, "-") {
+			w.set(a.text, v)
+		}
+	}
+}
+
+func (w *walker) setArgs(args []word) {
+	if len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "--" {
+		return
+	}
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	w.sc.args = make([]value, len(args))
+	for i, a := range args {
+		w.sc.args[i] = value{a.text, a.late, a.loose}
+	}
+}
+
+func (w *walker) shift(args []word) {
+	n := 1
+	if len(args) > 0 {
+		n, _ = strconv.Atoi(args[0].text)
+	}
+	if w.sc.args != nil && n >= 0 {
+		w.sc.args = w.sc.args[min(n, len(w.sc.args)):]
+	}
+}
+
+// output says what is known about a command's standard output.
+func (w *walker) output(words []word) feed {
+	unknown := feed{kind: fedUnknown}
+	args := words[1:]
+	switch words[0].text {
+	case "true", "false", ":", "test", "[":
+		return feed{kind: fedKnown}
+	case "cd":
+		if len(args) == 1 && !args[0].late && args[0].text != "-" {
+			return feed{kind: fedKnown}
+		}
+	case "echo":
+		return echoed(args)
+	case "printf":
+		return printed(args)
+	case "pwd":
+		if len(w.sc.dirs) == 1 {
+			return feed{kind: fedKnown, text: w.sc.dirs[0]}
+		}
+		return feed{kind: fedConfined, sure: true}
+	case "find":
+		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir") && w.tame(args) {
+			return confined
+		}
+	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
+		if w.tame(args) {
+			return confined
+		}
+	case "seq", "date", "nproc", "wc", "mktemp", "basename", "uname", "whoami", "id", "dirname", "realpath":
+		if w.tame(args) {
+			return feed{kind: fedConfined, sure: true}
+		}
+	case "expr":
+		for _, a := range args {
+			if a.late && a.text != "1" || strings.ContainsAny(a.text, "/.") {
+				return unknown
+			}
+		}
+		return confined
+	case "git":
+		if w.tame(args) {
+			return gitOutput(args)
+		}
+	case "rg", "grep":
+		return w.grepOutput(args)
+	case "sort", "uniq", "head", "tail", "tac", "shuf", "cat":
+		if words[0].text == "cat" && len(args) == 0 {
+			return w.sc.fed
+		}
+		if operands(args) == 0 && !hasLetter(args, "c") {
+			return w.some(w.sc.fed)
+		}
+	case "xargs":
+		return w.xargsOutput(args)
+	}
+	return unknown
+}
+
+// some is what is known about a part of a text, when which part is not.
+func (w *walker) some(f feed) feed {
+	if f.kind != fedKnown {
+		return f
+	}
+	var items []word
+	for _, s := range strings.Fields(f.text) {
+		items = append(items, word{text: s})
+	}
+	if w.common(items).loose {
+		return feed{kind: fedUnknown}
+	}
+	return confined
+}
+
+// tame reports whether no argument can put a path outside the root into the
+// output: date +/etc/passwd prints just that.
+func (w *walker) tame(args []word) bool {
+	c := command{p: w.p, dirs: w.sc.dirs}
+	for _, a := range args {
+		t := strings.TrimLeft(a.text, "+")
+		if i := strings.IndexByte(t, '='); i >= 0 && strings.HasPrefix(t, "-") {
+			t = t[i+1:]
+		}
+		if a.loose || c.path(word{text: t}) != nil || goesUp(t) {
+			return false
+		}
+		if strings.Contains(t, "/") && (strings.ContainsAny(t, " \t\n\\") || strings.Contains(t, "%n") || strings.Contains(t, "%t")) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasLetter reports whether a cluster of short options holds one of letters.
+func hasLetter(args []word, letters string) bool {
+	for _, a := range args {
+		if len(a.text) > 1 && a.text[0] == '-' && (a.text[1] == '-' || strings.ContainsAny(a.text, letters)) {
+			return true
+		}
+	}
+	return false
+}
+
+// xargsOutput knows xargs grep -l and xargs ls.
+func (w *walker) xargsOutput(args []word) feed {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		switch args[0].text {
+		case "ls":
+			return confined
+		case "grep", "rg":
+			if hasLetter(args[1:], "l") {
+				return w.grepOutput(args[1:])
+			}
+		}
+	}
+	return feed{kind: fedUnknown}
+}
+
+// printfName returns the variable that printf -v sets.
+func printfName(args []word) (word, bool) {
+	if len(args) == 0 || !strings.HasPrefix(args[0].text, "-v") {
+		return word{}, false
+	}
+	if args[0].text != "-v" {
+		return word{text: args[0].text[2:], late: args[0].late}, true
+	}
+	if len(args) == 1 {
+		return word{}, false
+	}
+	return args[1], true
+}
+
+// grepOutput knows that grep passes lines on, or names files it was given.
+func (w *walker) grepOutput(args []word) feed {
+	for _, a := range args {
+		t := a.text
+		if t == "--files" || t == "--files-with-matches" || t == "--count" || t == "-c" ||
+			len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t, "lL") && !strings.ContainsAny(t, "ef") {
+			return confined
+		}
+	}
+	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
+		return w.some(w.sc.fed)
+	}
+	return feed{kind: fedUnknown}
+}
+
+func gitOutput(args []word) feed {
+	if len(args) > 0 {
+		switch args[0].text {
+		case "rev-parse", "rev-list", "merge-base", "describe":
+			return feed{kind: fedConfined, sure: true}
+		case "ls-files", "branch", "ls-tree":
+			return confined
+		case "diff", "show", "log":
+			if hasAny(args, "--name-only") {
+				return confined
+			}
+		case "grep":
+			if hasAny(args, "-l", "--files-with-matches", "--name-only") {
+				return confined
+			}
+		}
+	}
+	return feed{kind: fedUnknown}
+}
+
+func hasAny(args []word, texts ...string) bool {
+	for _, a := range args {
+		for _, t := range texts {
+			if a.text == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operands counts the words that are no options; a number after an option
+// is taken for its value.
+func operands(args []word) int {
+	n := 0
+	for i, a := range args {
+		if len(a.text) > 0 && a.text[0] == '-' {
+			continue
+		}
+		if i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.Trim(a.text, "+0123456789kMG") == "" {
+			continue
+		}
+		n++
+	}
+	return n
+}
+
+func echoed(args []word) feed {
+	var b strings.Builder
+	options := true
+	for i, a := range args {
+		if a.late {
+			return feed{kind: fedUnknown}
+		}
+		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
+			if strings.Contains(a.text, "e") {
+				return echoedEscapes(args[i+1:])
+			}
+			continue
+		}
+		options = false
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a.text)
+	}
+	return feed{kind: fedKnown, text: b.String()}
+}
+
+func echoedEscapes(args []word) feed {
+	f := echoed(args)
+	if f.kind == fedKnown {
+		f.text = ansiC(f.text)
+	}
+	return f
+}
+
+// printed works out printf where it only puts strings together.
+func printed(args []word) feed {
+	for _, a := range args {
+		if a.late {
+			return feed{kind: fedUnknown}
+		}
+	}
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
+		return feed{kind: fedKnown}
+	}
+	format, rest := ansiC(args[0].text), args[1:]
+	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {
+		return feed{kind: fedUnknown}
+	}
+	var b strings.Builder
+	for first := true; first || len(rest) > 0 && strings.Contains(format, "%"); first = false {
+		for i := 0; i < len(format); i++ {
+			if format[i] != '%' {
+				b.WriteByte(format[i])
+				continue
+			}
+			i++
+			if len(rest) > 0 {
+				b.WriteString(printedArg(format[i], rest[0].text))
+				rest = rest[1:]
+			}
+		}
+		if b.Len() > 1<<16 {
+			return feed{kind: fedUnknown}
+		}
+	}
+	return feed{kind: fedKnown, text: b.String()}
+}
+
+func printedArg(verb byte, text string) string {
+	if verb == 'b' {
+		return ansiC(text)
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package policy
+
+import "strings"
+
+// judgeVariable refuses to set a variable that programs take orders from.
+// Exported ones are allowed by list; the script's own may have any name that
+// is not likely to be in the environment already.
+func judgeVariable(name string, exported bool) *finding {
+	if inList(harmlessVariables, name) || harmlessPrefix(name) {
+		return nil
+	}
+	hint := "leave " + name + " as it is, or pass the value as an argument"
+	if exported {
+		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported", hint)
+	}
+	if inList(specialVariables, name) || specialPrefix(name) {
+		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
+	}
+	return nil
+}
+
+// harmlessVariables change how things look or which of the usual ways a
+// program goes, never which program runs or which file is opened.
+const harmlessVariables = " LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI TERM COLUMNS LINES " +
+	"DEBUG VERBOSE NODE_ENV RAILS_ENV RACK_ENV APP_ENV ENVIRONMENT FLASK_ENV FLASK_DEBUG CGO_ENABLED GOOS GOARCH GOMAXPROCS " +
+	"GOGC GO111MODULE RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONIOENCODING " +
+	"PYTHONHASHSEED SOURCE_DATE_EPOCH PORT FOO BAR BAZ NAME MSG VERSION DRY_RUN SEED BLOCKSIZE BLOCK_SIZE " +
+	"POSIXLY_CORRECT QUOTING_STYLE TIME_STYLE LS_COLORS GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS " +
+	"GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE " +
+	"HOMEBREW_NO_AUTO_UPDATE PIP_NO_INPUT PIP_DISABLE_PIP_VERSION_CHECK DEBIAN_FRONTEND CARGO_TERM_COLOR TF_CPP_MIN_LOG_LEVEL "
+
+func harmlessPrefix(name string) bool {
+	for _, p := range [...]string{"LC_", "MY_", "APP_", "TEST_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// specialVariables are in most environments, or mean something to the shell.
+const specialVariables = " PATH HOME SHELL USER LOGNAME PWD OLDPWD TMPDIR TMP TEMP ENV BASH_ENV BASHOPTS SHELLOPTS CDPATH " +
+	"GLOBIGNORE EXECIGNORE PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_XTRACEFD BASH_LOADABLES_PATH HISTFILE MAIL MAILPATH " +
+	"PAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE LESS MORE MANPAGER MANOPT MAKEFLAGS GNUMAKEFLAGS MFLAGS CC CXX LD AR AS " +
+	"GOFLAGS GOROOT GOPATH GOPROXY GOENV CARGO_HOME RUSTC RUSTC_WRAPPER RUSTFLAGS CLASSPATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS " +
+	"GREP_OPTIONS TAR_OPTIONS ZIPOPT UNZIP GZIP XZ_OPT XZ_DEFAULTS RSYNC_RSH CVS_RSH SSH_ASKPASS SUDO_ASKPASS RIPGREP_CONFIG_PATH " +
+	"AWKPATH AWKLIBPATH GCONV_PATH LOCPATH NLSPATH TERMINFO TERMCAP MAGIC WGETRC CURL_HOME " +
+	"http_proxy https_proxy all_proxy ftp_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE "
+
+func specialPrefix(name string) bool {
+	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL5", "PERLLIB", "RUBY", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "MALLOC_", "GLIBC_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// inList looks name up in a list of words with a space before and after each.
+func inList(list, name string) bool {
+	if name == "" || strings.IndexByte(name, ' ') >= 0 {
+		return false
+	}
+	for rest := list; ; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		if i > 0 && rest[i-1] == ' ' && i+len(name) < len(rest) && rest[i+len(name)] == ' ' {
+			return true
+		}
+		rest = rest[i+len(name):]
+	}
+}
+
+// isName reports whether s is a plain variable name.
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// judgeDeclared judges a word of declare, export and their kin that the
+// parser could not take apart: an option, or NAME=value in quotes.
+func judgeDeclared(builtin string, w word) *finding {
+	if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
+		if strings.ContainsAny(w.text, "nf") && builtin != "readonly" {
+			return refusal(builtin+": "+w.text, "references and exported functions hide what runs", "use plain variables")
+		}
+		return nil
+	}
+	name, _, _ := strings.Cut(w.text, "=")
+	if !isName(strings.TrimSuffix(name, "+")) {
+		return refusal(builtin, "the variable's name is not plain", "use letters, digits and underscores")
+	}
+	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" || builtin == "typeset")
+}

@@ -1,0 +1,213 @@
+package policy
+
+import "strings"
+
+// A command is one command about to be judged, with what is known around it.
+type command struct {
+	p     *Policy
+	words []word
+	dirs  []string // where it may run; nil means anywhere inside the root
+	fed   feed
+	rule  *rule // the rule that lets it run
+	depth int   // how many commands it is wrapped in
+}
+
+// maxWrapped bounds env env env … that run one another.
+const maxWrapped = 16
+
+func (c *command) judge() finding {
+	if len(c.words) == 0 {
+		return finding{effect: Deny, why: "there is no command", where: "command name", hint: "name a command"}
+	}
+	name := c.words[0]
+	if name.late {
+		return finding{effect: Deny, late: true, why: "the command's name is only known at run time", where: "command name", hint: "write the name out"}
+	}
+	if c.depth > maxWrapped {
+		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text, hint: "run the inner command itself"}
+	}
+	r := c.p.rules.find(c.texts())
+	if f := c.byRule(r, name.text); f != nil {
+		return *f
+	}
+	c.rule = r
+	done := finding{effect: r.effect, why: r.why, where: r.where}
+	if r.effect == Ask {
+		done.hint = "a person has to agree"
+		if done.why == "" {
+			done.why = "a rule asks for approval"
+		}
+	}
+	if f := c.known(); f != nil && f.effect <= done.effect {
+		return *f
+	}
+	return done
+}
+
+func (c *command) texts() []string {
+	out := make([]string, len(c.words))
+	for i, w := range c.words {
+		out[i] = w.text
+	}
+	return out
+}
+
+// byRule returns the refusal by a rule, by the lack of one, or by a name that
+// is a path: a file ./ls in the workspace is not the ls a rule speaks of.
+func (c *command) byRule(r *rule, name string) *finding {
+	if c.p.manner.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
+		return refusal("path as name", "programs are run by name, not by path", "use the name of an installed program, without a slash")
+	}
+	switch {
+	case r == nil:
+		return refusal("no rule", "no rule allows it", c.hintToAllow(name))
+	case r.effect == Deny:
+		why := r.why
+		if why == "" {
+			why = "a rule denies it"
+		}
+		return refusal(r.where, why, c.hintInstead(r))
+	}
+	return nil
+}
+
+// hintToAllow says how to permit a command that no rule names. Where rules
+// speak about the name, it says what they allow.
+func (c *command) hintToAllow(name string) string {
+	var allowed []string
+	for _, i := range c.p.rules.byName[name] {
+		if r := &c.p.rules.all[i]; r.effect != Deny && len(r.words) > 1 {
+			allowed = append(allowed, r.words[1])
+		}
+	}
+	if len(allowed) > 0 {
+		return "allowed of " + name + " are: " + strings.Join(allowed, ", ")
+	}
+	if near := nearest(name, c.p.names()); near != "" && near != name {
+		return "did you mean " + near + "? to permit it, add a rule: allow " + name
+	}
+	if advice, ok := instead[name]; ok {
+		return advice
+	}
+	return "to permit it, add a rule: allow " + quoteAll([]string{name})
+}
+
+func (c *command) hintInstead(r *rule) string {
+	if advice, ok := instead[r.text()]; ok {
+		return advice
+	}
+	if len(r.words) > 0 {
+		if advice, ok := instead[r.words[0]]; ok {
+			return advice
+		}
+	}
+	return "do it another way; this rule is not meant to be worked around"
+}
+
+// instead says what to use in place of a command that is refused.
+var instead = map[string]string{
+	"rm -rf":    "remove files by name with rm, and empty directories with rmdir",
+	"rm":        "remove files by name inside the root",
+	"chmod 777": "grant only what is needed, such as chmod +x or chmod 644",
+	"sh":        "write the commands into the script itself",
+	"bash":      "write the commands into the script itself",
+	"dash":      "write the commands into the script itself",
+	"zsh":       "write the commands into the script itself",
+	"eval":      "write the command itself",
+	"source":    "write the commands into the script itself",
+	".":         "write the commands into the script itself",
+	"exec":      "write the command without exec",
+	"trap":      "clean up at the end of the script",
+	"alias":     "define a function",
+	"setsid":    "run the command itself",
+	"kill":      "a command that takes too long is ended by the time limit",
+	"sudo":      "do it without more rights, or ask a person",
+	"ssh":       "work inside the root; remote machines are out of reach",
+	"less":      "use cat, head or tail",
+	"more":      "use cat, head or tail",
+	"vim":       "use sed -i, or write the file with a redirection",
+	"vi":        "use sed -i, or write the file with a redirection",
+	"ed":        "use sed -i, or write the file with a redirection",
+	"nano":      "use sed -i, or write the file with a redirection",
+	"dd":        "use head -c, tail -c or cp",
+	"parallel":  "use xargs",
+	"watch":     "run the command once",
+}
+
+func (p *Policy) names() []string {
+	out := make([]string, 0, len(p.rules.all))
+	for i := range p.rules.all {
+		if r := &p.rules.all[i]; r.effect == Allow && len(r.words) == 1 {
+			out = append(out, r.words[0])
+		}
+	}
+	return out
+}
+
+// known asks what is known about the program for a reason to refuse it, or
+// for the verdict on the command it would run.
+func (c *command) known() *finding {
+	name, args := c.words[0].text, c.words[1:]
+	if f, ok := c.wrapped(name, args); ok {
+		return f
+	}
+	if !c.p.manner.strict {
+		return nil
+	}
+	if prog, ok := programs[name]; ok {
+		return c.byProgram(name, &prog, args)
+	}
+	return c.anyProgram(args)
+}
+
+// inner judges the command that this one would run.
+func (c *command) inner(words []word) *finding {
+	if len(words) == 0 {
+		return nil
+	}
+	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1}
+	f := in.judge()
+	if f.effect == Allow {
+		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
+	}
+	return &f
+}
+
+// innerScript judges shell source that this command would run.
+func (c *command) innerScript(src word) *finding {
+	if src.late {
+		return &finding{effect: Deny, late: true, why: "the script it runs is only known at run time", where: c.words[0].text, hint: "write the commands into the script itself"}
+	}
+	if c.depth+1 > maxWrapped {
+		return refusal(c.words[0].text, "scripts are wrapped in one another too deeply", "write the commands into the script itself")
+	}
+	f, err := ParseScript(src.text)
+	if err != nil {
+		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
+	}
+	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1}
+	w.stmts(f.Stmts)
+	w.uncalled()
+	worst := finding{effect: Allow}
+	for _, v := range w.out {
+		if v.Effect < worst.effect {
+			worst = finding{v.Effect, v.Why, v.Where, v.Hint, v.Late}
+		}
+	}
+	if worst.effect == Allow {
+		return nil
+	}
+	return &worst
+}
+
+// refused is the refusal of an option, unless the rule names the option.
+func (c *command) refused(option, why, hint string) *finding {
+	if c.rule != nil && c.rule.effect == Allow {
+		for _, f := range c.rule.flags {
+			if f == option {
+				return nil
+			}
+		}
+	}
+	return refusal(c.words[0].text+": "+option, why, hint)
+}

@@ -1,0 +1,432 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// extra judges what a list of options can not say about a program.
+func (c *command) extra(name string, a *arguments) *finding {
+	switch name {
+	case "test", "[":
+		return c.testWords(a.operands)
+	case "printf":
+		if name, ok := printfName(a.operands); ok {
+			return c.plainNames([]word{name})
+		}
+	case "read", "unset", "getopts", "mapfile", "readarray", "wait":
+		return c.plainNames(a.operands)
+	case "let":
+		return c.evaluatedWords(a.operands)
+	case "export", "declare", "local", "typeset", "readonly":
+		return c.declaredWords(name, a)
+	case "set", "shopt":
+		if hasAny(c.words, "allexport") {
+			return c.refused("-o", "it would export every variable", "export the ones that are needed")
+		}
+	case "cd", "pushd":
+		return c.changeDir(a.operands)
+	case "ln":
+		return c.link(a)
+	case "chmod":
+		return c.mode(a.operands)
+	case "sed":
+		return c.sed(a)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.awk(a)
+	case "jq":
+		return c.jq(a.operands)
+	case "yq":
+		return c.yq(a.operands)
+	case "tar":
+		return c.tar(a)
+	case "curl":
+		return c.curl(a)
+	case "wget":
+		return c.addresses(a.operands)
+	case "make":
+		return c.makeWords(a)
+	case "git":
+		return c.git(a.operands)
+	case "go":
+		return c.goTool(a.operands)
+	case "python", "python3", "node", "ruby", "perl", "php":
+		return c.interpreter(name, a.operands)
+	case "npm", "yarn", "pnpm", "pip", "pip3", "cargo":
+		if f := c.tools(name, a.operands); f != nil {
+			return f
+		}
+		return c.packages(name, a.operands)
+	case "npx", "bundle", "conda", "mamba", "composer":
+		return c.tools(name, a.operands)
+	}
+	return nil
+}
+
+// testWords judges test and [: files after file operators, and names that
+// the shell would evaluate.
+func (c *command) testWords(args []word) *finding {
+	if f := c.evaluatedWords(args); f != nil {
+		return f
+	}
+	for i, w := range args {
+		fileTest := len(w.text) == 2 && w.text[0] == '-' && strings.IndexByte("bcdefghkLpOGrSsuwxN", w.text[1]) >= 0
+		pair := w.text == "-nt" || w.text == "-ot" || w.text == "-ef"
+		if pair && i > 0 {
+			if f := c.file(args[i-1], false); f != nil {
+				return f
+			}
+		}
+		if (fileTest || pair) && i+1 < len(args) {
+			if f := c.file(args[i+1], false); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// evaluatedWords refuses 'a[$(touch x)]': the shell runs what a subscript
+// holds when it evaluates the name.
+func (c *command) evaluatedWords(args []word) *finding {
+	for _, w := range args {
+		if strings.Contains(w.text, "[") && runsWhenEvaluated(w.text) {
+			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain names and numbers")
+		}
+	}
+	return nil
+}
+
+var elementName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[A-Za-z0-9_@*]*\])?$`) })
+
+func (c *command) plainNames(args []word) *finding {
+	for _, w := range args {
+		if w.text != "" && !w.late && !elementName().MatchString(w.text) && runsWhenEvaluated(w.text) {
+			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain variable names")
+		}
+		if f := judgeVariable(w.text, false); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (c *command) declaredWords(name string, a *arguments) *finding {
+	_, x := a.get("-x")
+	if x {
+		name = "export"
+	}
+	for _, w := range a.operands {
+		if f := judgeDeclared(name, w); f != nil {
+			return f
+		}
+		if f := c.evaluatedWords([]word{w}); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// changeDir judges cd; without a directory it goes home.
+func (c *command) changeDir(args []word) *finding {
+	if len(args) == 0 && c.words[0].text == "cd" {
+		home := c.p.opts.Home
+		if home == "" {
+			home = "/home"
+		}
+		return c.file(word{text: home}, false)
+	}
+	for _, w := range args {
+		if f := c.guarded(w); f != nil && c.p.opts.Root != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// link judges ln. A symbolic link is read from where it lies, so a target
+// that climbs may lead out even if it does not from here.
+func (c *command) link(a *arguments) *finding {
+	_, s := a.get("-s", "--symbolic")
+	if !s || len(a.operands) == 0 {
+		return nil
+	}
+	for _, w := range a.operands[:max(1, len(a.operands)-1)] {
+		if goesUp(w.text) {
+			return c.refused("-s", "a link that climbs with .. may lead out of the root", "link to a path without ..")
+		}
+	}
+	return nil
+}
+
+// mode refuses set-user-id and its kin.
+func (c *command) mode(args []word) *finding {
+	if len(args) == 0 {
+		return nil
+	}
+	m := args[0].text
+	octal, ok := parseMode(m)
+	if ok && (octal&0o6000 != 0 || strings.Contains(m, "s")) {
+		return refusal("chmod: "+m, "the file would run with somebody else's rights", "leave the s bits alone")
+	}
+	return nil
+}
+
+var jqLoads = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(import|include|modulemeta|input_line_number_file)\b`)
+})
+
+// jq judges jq: its filter may not load modules, and its files are files.
+func (c *command) jq(args []word) *finding {
+	filter, data := false, false
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		switch {
+		case t == "--arg" || t == "--argjson":
+			i += 2
+		case (t == "--slurpfile" || t == "--rawfile" || t == "--argfile") && i+2 < len(args):
+			if f := c.file(args[i+2], false); f != nil {
+				return f
+			}
+			i += 2
+		case t == "--indent":
+			i++
+		case t == "--args" || t == "--jsonargs":
+			data = true // further operands are texts
+		case t == "-" || !strings.HasPrefix(t, "-"):
+			if f := c.jqOperand(args[i], filter); f != nil && !(data && filter) {
+				return f
+			}
+			filter = true
+		default:
+			if f := c.jqOption(t); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (c *command) jqOperand(w word, filterSeen bool) *finding {
+	if filterSeen {
+		return c.file(w, false)
+	}
+	if jqLoads().MatchString(w.text) {
+		return refusal("jq: import", "a filter that loads modules reads other files", "put everything into the filter itself")
+	}
+	return nil
+}
+
+func (c *command) jqOption(t string) *finding {
+	if strings.HasPrefix(t, "--") {
+		if _, ok := findLong("null-input raw-input slurp compact-output raw-output join-output ascii-output sort-keys color-output monochrome-output tab exit-status seq stream unbuffered raw-output0 help version", t[2:]); !ok {
+			return c.refused(t, "the option is not on the list of options known to be safe", "leave "+t+" out")
+		}
+		return nil
+	}
+	if bad := strings.Trim(t[1:], "nRscrjaSCMeh"); bad != "" {
+		return c.refused("-"+bad[:1], "the option is not on the list of options known to be safe", "leave it out, and write the filter as an argument")
+	}
+	return nil
+}
+
+var yqLoads = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(load|load_str|load_xml|load_props|load_base64|eval|strenv|envsubst|env)\b`)
+})
+
+func (c *command) yq(args []word) *finding {
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "-") && (strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp")) {
+			return c.refused(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
+		}
+		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
+			return refusal("yq: load", "the expression loads other files", "put everything into the expression itself")
+		}
+		if strings.HasPrefix(w.text, "/") || strings.HasPrefix(w.text, "..") && len(w.text) > 2 && w.text[2] == '/' || w.loose {
+			if f := c.file(w, true); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// tar judges what the list can not: the old bundle without a dash is sorted
+// again, and an archive on another machine would be fetched with rsh.
+func (c *command) tar(a *arguments) *finding {
+	if f, ok := a.get("-f", "--file"); ok && strings.Contains(f.text, ":") {
+		return c.refused("-f", "an archive name with a colon is on another machine", "use a file inside the root")
+	}
+	if len(c.words) < 2 || c.words[1].text == "" || c.words[1].text[0] == '-' {
+		return nil
+	}
+	args := append([]word(nil), c.words[1:]...)
+	args[0].text = "-" + args[0].text
+	prog := programs["tar"]
+	b, f := c.oldTar(&prog, args)
+	if f != nil {
+		return f
+	}
+	a.operands = b
+	return nil
+}
+
+// oldTar reads "tar xzf a.tar": the values of the bundle's letters follow it
+// in order.
+func (c *command) oldTar(prog *program, args []word) ([]word, *finding) {
+	rest := args[1:]
+	for _, letter := range args[0].text[1:] {
+		at := strings.IndexRune(prog.short, letter)
+		if at < 0 || letter == '@' {
+			return nil, c.unlisted("tar", "-"+string(letter), prog)
+		}
+		if at+1 < len(prog.short) && prog.short[at+1] == '@' && len(rest) > 0 {
+			if strings.Contains(rest[0].text, ":") {
+				return nil, c.refused("-f", "an archive name with a colon is on another machine", "use a file inside the root")
+			}
+			if f := c.file(rest[0], true); f != nil {
+				return nil, f
+			}
+			rest = rest[1:]
+		}
+	}
+	b, f := c.sort("tar", prog, rest)
+	if f != nil {
+		return nil, f
+	}
+	return b.operands, nil
+}
+
+// curl judges what the list can not: values that name files, and addresses.
+func (c *command) curl(a *arguments) *finding {
+	for _, o := range a.options {
+		v := o.val.text
+		bad := false
+		switch o.name {
+		case "-H", "--header", "-w", "--write-out":
+			bad = strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
+		case "-b", "--cookie":
+			bad = !strings.Contains(v, "=")
+		case "--data-urlencode":
+			bad = strings.Contains(v, "@")
+		case "--request":
+			bad = v != "GET" && v != "HEAD"
+		case "--url":
+			if f := c.addresses([]word{o.val}); f != nil {
+				return f
+			}
+		}
+		if bad {
+			return c.refused(o.name, "it would send data, or read or write a file", "only read from the web")
+		}
+	}
+	return c.addresses(a.operands)
+}
+
+// addresses judges the operands of curl and wget: web addresses only.
+func (c *command) addresses(args []word) *finding {
+	for _, w := range args {
+		if f := c.url(w); f != nil {
+			return f
+		}
+		if strings.Contains(w.text, "://") || c.p.opts.Root == "" {
+			continue
+		}
+		_, port, ok := strings.Cut(w.text, ":")
+		if ok && (port == "" || port[0] < '0' || port[0] > '9') || strings.HasPrefix(w.text, "/") {
+			return refusal(c.words[0].text+": address", "only http and https addresses are allowed", "write the address with https://")
+		}
+	}
+	return nil
+}
+
+// makeWords judges targets and variables given to make.
+func (c *command) makeWords(a *arguments) *finding {
+	if f, ok := a.get("-f", "--file", "--makefile"); ok && harmlessDevice(f.text) {
+		return c.refused("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
+	}
+	for _, w := range a.operands {
+		name, text, isVar := strings.Cut(w.text, "=")
+		if !isVar {
+			continue
+		}
+		name = strings.TrimRight(name, ":?+!")
+		if !isName(name) || name == "SHELL" || name == "MAKEFLAGS" || name == "MAKE" || strings.ContainsAny(text, "$`") {
+			return refusal("make: "+name+"=", "the variable could run another program", "set it in the Makefile")
+		}
+	}
+	return c.anyProgram(a.operands)
+}
+
+// codeFlags are the options whose value is program text.
+var codeFlags = map[string]string{"python": "c", "python3": "c", "node": "ep", "ruby": "e", "perl": "eE", "php": "r"}
+
+// interpreter judges the words of a language's interpreter. The program
+// text itself is not judged: the sandbox holds it.
+func (c *command) interpreter(name string, args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && !strings.ContainsAny(t, "/.IMm")
+		if cluster && strings.IndexByte(codeFlags[name], t[len(t)-1]) >= 0 || t == "--eval" || t == "--print" {
+			i++ // the program text
+			continue
+		}
+		if f := c.anyWord(args[i]); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// tools judges npx and its kin, which run a tool of the project. Its tools are
+// the repository's code; a program that is known by name is judged as such.
+func (c *command) tools(name string, args []word) *finding {
+	i := 0
+	skip := func() {
+		for i < len(args) && strings.HasPrefix(args[i].text, "-") {
+			i++
+		}
+	}
+	skip()
+	if name != "npx" {
+		if i == len(args) || args[i].text != "exec" && args[i].text != "run" && args[i].text != "dlx" || name == "npm" && args[i].text == "run" || name == "cargo" {
+			return nil
+		}
+		i++
+		skip()
+	}
+	if i == len(args) {
+		return nil
+	}
+	inner := command{p: c.p, words: args[i:]}
+	r := c.p.rules.find(inner.texts())
+	if _, known := programs[args[i].text]; !known && (r == nil || r.effect != Deny) {
+		return nil
+	}
+	return c.inner(args[i:])
+}
+
+// packages judges package managers: what they do to the project is allowed,
+// what they do to the user's configuration is not.
+func (c *command) packages(name string, args []word) *finding {
+	for i, w := range args {
+		key, _, _ := strings.Cut(w.text, "=")
+		switch key {
+		case "-g", "--global", "--location", "--script-shell", "--userconfig", "--globalconfig", "--node-options", "--init-module", "--user", "--root-user-action":
+			if name != "pip" && name != "pip3" || key == "--user" {
+				return c.refused(key, "it reaches beyond the project", "install into the project")
+			}
+		case "--config", "-Z", "--python":
+			if name == "cargo" || name == "pip" || name == "pip3" {
+				return c.refused(key, "it can make another program run", "leave it out")
+			}
+		case "config", "set", "login", "logout", "adduser", "publish", "unpublish", "owner", "token", "yank", "link":
+			reads := i+1 < len(args) && (args[i+1].text == "list" || args[i+1].text == "get" || args[i+1].text == "ls")
+			if i == 0 && !reads {
+				return refusal(name+": "+key, "it changes the user's configuration or publishes", "change the files of the project instead")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package policy
+
+import (
+	"strings"
+)
+
+// A wrapper is a program that takes options, then skip operands of its own,
+// then the command it runs.
+type wrapper struct {
+	program
+	skip int
+}
+
+// wrappers are the plain ones. What they run is judged as if it stood alone.
+var wrappers = map[string]wrapper{
+	"time":    {program{short: "p", long: "portability"}, 0},
+	"timeout": {program{short: "fvk:s:p", long: "foreground preserve-status verbose kill-after: signal:"}, 1},
+	"nice":    {program{short: "n:#", long: "adjustment:"}, 0},
+	"nohup":   {},
+	"stdbuf":  {program{short: "i:o:e:", long: "input: output: error:"}, 0},
+	"builtin": {},
+	"exec":    {},
+	"busybox": {},
+	"sudo":    {program{short: "nEHSk", long: "non-interactive"}, 0},
+	"doas":    {program{short: "n"}, 0},
+	"setsid":  {program{short: "cfw", long: "ctty fork wait"}, 0},
+	"ionice":  {program{short: "c:n:t", long: "class: classdata: ignore"}, 0},
+	"taskset": {program{short: "c"}, 1},
+}
+
+// wrapped judges the command that this one runs, if it runs one.
+func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
+	switch name {
+	case "env":
+		return judgeEnv(c, args), true
+	case "xargs":
+		return judgeXargs(c, args), true
+	case "find":
+		return judgeFind(c, args), true
+	case "command":
+		return judgeCommand(c, args), true
+	case "eval":
+		return judgeEval(c, args), true
+	case "trap":
+		return judgeTrap(c, args), true
+	case "sh", "bash", "dash", "zsh", "ksh":
+		return judgeShell(c, args), true
+	}
+	wrap, ok := wrappers[name]
+	if !ok {
+		return nil, false
+	}
+	n, f := c.ownWords(&wrap.program, args)
+	if f != nil {
+		return f, true
+	}
+	return c.inner(args[min(n+wrap.skip, len(args)):]), true
+}
+
+// ownWords returns how many words are the wrapper's own options: its parsing
+// stops at the first operand, as the program's does.
+func (c *command) ownWords(prog *program, args []word) (int, *finding) {
+	for n := 0; n < len(args); {
+		t := args[n].text
+		if args[n].loose || len(t) < 2 || t[0] != '-' {
+			return n, nil
+		}
+		if t == "--" {
+			return n + 1, nil
+		}
+		a := &arguments{}
+		var next *word
+		if n+1 < len(args) {
+			next = &args[n+1]
+		}
+		took, f := false, (*finding)(nil)
+		if t[1] == '-' {
+			took, f = c.longOption(a, c.words[0].text, prog, args[n], next)
+		} else {
+			took, f = c.shortOptions(a, c.words[0].text, prog, args[n], next)
+		}
+		if f != nil {
+			return 0, f
+		}
+		n++
+		if took {
+			n++
+		}
+	}
+	return len(args), nil
+}
+
+var envProgram = &program{short: "i0u:v", long: "ignore-environment null unset: debug"}
+
+// judgeEnv judges env: NAME=value words, then a command. -S would split a
+// string into more options and is not on the list.
+func judgeEnv(c *command, args []word) *finding {
+	n, f := c.ownWords(envProgram, args)
+	if f != nil {
+		return f
+	}
+	args = args[n:]
+	for len(args) > 0 {
+		name, _, ok := strings.Cut(args[0].text, "=")
+		if !ok {
+			break
+		}
+		if c.p.manner.strict {
+			if f := judgeVariable(name, true); f != nil {
+				return f
+			}
+		}
+		args = args[1:]
+	}
+	return c.inner(args)
+}
+
+// judgeCommand judges the builtin command; with -v it only looks a name up.
+func judgeCommand(c *command, args []word) *finding {
+	if len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+		return nil
+	}
+	n, f := c.ownWords(&program{short: "p"}, args)
+	if f != nil {
+		return f
+	}
+	return c.inner(args[n:])
+}
+
+// judgeEval judges the words of eval as the script they become.
+func judgeEval(c *command, args []word) *finding {
+	var src word
+	for i, w := range args {
+		if i > 0 {
+			src.text += " "
+		}
+		src.text += w.text
+		src.late = src.late || w.late
+	}
+	return c.innerScript(src)
+}
+
+func judgeTrap(c *command, args []word) *finding {
+	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
+		return nil
+	}
+	return c.innerScript(args[0])
+}
+
+// judgeShell judges sh -c 'script'. A shell that reads its script from a file
+// or a pipe is refused: what it reads is never judged.
+func judgeShell(c *command, args []word) *finding {
+	for i, w := range args {
+		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") && i+1 < len(args) {
+			return c.innerScript(args[i+1])
+		}
+	}
+	if len(args) == 1 && args[0].text == "--version" || !c.p.manner.strict && len(args) > 0 {
+		return nil
+	}
+	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
+}
+
+var xargsProgram = &program{short: "0d:E:e?I:i?L:l?n:P:prs:tx", long: "null delimiter: eof? replace? max-lines? max-args: max-procs: interactive no-run-if-empty max-chars: verbose exit open-tty"}
+
+// judgeXargs judges the command that xargs completes with what it reads. A
+// file of arguments (-a) is not on the list: nobody has seen what is in it.
+func judgeXargs(c *command, args []word) *finding {
+	n, f := c.ownWords(xargsProgram, args)
+	if f != nil {
+		return f
+	}
+	inner := args[n:]
+	if len(inner) == 0 {
+		return nil // it runs echo
+	}
+	mark := replaceMark(args[:n])
+	read := c.readWords(args[:n])
+	if mark == "" {
+		return c.xargsInner(append(inner[:len(inner):len(inner)], read...))
+	}
+	for _, w := range read {
+		if f := c.xargsInner(completed(inner, mark, w)); f != nil {
+			return f
+		}
+	}
+	return c.xargsInner(inner)
+}
+
+func (c *command) xargsInner(inner []word) *finding {
+	f := c.inner(inner)
+	if f == nil || f.effect == Allow {
+		return nil
+	}
+	if f.late && f.where != "command name" {
+		// Only Call would see more, and Call does not see what xargs reads.
+		f.late, f.where = false, "xargs: "+f.where
+		f.why = "the names that " + inner[0].text + " is given come from unchecked text"
+		f.hint = "feed xargs from find, ls or git ls-files"
+	}
+	return f
+}
+
+// readWords are the words that come in through the pipe, as far as known.
+// xargs has its own quoting and separators; text that needs them is unknown.
+func (c *command) readWords(own []word) []word {
+	unknown := []word{{late: true, loose: true}}
+	switch c.fed.kind {
+	case fedKnown:
+		if strings.ContainsAny(c.fed.text, "\\'\"") || oddDelimiter(own) {
+			return unknown
+		}
+		var out []word
+		for _, s := range strings.FieldsFunc(c.fed.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
+			out = append(out, word{text: s})
+			if len(out) > 64 {
+				return unknown
+			}
+		}
+		return out
+	case fedUnknown:
+		return unknown
+	}
+	return []word{{text: insideName}}
+}
+
+// oddDelimiter reports whether -d cuts the text elsewhere than at lines.
+func oddDelimiter(own []word) bool {
+	for i, w := range own {
+		switch {
+		case w.text == "-d" || w.text == "--delimiter":
+			return i+1 < len(own) && own[i+1].text != "\\n" && own[i+1].text != "\n"
+		case strings.HasPrefix(w.text, "-d"), strings.HasPrefix(w.text, "--delimiter="):
+			return !strings.HasSuffix(w.text, "\\n") && !strings.HasSuffix(w.text, "\n")
+		}
+	}
+	return false
+}
+
+// replaceMark finds the text that xargs -I puts the names in place of.
+func replaceMark(own []word) string {
+	for i, w := range own {
+		switch {
+		case w.text == "-I" && i+1 < len(own):
+			return own[i+1].text
+		case strings.HasPrefix(w.text, "-I"):
+			return w.text[2:]
+		case strings.HasPrefix(w.text, "--replace="):
+			return w.text[len("--replace="):]
+		case w.text == "-i" || w.text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.text, "-i"):
+			return w.text[2:]
+		}
+	}
+	return ""
+}
+
+// completed is the command with a name put in. A mark inside the command's
+// own name makes the name unknown.
+func completed(words []word, mark string, name word) []word {
+	out := make([]word, len(words))
+	for i, w := range words {
+		if strings.Contains(w.text, mark) {
+			w.text = strings.ReplaceAll(w.text, mark, name.text)
+			w.late, w.loose = w.late || name.late || i == 0, w.loose || name.loose
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// findTests are the parts of a find expression that only look, with the
+// number of words each takes. '@' marks those that name a file.
+const findTests = " -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1 -regex:1 -iregex:1 -regextype:1 -lname:1 -ilname:1 " +
+	"-type:1 -xtype:1 -size:1 -empty:0 -perm:1 -user:1 -group:1 -uid:1 -gid:1 -nouser:0 -nogroup:0 -mtime:1 -mmin:1 -atime:1 -amin:1 " +
+	"-ctime:1 -cmin:1 -newer:@ -anewer:@ -cnewer:@ -samefile:@ -newermt:1 -newerct:1 -newerat:1 -newermm:@ -readable:0 -writable:0 -executable:0 -links:1 -inum:1 " +
+	"-maxdepth:1 -mindepth:1 -depth:0 -d:0 -mount:0 -xdev:0 -noleaf:0 -daystart:0 -ignore_readdir_race:0 -prune:0 -quit:0 -true:0 -false:0 " +
+	"-print:0 -print0:0 -ls:0 -printf:1 -not:0 -and:0 -a:0 -or:0 -o:0 !:0 (:0 ):0 ,:0 -H:0 -P:0 -warn:0 -nowarn:0 -O1:0 -O2:0 -O3:0 -help:0 --help:0 --version:0 -follow:0 -L:0 "
+
+// judgeFind judges a find expression word by word.
+func judgeFind(c *command, args []word) *finding {
+	strict := c.p.manner.strict
+	expression := false
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if !expression && !isExpression(t) {
+			if f := c.startingPoint(args[i]); f != nil {
+				return f
+			}
+			continue
+		}
+		switch t {
+		case "-H", "-L", "-P":
+		default:
+			expression = true
+		}
+		switch t {
+		case "-exec", "-ok", "-execdir", "-okdir":
+			n, f := c.findExec(t, args[i+1:])
+			if f != nil {
+				return f
+			}
+			i += n
+			continue
+		case "-delete":
+			if f := c.refused("-delete", "it removes everything it finds without asking", "list the files first, then remove them by name with rm"); f != nil && strict {
+				return f
+			}
+			continue
+		}
+		if !strict {
+			continue
+		}
+		kind, ok := findLong(findTests, t)
+		if !ok || kind != ':' {
+			return c.refused(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
+		}
+		n, f := c.findTest(t, args[i+1:])
+		if f != nil {
+			return f
+		}
+		i += n
+	}
+	return nil
+}
+
+func isExpression(t string) bool {
+	return len(t) > 1 && t[0] == '-' || t == "!" || t == "(" || t == ")" || t == ","
+}
+
+func (c *command) startingPoint(w word) *finding {
+	if !c.p.manner.strict {
+		return nil
+	}
+	return c.file(w, false)
+}
+
+// findTest judges the value of one test and returns how many words it took.
+func (c *command) findTest(test string, rest []word) (int, *finding) {
+	at := strings.Index(findTests, " "+test+":")
+	mark := findTests[at+len(test)+2]
+	if mark == '0' || len(rest) == 0 {
+		return 0, nil
+	}
+	if mark == '@' {
+		return 1, c.file(rest[0], false)
+	}
+	return 1, nil
+}
+
+// findExec judges the command between -exec and its end.
+func (c *command) findExec(action string, rest []word) (int, *finding) {
+	if c.p.manner.strict && action != "-exec" {
+		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there", "use -exec, or pipe the names to xargs"); f != nil {
+			return 0, f
+		}
+	}
+	end := 0
+	for end < len(rest) && rest[end].text != ";" && (rest[end].text != "+" || end == 0 || rest[end-1].text != "{}") {
+		end++
+	}
+	if end == 0 {
+		return 0, nil
+	}
+	inner := make([]word, end)
+	for i, w := range rest[:end] {
+		if strings.Contains(w.text, "{}") {
+			if i == 0 {
+				return 0, c.refused(action, "the command's name comes from what find finds", "write the name out")
+			}
+			w.text = strings.ReplaceAll(w.text, "{}", insideName)
+		}
+		inner[i] = w
+	}
+	f := c.inner(inner)
+	if f != nil && f.effect != Allow {
+		f.where = "find: " + action + " (" + f.where + ")"
+		return end, f
+	}
+	return end + 1, nil
+}

@@ -1,0 +1,146 @@
+package policy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Whitelist reads the simple form: one command name per line, # comments.
+// Each becomes a rule that allows the command; nothing else is allowed.
+func Whitelist(name string, r io.Reader) (*Policy, error) {
+	var rules []rule
+	sc := bufio.NewScanner(r)
+	for n := 1; sc.Scan(); n++ {
+		where := fmt.Sprintf("%s:%d", name, n)
+		words, why, err := splitLine(sc.Text())
+		if err != nil {
+			return nil, malformed(where, err.Error(), "close the quote")
+		}
+		if len(words) == 0 {
+			continue
+		}
+		if strings.HasPrefix(words[0], "-") {
+			return nil, malformed(where, fmt.Sprintf("%q is not a command name", words[0]), "write one command name per line")
+		}
+		rules = append(rules, allowRule(words, why, where))
+	}
+	if err := sc.Err(); err != nil {
+		return nil, malformed(name, "the file can not be read: "+err.Error(), "write one command name per line")
+	}
+	return &Policy{rules: newRuleSet(rules), manner: manner{foreground: true}}, nil
+}
+
+func allowRule(words []string, why, where string) rule {
+	if why == "" {
+		why = "it is on the list of allowed commands"
+	}
+	r := rule{effect: Allow, why: why, where: where}
+	r.setWords(words)
+	return r
+}
+
+// AllowedCommands is the compatible setting allowed_commands.
+type AllowedCommands struct {
+	UseDefault bool     // start from the default rules of the profile
+	Additional []string // commands to allow besides
+	Exclude    []string // commands of the default to leave out
+	CustomList []string // all that is allowed, when UseDefault is false
+}
+
+// Compile turns the setting into a policy. The deny list of the profile
+// holds in any case.
+func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) {
+	rules, err := defaultRules(profile)
+	if err != nil {
+		return nil, err
+	}
+	kept := rules[:0:0]
+	for _, r := range rules {
+		if r.effect == Deny || a.UseDefault && !a.excludes(r) {
+			kept = append(kept, r)
+		}
+	}
+	add := a.Additional
+	if !a.UseDefault {
+		add = append(append([]string(nil), a.CustomList...), a.Additional...)
+	}
+	for i, line := range add {
+		words, _, err := splitLine(line)
+		where := fmt.Sprintf("allowed_commands:%d", i+1)
+		if err != nil || len(words) == 0 {
+			return nil, malformed(where, fmt.Sprintf("%q is not a command", line), "write a command name, such as npm or git status")
+		}
+		kept = append(kept, allowRule(words, "", where))
+	}
+	kept = append(kept, a.exclusions()...)
+	return (&Policy{rules: newRuleSet(kept)}).For(profile, opts), nil
+}
+
+// excludes reports whether a default rule is about an excluded command.
+func (a AllowedCommands) excludes(r rule) bool {
+	for _, line := range a.Exclude {
+		words := strings.Fields(line)
+		if len(words) == 0 || len(r.words) < len(words) {
+			continue
+		}
+		same := true
+		for i, w := range words {
+			same = same && r.words[i] == w
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+func (a AllowedCommands) exclusions() []rule {
+	var out []rule
+	for i, line := range a.Exclude {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d", i+1)}
+		r.setWords(words)
+		out = append(out, r)
+	}
+	return out
+}
+
+// A Category is a heading of a rules file with the commands below it, for
+// prompts and help.
+type Category struct {
+	Title    string
+	Commands []CategoryCommand
+}
+
+// A CategoryCommand is a command that a rule names.
+type CategoryCommand struct {
+	Effect Effect
+	Name   string // as the rule spells it: "git status"
+	Why    string
+}
+
+// Categories returns what the rules say, under their headings and in order.
+// Rules without a heading come under "".
+func (p *Policy) Categories() []Category {
+	if p == nil {
+		return nil
+	}
+	var out []Category
+	at := make(map[string]int)
+	for i := range p.rules.all {
+		r := &p.rules.all[i]
+		n, ok := at[r.category]
+		if !ok {
+			n = len(out)
+			at[r.category] = n
+			out = append(out, Category{Title: r.category})
+		}
+		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why})
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package policy
+
+import (
+	"strings"
+)
+
+// find returns the most specific rule for a command, or nil.
+// On a tie the stricter effect wins.
+func (s *ruleSet) find(argv []string) *rule {
+	var best *rule
+	consider := func(list []int) {
+		for _, i := range list {
+			r := &s.all[i]
+			if r.matches(argv) && (best == nil || r.beats(best)) {
+				best = r
+			}
+		}
+	}
+	consider(s.byName[argv[0]])
+	consider(s.globs)
+	return best
+}
+
+func (r *rule) beats(o *rule) bool {
+	if a, b := r.size(), o.size(); a != b {
+		return a > b
+	}
+	if a, b := r.literals(), o.literals(); a != b {
+		return a > b
+	}
+	return r.effect < o.effect
+}
+
+func (r *rule) literals() int {
+	n := len(r.flags)
+	for _, w := range r.words {
+		if !isGlob(w) {
+			n++
+		}
+	}
+	return n
+}
+
+// matches reports whether the rule speaks about argv: its plain words lead
+// the operands and its flags stand anywhere, in any spelling.
+func (r *rule) matches(argv []string) bool {
+	if len(argv) == 0 {
+		return false
+	}
+	if len(r.words) == 0 {
+		return len(r.flags) == 0
+	}
+	if !wordMatches(r.words[0], argv[0]) {
+		return false
+	}
+	for _, f := range r.flags {
+		if !hasFlag(argv[0], argv[1:], f, r.effect != Allow) {
+			return false
+		}
+	}
+	if len(r.words) == 1 {
+		return true
+	}
+	if r.words[0] == "chmod" && len(r.words) == 2 {
+		return anyMode(argv[1:], r.words[1])
+	}
+	return leads(argv[0], argv[1:], r.words[1:], r.effect != Allow)
+}
+
+// leads reports whether words are the first operands of args. A restricting
+// rule also sees through options that take the next word as their value:
+// git -C sub push is a push.
+func leads(name string, args, words []string, restricting bool) bool {
+	i := 0
+	for i < len(args) && len(words) > 0 {
+		a := args[i]
+		switch {
+		case a == "--":
+			i++
+			continue
+		case len(a) > 1 && a[0] == '-':
+			if takesNext(name, a) {
+				i++
+			}
+			i++
+			continue
+		}
+		if wordMatches(words[0], a) {
+			words = words[1:]
+			i++
+			continue
+		}
+		afterFlag := i > 0 && len(args[i-1]) > 1 && args[i-1][0] == '-'
+		if !restricting || !afterFlag {
+			return false
+		}
+		i++
+	}
+	return len(words) == 0
+}
+
+// takesNext knows the options before a subcommand that swallow a word.
+func takesNext(name, option string) bool {
+	switch name {
+	case "git":
+		return option == "-C" || option == "-c" || option == "--git-dir" || option == "--work-tree" || option == "--namespace"
+	case "docker", "kubectl", "npm", "cargo":
+		return option == "-H" || option == "--context" || option == "--prefix" || option == "-C"
+	}
+	return false
+}
+
+// hasFlag reports whether args hold the flags that f spells: a cluster -rf, a
+// long --force, or a single-dash word such as -delete. Short and long names
+// of one option are the same; abbreviations count for restricting rules, since
+// GNU programs accept them.
+func hasFlag(name string, args []string, f string, restricting bool) bool {
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		if a == f {
+			return true
+		}
+	}
+	if strings.HasPrefix(f, "--") {
+		long, _, _ := strings.Cut(f[2:], "=")
+		return hasOption(name, args, 0, long, restricting)
+	}
+	for i := 1; i < len(f); i++ {
+		if !hasOption(name, args, f[i], "", restricting) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasOption looks for one option by its short letter or its long name.
+func hasOption(name string, args []string, short byte, long string, restricting bool) bool {
+	if short != 0 {
+		long = longName(name, short)
+	}
+	for _, a := range args {
+		if a == "--" {
+			return false
+		}
+		if rest, ok := strings.CutPrefix(a, "--"); ok {
+			given, _, _ := strings.Cut(rest, "=")
+			if long != "" && given != "" && (given == long || restricting && strings.HasPrefix(long, given)) {
+				return true
+			}
+			continue
+		}
+		if len(a) < 2 || a[0] != '-' {
+			continue
+		}
+		for j := 1; j < len(a); j++ {
+			if a[j] == short || long != "" && longName(name, a[j]) == long {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameOption lists, per program, short letters and the long name they stand
+// for. Programs that are not listed are compared letter by letter.
+var sameOption = map[string]string{
+	"rm":     "r=recursive R=recursive f=force d=dir i=interactive",
+	"cp":     "r=recursive R=recursive f=force a=archive",
+	"mv":     "f=force n=no-clobber",
+	"ln":     "s=symbolic f=force",
+	"chmod":  "R=recursive f=silent",
+	"chown":  "R=recursive",
+	"git":    "f=force d=delete D=delete n=dry-run a=all",
+	"sed":    "i=in-place n=quiet e=expression",
+	"grep":   "r=recursive R=dereference-recursive",
+	"tar":    "x=extract c=create t=list",
+	"docker": "v=volume p=publish",
+}
+
+func longName(name string, short byte) string {
+	list := sameOption[name]
+	for i := 0; i+1 < len(list); i++ {
+		if list[i] == short && list[i+1] == '=' && (i == 0 || list[i-1] == ' ') {
+			long, _, _ := strings.Cut(list[i+2:], " ")
+			return long
+		}
+	}
+	return ""
+}
+
+func isGlob(s string) bool { return strings.IndexByte(s, '*') >= 0 }
+
+// wordMatches compares a word with a rule's word, in which * stands for any
+// text.
+func wordMatches(pattern, s string) bool {
+	if !isGlob(pattern) {
+		return pattern == s
+	}
+	parts := strings.Split(pattern, "*")
+	if !strings.HasPrefix(s, parts[0]) {
+		return false
+	}
+	s = s[len(parts[0]):]
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		i := strings.Index(s, part)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(part):]
+	}
+	return strings.HasSuffix(s, parts[last])
+}
+
+// nearest returns the candidate that s is most likely a misspelling of, or "".
+func nearest(s string, candidates []string) string {
+	best, bestDist := "", 1+len(s)/3
+	for _, c := range candidates {
+		if s == "" || c == "" || s[0] != c[0] && s[len(s)-1] != c[len(c)-1] {
+			continue
+		}
+		if d := editDistance(s, c); d <= bestDist {
+			best, bestDist = c, d-1
+		}
+	}
+	return best
+}
+
+func editDistance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return len(a) + len(b)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

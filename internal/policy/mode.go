@@ -1,0 +1,89 @@
+package policy
+
+import "strings"
+
+// anyMode reports whether one of args is a file mode that grants what the
+// rule's mode word grants: 777, 0777, a+rwx, ugo=rwx and u+rwx,g+rwx,o+rwx are
+// one mode in five spellings. A word that is no mode is compared as text.
+func anyMode(args []string, want string) bool {
+	mode, isMode := parseMode(want)
+	for _, a := range args {
+		if a == want {
+			return true
+		}
+		if got, ok := parseMode(a); ok && isMode && got&0o777 == mode&0o777 {
+			return true
+		}
+	}
+	return false
+}
+
+// parseMode reads an octal or symbolic file mode. A symbolic mode is read as
+// if it changed a file that has no permissions at all.
+func parseMode(s string) (mode int, ok bool) {
+	if s == "" || len(s) > 64 {
+		return 0, false
+	}
+	if strings.Trim(s, "01234567") == "" {
+		for _, c := range s {
+			mode = mode<<3&0o7777 | int(c-'0')
+		}
+		return mode, true
+	}
+	for _, clause := range strings.Split(s, ",") {
+		bits, ok := parseClause(clause)
+		if !ok {
+			return 0, false
+		}
+		mode |= bits
+	}
+	return mode, true
+}
+
+func parseClause(s string) (bits int, ok bool) {
+	at := strings.IndexAny(s, "+-=")
+	if at < 0 {
+		return 0, false
+	}
+	who := 0
+	for _, c := range s[:at] {
+		switch c {
+		case 'u':
+			who |= 0o700
+		case 'g':
+			who |= 0o070
+		case 'o':
+			who |= 0o007
+		case 'a':
+			who |= 0o777
+		default:
+			return 0, false
+		}
+	}
+	if who == 0 {
+		who = 0o777
+	}
+	removing := false
+	for _, c := range s[at:] {
+		grant := 0
+		switch c {
+		case '+', '=':
+			removing = false
+		case '-':
+			removing = true
+		case 'r':
+			grant = 0o444
+		case 'w':
+			grant = 0o222
+		case 'x', 'X':
+			grant = 0o111
+		case 's', 't', 'u', 'g', 'o':
+		default:
+			return 0, false
+		}
+		if !removing {
+			bits |= grant & who
+		}
+	}
+	return bits, true
+}

@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"path"
+	"strings"
+)
+
+// path judges a word that names a file. It returns nil when the file is
+// inside the root wherever the command may stand.
+func (c *command) path(w word) *finding {
+	if c.p.opts.Root == "" {
+		return nil
+	}
+	if w.loose {
+		return &finding{effect: Deny, late: true, where: "path", why: "which file is meant is only known at run time", hint: "write the path out, or take it from a glob or from find"}
+	}
+	text := w.text
+	if text == "" || harmlessDevice(text) {
+		return nil
+	}
+	if c.leavesRoot(text) {
+		return refusal("path", text+" is outside of the root", "use a path inside "+c.p.opts.Root)
+	}
+	return nil
+}
+
+// harmlessDevice are the names outside the root that hold nothing.
+func harmlessDevice(s string) bool {
+	switch s {
+	case "-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr":
+		return true
+	}
+	return false
+}
+
+func (c *command) leavesRoot(text string) bool {
+	if strings.Contains(text, ".") && globsUp(text) {
+		return true
+	}
+	if path.IsAbs(text) {
+		abs := path.Clean(text)
+		return !c.inside(abs) || within("/proc", abs) || within("/sys", abs) || within("/dev", abs)
+	}
+	if c.dirs == nil {
+		return goesUp(text)
+	}
+	for _, d := range c.dirs {
+		if !c.inside(path.Join(d, text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *command) inside(abs string) bool {
+	if !within(c.p.opts.Root, abs) {
+		return false
+	}
+	return c.p.opts.Resolve == nil || within(c.p.opts.Root, c.p.opts.Resolve(abs))
+}
+
+func within(root, abs string) bool {
+	if abs == root || root == "/" {
+		return true
+	}
+	return len(abs) > len(root) && abs[len(root)] == '/' && abs[:len(root)] == root
+}
+
+// goesUp reports whether a relative path has a part that climbs.
+func goesUp(text string) bool {
+	for _, part := range strings.Split(text, "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// globsUp reports whether a pattern in the middle of the path can stand for
+// "..": .* and .? do in many shells. As the last part it is left to Call.
+func globsUp(text string) bool {
+	if !strings.ContainsAny(text, "*?[(") {
+		return false
+	}
+	parts := strings.Split(strings.TrimRight(text, "/"), "/")
+	for _, part := range parts[:len(parts)-1] {
+		if !strings.HasPrefix(part, ".") || !strings.ContainsAny(part, "*?[(") {
+			continue
+		}
+		if strings.Contains(part, "(") {
+			return true
+		}
+		if ok, err := path.Match(part, ".."); ok || err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeRedirect judges the target of a redirection.
+func (c *command) judgeRedirect(op string, target word) finding {
+	ok := finding{effect: Allow, where: "redirection"}
+	if !c.p.manner.strict || isDescriptor(op, target) {
+		return ok
+	}
+	if f := c.path(target); f != nil {
+		f.where = "redirection " + op
+		return *f
+	}
+	if target.text == "" && !target.late {
+		return *refusal("redirection "+op, "it names no file", "name a file inside the root")
+	}
+	if op != "<" {
+		if f := c.guarded(target); f != nil {
+			return *f
+		}
+	}
+	return ok
+}
+
+// isDescriptor knows 2>&1 and <&-, which open no file.
+func isDescriptor(op string, target word) bool {
+	return (op == ">&" || op == "<&") && !target.late && target.text != "" && strings.Trim(target.text, "0123456789-") == ""
+}
+
+// guarded refuses to write where programs take their orders from: what is
+// put into .git/hooks or .git/config runs with the next git command.
+func (c *command) guarded(target word) *finding {
+	text := target.text
+	if !c.inGit() && (len(text) < 4 || !strings.Contains(strings.ToLower(text), ".git")) {
+		return nil
+	}
+	parts := strings.Split(path.Clean(text), "/")
+	for _, part := range parts {
+		if strings.EqualFold(part, ".git") {
+			return refusal("path", "git runs what is written into .git", "use git commands to change the repository")
+		}
+	}
+	if c.inGit() {
+		return refusal("path", "git runs what is written into .git", "leave the .git directory first")
+	}
+	return nil
+}
+
+func (c *command) inGit() bool {
+	for _, d := range c.dirs {
+		if strings.Contains(d+"/", "/.git/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+// Package policy decides whether a command may run, and says why.
+//
+// A policy is a list of rules, one per line: an effect, words of a command,
+// and after # the reason that is shown to whoever asks.
+//
+//	allow cat            # show a file
+//	ask   git push       # leaves this machine
+//	deny  git push -f    # rewrites history that others rely on
+//
+// Inside are the rules and their profiles, the walk over a shell syntax tree,
+// and what is known about programs that can run other programs or reach files
+// outside the root. Not inside: running anything, asking anybody, or looking
+// at the disk. The one rule to keep: what is not understood is denied.
+package policy
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// An Effect is what a rule does. The zero Effect denies, so that a forgotten
+// assignment can not let anything through.
+type Effect uint8
+
+// The effects, from strictest to most lenient.
+const (
+	Deny Effect = iota
+	Ask
+	Allow
+)
+
+var effectNames = [...]string{"deny", "ask", "allow"}
+
+// String returns the effect as it is spelled in rules and in JSON.
+func (e Effect) String() string {
+	if int(e) >= len(effectNames) {
+		return effectNames[Deny]
+	}
+	return effectNames[e]
+}
+
+// MarshalText spells the effect in JSON.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// A Verdict is a decision about one command, with its reason.
+type Verdict struct {
+	Effect Effect
+	Argv   []string // the command judged, as far as it is known
+	Why    string   // the reason, in words
+	Where  string   // the rule (host.policy:12) or the knowledge (find: -exec) that decided
+	Hint   string   // what to do instead; empty when allowed
+	Late   bool     // part of it is only known at run time; Call has the last word
+}
+
+// MarshalJSON spells a verdict the way people and models read it.
+func (v Verdict) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Effect  Effect   `json:"effect"`
+		Command string   `json:"command"`
+		Argv    []string `json:"argv"`
+		Reason  string   `json:"reason,omitempty"`
+		Rule    string   `json:"rule,omitempty"`
+		Hint    string   `json:"hint,omitempty"`
+		Late    bool     `json:"late,omitempty"`
+	}{v.Effect, strings.Join(v.Argv, " "), v.Argv, v.Why, v.Where, v.Hint, v.Late})
+}
+
+// Strictest returns the effect of a whole script: that of its strictest
+// verdict. A script without any command harms nobody and is allowed.
+func Strictest(vs []Verdict) Effect {
+	worst := Allow
+	for _, v := range vs {
+		worst = min(worst, v.Effect)
+	}
+	return worst
+}
+
+// Options say where a policy stands.
+type Options struct {
+	Root string // absolute directory that paths must stay in; empty means that paths are not judged
+	Dir  string // current directory; empty means Root
+	Home string // what ~ and $HOME stand for; empty means a place outside the root
+
+	// Resolve follows the symbolic links in an absolute path. Nil means that
+	// a path is judged by its spelling alone and links are left to the runner.
+	Resolve func(path string) string
+}
+
+// A Policy is a set of rules and the manner in which they are applied.
+// A nil Policy denies everything. A Policy is never changed once it is made,
+// so it may be shared.
+type Policy struct {
+	rules   ruleSet
+	opts    Options
+	manner  manner
+	profile string
+}
+
+// A manner is how much of a script besides its command names is judged.
+type manner struct {
+	strict     bool // options by list, paths inside the root, environment by list
+	foreground bool // no background jobs, coprocesses, process substitution
+}
+
+// At returns the same policy standing in another current directory.
+func (p *Policy) At(dir string) *Policy {
+	if p == nil || p.opts.Dir == dir {
+		return p
+	}
+	q := *p
+	q.opts.Dir = dir
+	return &q
+}
+
+// Root returns the directory that paths must stay in, or "".
+func (p *Policy) Root() string {
+	if p == nil {
+		return ""
+	}
+	return p.opts.Root
+}
+
+// Call judges one command by its expanded words. It has the last word on
+// whatever Script could only judge in part.
+func (p *Policy) Call(argv []string) Verdict {
+	if p == nil {
+		return Verdict{Argv: argv, Why: "there is no policy", Hint: "start with a profile: virtual, host or container"}
+	}
+	if p.rules.everything != nil && len(argv) > 0 {
+		r := p.rules.everything
+		return Verdict{Effect: r.effect, Argv: argv, Why: r.why, Where: r.where}
+	}
+	words := make([]word, len(argv))
+	for i, s := range argv {
+		words[i] = word{text: s}
+	}
+	c := command{p: p, words: words, dirs: p.startDirs(), fed: confined}
+	return c.judge().verdict(words)
+}
+
+// Redirect judges the file a redirection opens; op is the operator, such as
+// ">" or "<". Descriptors ("2>&1") are not files and need no judging.
+func (p *Policy) Redirect(op, file string) Verdict {
+	v := Verdict{Argv: []string{op, file}}
+	if p == nil {
+		v.Why, v.Hint = "there is no policy", "start with a profile: virtual, host or container"
+		return v
+	}
+	words := []word{{text: op}, {text: file}}
+	c := command{p: p, words: words, dirs: p.startDirs()}
+	return c.judgeRedirect(op, words[1]).verdict(words)
+}
+
+func (p *Policy) startDirs() []string {
+	dir := p.opts.Dir
+	if dir == "" {
+		dir = p.opts.Root
+	}
+	if dir == "" {
+		dir = "/"
+	}
+	if !path.IsAbs(dir) {
+		dir = path.Join(p.opts.Root, dir)
+	}
+	return []string{dir}
+}
+
+// A finding is a verdict in the making; nil words are filled in at the end.
+type finding struct {
+	effect           Effect
+	why, where, hint string
+	late             bool
+}
+
+func (f finding) verdict(words []word) Verdict {
+	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late}
+	v.Argv = make([]string, len(words))
+	for i, w := range words {
+		v.Argv[i] = w.String()
+		v.Late = v.Late || w.late
+	}
+	return v
+}
+
+func refusal(where, why, hint string) *finding {
+	return &finding{effect: Deny, why: why, where: where, hint: hint}
+}

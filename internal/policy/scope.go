@@ -1,0 +1,139 @@
+package policy
+
+import "maps"
+
+// A feed is what is known about the text a command reads or writes.
+type feed struct {
+	kind feedKind
+	text string // for fedKnown
+	sure bool   // for fedConfined: there is at least one name
+}
+
+type feedKind uint8
+
+const (
+	unfed       feedKind = iota // whoever asked for the run provides it
+	fedConfined                 // names inside the root, one per line
+	fedKnown                    // exactly text
+	fedUnknown
+)
+
+// confined is the feed that Call assumes: the script was walked before, and a
+// command that reads names from a pipe was judged with its source in sight.
+var confined = feed{kind: fedConfined}
+
+// A scope is what the walk knows at one point of the script. The maps are
+// shared between copies and copied before they are changed.
+type scope struct {
+	vars   map[string]value
+	arrays map[string][]value
+	funcs  map[string]*fn
+	shared bool
+	lost   bool     // more was set than is kept: what is not in vars may be anything
+	dirs   []string // where the script may stand; nil means anywhere inside the root
+	args   []value  // positional parameters; nil means those of the request
+	fed    feed
+}
+
+// share returns a copy; both copy their maps before they change them.
+func (s *scope) share() scope {
+	s.shared = true
+	return *s
+}
+
+func (s *scope) own() {
+	if s.shared {
+		s.vars, s.arrays, s.funcs = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.funcs)
+		s.shared = false
+	}
+	if s.vars == nil {
+		s.vars = make(map[string]value)
+	}
+}
+
+// forget makes everything unknown, for what runs is unknown.
+func (s *scope) forget() {
+	s.own()
+	for name := range s.vars {
+		s.vars[name] = anything
+	}
+	s.arrays, s.dirs, s.lost = nil, nil, true
+}
+
+// merge makes s what is known when either s or o may have happened.
+func (s *scope) merge(o *scope) {
+	s.own()
+	for name, v := range s.vars {
+		if ov, ok := o.vars[name]; !ok || ov != v {
+			s.vars[name] = either(v, ov, ok)
+		}
+	}
+	for name, ov := range o.vars {
+		if v, ok := s.vars[name]; !ok {
+			s.vars[name] = either(ov, v, false)
+		}
+	}
+	for name := range s.arrays {
+		delete(s.arrays, name)
+		s.vars[name] = anything
+	}
+	s.mergeFuncs(o)
+	s.dirs = union(s.dirs, o.dirs)
+	s.lost = s.lost || o.lost
+	if len(s.args) != len(o.args) {
+		s.args = []value{anything}
+	}
+}
+
+func (s *scope) mergeFuncs(o *scope) {
+	for name, f := range s.funcs {
+		if o.funcs[name] != f {
+			f.maybe = true
+		}
+	}
+	for name, f := range o.funcs {
+		if _, ok := s.funcs[name]; !ok {
+			f.maybe = true
+			if s.funcs == nil {
+				s.funcs = make(map[string]*fn)
+			}
+			s.funcs[name] = f
+		}
+	}
+}
+
+// either is a value that is one or the other.
+func either(a, b value, both bool) value {
+	if !a.loose && (!both || !b.loose) && harmless(a) && (!both || harmless(b)) {
+		return value{text: a.text, late: true}
+	}
+	return anything
+}
+
+// harmless values are numbers and the placeholder for a name inside the root.
+func harmless(v value) bool {
+	for _, c := range v.text {
+		if (c < '0' || c > '9') && string(c) != insideName {
+			return false
+		}
+	}
+	return true
+}
+
+// union of two sets of directories; nil, which is anywhere, swallows all.
+func union(a, b []string) []string {
+	if a == nil || b == nil || len(a) > 8 {
+		return nil
+	}
+	out := a[:len(a):len(a)]
+	for _, d := range b {
+		known := false
+		for _, have := range a {
+			known = known || have == d
+		}
+		if !known {
+			out = append(out, d)
+		}
+	}
+	return out
+}

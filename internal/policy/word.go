@@ -1,0 +1,411 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A word is one word of a command as far as it is known before it runs.
+type word struct {
+	text  string // what is known; parts that are not count as empty
+	late  bool   // some part is only known at run time
+	loose bool   // that part may spell anything, a path outside the root too
+	src   *syntax.Word
+}
+
+// String returns the word for people: as written where it is not known.
+func (w word) String() string {
+	if !w.late || w.src == nil {
+		return w.text
+	}
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, w.src); err != nil {
+		return w.text
+	}
+	return b.String()
+}
+
+// insideName stands for a part that is unknown but names something inside the
+// root, so that "$f/../.." is still seen to leave it.
+const insideName = "x"
+
+// maxFields bounds the words one word may become by brace expansion.
+const maxFields = 256
+
+// maxWords bounds the words of one command.
+const maxWords = 1 << 16
+
+// A fieldList collects the words that one shell word expands to.
+type fieldList struct {
+	w    *walker
+	src  *syntax.Word
+	out  []word
+	cur  []byte
+	part word // flags of the current field
+	open bool // the current field exists even when empty
+}
+
+func (f *fieldList) end() {
+	if f.open || len(f.cur) > 0 || f.part.late {
+		f.out = append(f.out, word{string(f.cur), f.part.late, f.part.loose, f.src})
+	}
+	f.cur, f.part, f.open = nil, word{}, false
+}
+
+// addText adds a value without splitting it.
+func (f *fieldList) addText(v value) {
+	f.cur = append(f.cur, v.text...)
+	f.part.late = f.part.late || v.late
+	f.part.loose = f.part.loose || v.loose
+}
+
+// addSplit adds the value of an unquoted expansion, which the shell splits.
+func (f *fieldList) addSplit(v value) {
+	if f.w.splits {
+		v.late, v.loose = true, true // the script chose its own separators
+	}
+	text := v.text
+	for {
+		i := strings.IndexAny(text, " \t\n")
+		if i < 0 {
+			v.text = text
+			f.addText(v)
+			return
+		}
+		v.text = text[:i]
+		f.addText(v)
+		f.end()
+		text = strings.TrimLeft(text[i:], " \t\n")
+	}
+}
+
+// fields returns the words that w expands to, and judges what is inside it.
+func (w *walker) fields(src *syntax.Word) []word {
+	if len(src.Parts) == 1 {
+		if lit, ok := src.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
+			return []word{{text: lit.Value}}
+		}
+	}
+	words := []*syntax.Word{src}
+	if hasBrace(src) {
+		cp := *src
+		if syntax.SplitBraces(&cp) {
+			words = w.braces(&cp)
+		}
+	}
+	var out []word
+	for _, one := range words {
+		f := &fieldList{w: w, src: src}
+		w.addParts(f, one.Parts, false)
+		f.end()
+		out = append(out, f.out...)
+	}
+	return out
+}
+
+// appendFields is fields for all words of a command.
+func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
+	for _, src := range words {
+		if len(out) > maxWords {
+			w.refuse(nil, refusal("words", "a command has too many words to judge", "use a file and xargs, or a loop"))
+			return out
+		}
+		if len(src.Parts) == 1 {
+			if lit, ok := src.Parts[0].(*syntax.Lit); ok && plain(lit.Value) {
+				out = append(out, word{text: lit.Value})
+				continue
+			}
+		}
+		out = append(out, w.fields(src)...)
+	}
+	return out
+}
+
+// one returns a word that the shell does not split: an assigned value, a
+// redirection's target, a here-document.
+func (w *walker) one(src *syntax.Word) value {
+	if src == nil {
+		return value{}
+	}
+	f := &fieldList{w: w, src: src}
+	saved := w.splits
+	w.splits = false
+	w.addParts(f, src.Parts, true)
+	w.splits = saved
+	return value{text: string(f.cur), late: f.part.late, loose: f.part.loose}
+}
+
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\', '{', '~':
+			return false
+		}
+	}
+	return true
+}
+
+func hasBrace(src *syntax.Word) bool {
+	for _, p := range src.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
+			return true
+		}
+	}
+	return false
+}
+
+// braces multiplies out the brace expansions of a word. A sequence such as
+// {1..9} spells only numbers and letters and counts as one unknown name.
+func (w *walker) braces(src *syntax.Word) []*syntax.Word {
+	all := []*syntax.Word{{}}
+	for _, part := range src.Parts {
+		br, ok := part.(*syntax.BraceExp)
+		if !ok || br.Sequence {
+			for _, one := range all {
+				one.Parts = append(one.Parts, part)
+			}
+			continue
+		}
+		var next []*syntax.Word
+		for _, head := range all {
+			for _, elem := range br.Elems {
+				for _, tail := range w.braces(elem) {
+					next = append(next, joinWords(head, tail))
+				}
+				if len(next) > maxFields {
+					w.refuseStrict(refusal("brace expansion", "it makes more than "+strconv.Itoa(maxFields)+" words", "write fewer alternatives, or use a loop"))
+					return next[:maxFields]
+				}
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+func joinWords(a, b *syntax.Word) *syntax.Word {
+	parts := make([]syntax.WordPart, 0, len(a.Parts)+len(b.Parts))
+	return &syntax.Word{Parts: append(append(parts, a.Parts...), b.Parts...)}
+}
+
+// addParts adds the parts of a word; whole says that nothing is split.
+func (w *walker) addParts(f *fieldList, parts []syntax.WordPart, whole bool) {
+	add := f.addSplit
+	if whole {
+		add = f.addText
+	}
+	for i, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text := unescape(part.Value)
+			if i == 0 && len(f.cur) == 0 && strings.HasPrefix(part.Value, "~") {
+				text = w.tilde(part.Value)
+			}
+			f.addText(value{text: text})
+		case *syntax.SglQuoted:
+			f.open = true
+			f.addText(value{text: singleQuoted(part)})
+		case *syntax.DblQuoted:
+			f.open = true
+			w.addQuoted(f, part.Parts)
+		case *syntax.ParamExp:
+			add(w.param(part))
+		case *syntax.CmdSubst:
+			add(w.substitution(part))
+		case *syntax.ArithmExp:
+			w.arithm(part.X)
+			add(value{text: "1", late: true})
+		case *syntax.ProcSubst:
+			w.procSubst(part)
+			f.addText(value{text: insideName, late: true})
+		case *syntax.ExtGlob:
+			f.addText(value{text: part.Op.String() + part.Pattern.Value + ")"})
+		case *syntax.BraceExp:
+			f.addText(value{text: insideName, late: true})
+		}
+	}
+}
+
+func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			f.addText(value{text: unescapeQuoted(part.Value)})
+		case *syntax.ParamExp:
+			if w.addArgs(f, part) {
+				continue
+			}
+			f.addText(w.param(part))
+		case *syntax.CmdSubst:
+			f.addText(w.substitution(part))
+		case *syntax.ArithmExp:
+			w.arithm(part.X)
+			f.addText(value{text: "1", late: true})
+		}
+	}
+}
+
+// addArgs adds "$@" and "${a[@]}" where they are known: each element is a
+// word of its own.
+func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
+	all := w.elements(part)
+	if all == nil {
+		return false
+	}
+	f.open = false
+	for i, v := range all {
+		if i > 0 {
+			f.open = true
+			f.end()
+		}
+		f.open = true
+		f.addText(v)
+	}
+	return true
+}
+
+// elements returns what "$@" or "${a[@]}" stands for, or nil if unknown.
+func (w *walker) elements(part *syntax.ParamExp) []value {
+	if part.Param == nil {
+		return nil
+	}
+	if part.Param.Value == "@" && bare(part) {
+		return w.sc.args
+	}
+	index, ok := part.Index.(*syntax.Word)
+	if !ok || index.Lit() != "@" || part.Excl || part.Length || part.Slice != nil || part.Repl != nil || part.Exp != nil {
+		return nil
+	}
+	return w.sc.arrays[part.Param.Value]
+}
+
+// tilde spells out ~ and its kin. Other people's homes are outside.
+func (w *walker) tilde(lit string) string {
+	who, rest, slash := strings.Cut(lit, "/")
+	if slash {
+		rest = "/" + unescape(rest)
+	}
+	switch who {
+	case "~":
+		return w.home() + rest
+	case "~+":
+		if len(w.sc.dirs) == 1 {
+			return w.sc.dirs[0] + rest
+		}
+	}
+	return "/" + who + rest
+}
+
+func (w *walker) home() string {
+	if w.p.opts.Home != "" {
+		return w.p.opts.Home
+	}
+	return "/home"
+}
+
+// unescape removes the backslashes of unquoted text.
+func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// unescapeQuoted removes the backslashes that mean something in "…".
+func unescapeQuoted(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+func singleQuoted(q *syntax.SglQuoted) string {
+	if !q.Dollar {
+		return q.Value
+	}
+	return ansiC(q.Value)
+}
+
+// ansiC decodes the escapes of $'…' and printf: \x74ouch is touch.
+func ansiC(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b = append(b, s[i])
+			continue
+		}
+		i++
+		if at := strings.IndexByte("abefnrtvE", s[i]); at >= 0 {
+			b = append(b, "\a\b\x1b\f\n\r\t\v\x1b"[at])
+			continue
+		}
+		switch c := s[i]; c {
+		case 'x':
+			i = appendCode(&b, s, i, 16, 2, false)
+		case 'u':
+			i = appendCode(&b, s, i, 16, 4, true)
+		case 'U':
+			i = appendCode(&b, s, i, 16, 8, true)
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			i = appendCode(&b, s, i-1, 8, 3, false)
+		case 'c':
+			if i+1 < len(s) {
+				i++
+				b = append(b, s[i]&0x1f)
+			}
+		case '\\', '\'', '"', '?':
+			b = append(b, c)
+		default:
+			b = append(b, '\\', c)
+		}
+	}
+	if at := strings.IndexByte(string(b), 0); at >= 0 {
+		b = b[:at]
+	}
+	return string(b)
+}
+
+// appendCode reads up to digits digits after s[i] and returns the index of the
+// last one.
+func appendCode(b *[]byte, s string, i, base, digits int, isRune bool) int {
+	j := i + 1
+	for j < len(s) && j-i <= digits {
+		if _, err := strconv.ParseUint(s[j:j+1], base, 8); err != nil {
+			break
+		}
+		j++
+	}
+	n, err := strconv.ParseUint(s[i+1:j], base, 32)
+	switch {
+	case err != nil:
+		*b = append(*b, '\\', s[i])
+	case isRune:
+		*b = utf8.AppendRune(*b, rune(n))
+	default:
+		*b = append(*b, byte(n))
+	}
+	return j - 1
+}

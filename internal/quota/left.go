@@ -1,0 +1,82 @@
+package quota
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Left is what remains of a budget, for people and models to read.
+type Left struct {
+	n, of amounts
+}
+
+// Calls returns how many calls of a model are left.
+func (l Left) Calls() int64 { return l.n[0] }
+
+// Tokens returns how many weighted tokens are left.
+func (l Left) Tokens() int64 { return l.n[1] }
+
+// Of returns what is left of the named limit; [NoLimit] if it is none.
+func (l Left) Of(name string) int64 {
+	for i, known := range BudgetNames {
+		if name == known {
+			return l.n[i]
+		}
+	}
+	return 0
+}
+
+// String says "38 of 50 calls left, 88123 of 100000 tokens left"; what has no
+// limit is not mentioned.
+func (l Left) String() string {
+	var parts []string
+	for i, n := range l.n {
+		switch {
+		case n == NoLimit:
+		case i == wall:
+			parts = append(parts, fmt.Sprintf("%v of %v left", time.Duration(n).Round(time.Second), time.Duration(l.of[i]).Round(time.Second)))
+		default:
+			parts = append(parts, fmt.Sprintf("%s of %s %s left", amount(i, n), amount(i, l.of[i]), units[i]))
+		}
+	}
+	if parts == nil {
+		return "no limits"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// amount writes one number; a limit that only a parent has is not known here.
+func amount(i int, n int64) string {
+	if n == NoLimit {
+		return "all"
+	}
+	if strings.HasPrefix(units[i], "bytes") {
+		return size(n)
+	}
+	return fmt.Sprint(n)
+}
+
+// MarshalJSON writes {"calls":{"left":38,"of":50},…}; times are in seconds.
+func (l Left) MarshalJSON() ([]byte, error) {
+	type pair struct {
+		Left int64 `json:"left"`
+		Of   int64 `json:"of,omitempty"`
+	}
+	out := make(map[string]pair)
+	for i, n := range l.n {
+		if n == NoLimit {
+			continue
+		}
+		p := pair{n, l.of[i]}
+		if p.Of == NoLimit {
+			p.Of = 0
+		}
+		if i == wall {
+			p.Left, p.Of = p.Left/int64(time.Second), p.Of/int64(time.Second)
+		}
+		out[BudgetNames[i]] = p
+	}
+	return json.Marshal(out)
+}

@@ -1,0 +1,89 @@
+package quota
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+
+	"hako/internal/fault"
+	"hako/internal/private"
+)
+
+// A State keeps usage across runs in a file: by period, then by model. Several
+// processes may add to one file.
+type State struct {
+	Path string
+}
+
+// Periods holds the usage of each model in each period.
+type Periods map[string]map[string]Usage
+
+// Day is the usual period of a State: one calendar day.
+func Day(t time.Time) string { return t.Format(time.DateOnly) }
+
+// Add adds usage to a period. The model "" stands for use without one.
+func (s State) Add(period, model string, u Usage) error {
+	return s.change(func(p Periods) {
+		if p[period] == nil {
+			p[period] = make(map[string]Usage)
+		}
+		p[period][model] = p[period][model].Add(u)
+	})
+}
+
+// Reset forgets a period; the period "" stands for all of them.
+func (s State) Reset(period string) error {
+	return s.change(func(p Periods) {
+		if period == "" {
+			clear(p)
+		}
+		delete(p, period)
+	})
+}
+
+// Show returns what the file holds; no file is no usage.
+func (s State) Show() (Periods, error) {
+	f, err := private.Open(s.Path, os.O_RDONLY)
+	if fault.KindOf(err) == fault.NotFound {
+		return make(Periods), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	p := make(Periods)
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read usage", Subject: s.Path, Err: err,
+			Hint: "move the file away to begin anew"}
+	}
+	return p, nil
+}
+
+// change reads, alters and replaces the file. The lock is a second file, as
+// replacing the first would take its lock away.
+func (s State) change(alter func(Periods)) error {
+	lock, err := private.Open(s.Path+".lock", os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // which unlocks it
+	if err := private.Lock(lock); err != nil {
+		return &fault.Error{Kind: fault.Unavailable, Op: "lock usage", Subject: s.Path, Err: err}
+	}
+	defer private.Unlock(lock)
+	p, err := s.Show()
+	if err != nil {
+		return err
+	}
+	alter(p)
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return private.Replace(s.Path, append(text, '\n'))
+}

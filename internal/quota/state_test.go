@@ -1,0 +1,57 @@
+package quota
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"hako/internal/fault"
+)
+
+func TestState(t *testing.T) {
+	s := State{filepath.Join(t.TempDir(), "state", "usage.json")}
+	if p, err := s.Show(); err != nil || len(p) != 0 {
+		t.Fatalf("%v, %v", p, err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 25 {
+				if err := s.Add("2024-01-01", "m", Usage{Calls: 1, Input: 2}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Add("2024-01-02", "", Usage{Scripts: 1})
+	p, err := s.Show()
+	if err != nil || p["2024-01-01"]["m"] != (Usage{Calls: 100, Input: 200}) || len(p) != 2 {
+		t.Errorf("%v, %v", p, err)
+	}
+	s.Reset("2024-01-01")
+	if p, _ := s.Show(); len(p) != 1 {
+		t.Errorf("after forgetting a day: %v", p)
+	}
+	s.Reset("")
+	if p, _ := s.Show(); len(p) != 0 {
+		t.Errorf("after forgetting all: %v", p)
+	}
+}
+
+func TestStateRefusals(t *testing.T) {
+	s := State{filepath.Join(t.TempDir(), "usage.json")}
+	os.WriteFile(s.Path, []byte("{"), 0o600)
+	if _, err := s.Show(); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("broken file: %v", err)
+	}
+	if err := s.Add("d", "m", Usage{}); err == nil {
+		t.Error("a broken file was overwritten")
+	}
+	os.Chmod(s.Path, 0o644)
+	if _, err := s.Show(); !strings.Contains(fault.Hint(err), "chmod 600") {
+		t.Errorf("world-readable: %v", err)
+	}
+}

@@ -1,0 +1,129 @@
+// Package redact removes secrets from text before it is written, logged, shown
+// or sent to a model.
+//
+// It knows the spelling of common keys and tokens, and a [Set] also knows the
+// values it was told. It is not a judge of what is secret in a document: a
+// password in running prose passes. The rule to keep: ordinary text must cost
+// next to nothing, so a byte is only looked at twice where a secret may begin.
+package redact
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Mark stands where a secret stood.
+const Mark = "[redacted]"
+
+// Text returns s without the secrets that can be told by their spelling.
+// It returns s itself when there are none.
+func Text(s string) string { return (*Set)(nil).Text(s) }
+
+// Bytes is [Text] for bytes. It returns b itself when there is nothing to remove.
+func Bytes(b []byte) []byte { return (*Set)(nil).Bytes(b) }
+
+// Argv is [Text] for the words of a command: it also removes the word after
+// an option such as --password. It never changes argv.
+func Argv(argv []string) []string { return (*Set)(nil).Argv(argv) }
+
+// A Set removes what [Text] removes and the values it was told. A nil Set knows
+// no values. It is safe for concurrent use.
+type Set struct {
+	mu     sync.RWMutex
+	values []string
+}
+
+// shortest is the length below which a registered value is ignored: removing
+// every "abc" would spoil the text and hint at the secret.
+const shortest = 6
+
+// Add registers values that must never be seen, such as the user's own keys.
+func (s *Set) Add(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		if len(v) >= shortest && !slices.Contains(s.values, v) {
+			s.values = append(s.values, v)
+		}
+	}
+	// The longer first: a value may contain another.
+	slices.SortFunc(s.values, func(a, b string) int { return len(b) - len(a) })
+}
+
+// Text returns text without secrets.
+func (s *Set) Text(text string) string {
+	if s != nil {
+		s.mu.RLock()
+		for _, v := range s.values {
+			if strings.Contains(text, v) {
+				text = strings.ReplaceAll(text, v, Mark)
+			}
+		}
+		s.mu.RUnlock()
+	}
+	return cut(text)
+}
+
+// Bytes returns b without secrets.
+func (s *Set) Bytes(b []byte) []byte {
+	text := string(b)
+	if clean := s.Text(text); len(clean) != len(text) || clean != text {
+		return []byte(clean)
+	}
+	return b
+}
+
+// Argv returns argv without secrets.
+func (s *Set) Argv(argv []string) []string {
+	var clean []string
+	for i, word := range argv {
+		text := s.Text(word)
+		if i > 0 && follows(argv[i-1]) && !reference(word) {
+			text = Mark
+		}
+		if text == word {
+			continue
+		}
+		if clean == nil {
+			clean = slices.Clone(argv)
+		}
+		clean[i] = text
+	}
+	if clean == nil {
+		return argv
+	}
+	return clean
+}
+
+// follows reports whether option is one whose value, the next word, is a secret.
+func follows(option string) bool {
+	name, ok := strings.CutPrefix(option, "--")
+	return ok && secretName(name) != 0
+}
+
+// reference reports whether a value only names a secret, as $TOKEN does.
+func reference(value string) bool {
+	return value == "" || value[0] == '$' || value[0] == '-' || strings.HasPrefix(value, Mark)
+}
+
+// cut removes every secret that its spelling gives away.
+func cut(s string) string {
+	var out []byte
+	done := 0
+	for i := 0; i < len(s); i++ {
+		if !anchor[s[i]] {
+			continue
+		}
+		from, to := find(s, i, done)
+		if to <= from {
+			continue
+		}
+		out = append(append(out, s[done:from]...), Mark...)
+		done, i = to, to-1
+	}
+	if out == nil {
+		return s
+	}
+	return string(append(out, s[done:]...))
+}

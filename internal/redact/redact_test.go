@@ -1,0 +1,113 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestText(t *testing.T) {
+	jwt := "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
+	pem := "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----"
+	for in, want := range map[string]string{
+		"echo hi":                                  "echo hi",
+		"":                                         "",
+		"key sk-abcdefghijklmnop1234 end":          "key [redacted] end",
+		"sk-ant-api03-AAAAAAAAAAAAAAAA":            "[redacted]",
+		"ghp_0123456789abcdef0123456789abcdef":     "[redacted]",
+		"x github_pat_11ABCDEFG0abcdefgh y":        "x [redacted] y",
+		"glpat-ABCDEFGHIJKLMNOPQRST":               "[redacted]",
+		"xoxb-123456789012-abcdef":                 "[redacted]",
+		"id AKIAIOSFODNN7EXAMPLE.":                 "id [redacted].",
+		"AIzaSyA1234567890abcdefghijklmnopqrs":     "[redacted]",
+		"Authorization: Bearer abc123def456ghi789": "Authorization: Bearer [redacted]",
+		"authorization: bearer abc123def456ghi789": "authorization: bearer [redacted]",
+		"a " + jwt + " b":                          "a [redacted] b",
+		"k=" + pem + "\nafter":                     "k=[redacted]\nafter",
+		"password=hunter2&x=1":                     "password=[redacted]&x=1",
+		"DB_PASSWORD='two words' cmd":              "DB_PASSWORD='[redacted]' cmd",
+		"OPENAI_API_KEY=abc cmd":                   "OPENAI_API_KEY=[redacted] cmd",
+		`{"api_key": "v\u0061lue", "n": 1}`:        `{"api_key": "[redacted]", "n": 1}`,
+		"token=abc":                                "token=[redacted]",
+		"mysql --password hunter2 db":              "mysql --password [redacted] db",
+		"mysql --password=hunter2 db":              "mysql --password=[redacted] db",
+		"git clone https://u:p4ss@host/x.git":      "git clone https://[redacted]@host/x.git",
+		"https://ghp_token@host/x":                 "https://[redacted]@host/x",
+		"a password=日本語 b":                         "a password=[redacted] b",
+		// What must stay as it is.
+		"cmd --token $TOKEN":                  "cmd --token $TOKEN",
+		"TOKEN=$OTHER":                        "TOKEN=$OTHER",
+		"sort -t: --key=2":                    "sort -t: --key=2",
+		"max_tokens=100":                      "max_tokens=100",
+		"syntax error: unexpected token: foo": "syntax error: unexpected token: foo",
+		"task-management-system-of-the-house": "task-management-system-of-the-house",
+		"PWD=/home/x":                         "PWD=/home/x",
+		"https://example.com/a@b":             "https://example.com/a@b",
+		"日本語のテキスト：そのまま":                       "日本語のテキスト：そのまま",
+		"-----BEGIN CERTIFICATE-----\nx":      "-----BEGIN CERTIFICATE-----\nx",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", in, got, want)
+		}
+		if got := string(Bytes([]byte(in))); got != want {
+			t.Errorf("Bytes(%q) = %q", in, got)
+		}
+		if got := Text(want); got != want {
+			t.Errorf("a second pass changes %q to %q", want, got)
+		}
+	}
+}
+
+func TestArgv(t *testing.T) {
+	in := []string{"curl", "--password", "hunter2", "--token", "$T", "-H", "Authorization: Bearer abc123def456ghi"}
+	want := []string{"curl", "--password", Mark, "--token", "$T", "-H", "Authorization: Bearer " + Mark}
+	kept := slices.Clone(in)
+	if got := Argv(in); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if !slices.Equal(in, kept) {
+		t.Error("the caller's words were changed")
+	}
+	plain := []string{"grep", "-n", "x"}
+	if got := Argv(plain); &got[0] != &plain[0] {
+		t.Error("plain words were copied")
+	}
+}
+
+func TestSet(t *testing.T) {
+	var s Set
+	s.Add("correct horse", "correct horse battery", "abc", "")
+	if got, want := s.Text("x correct horse battery y correct horse abc"), "x [redacted] y [redacted] abc"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := s.Argv([]string{"echo", "a correct horse"}); got[1] != "a "+Mark {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"password=", "--token x", "://@", "eyJ.ey", "-----BEGIN PRIVATE KEY", "AKIA", "Bearer ", "x='", "\xff=\xfe"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Text(s + " ghp_0123456789abcdef0123456789abcdef")
+		if strings.Contains(got, "ghp_0123456789abcdef0123456789abcdef") {
+			t.Errorf("a token survives after %q: %q", s, got)
+		}
+	})
+}
+
+func BenchmarkPlain(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		Text("echo hi")
+	}
+}
+
+func BenchmarkLog(b *testing.B) {
+	text := strings.Repeat("2024-01-02T03:04:05Z host app[12]: level=info msg=\"GET /index.html\" status=200 time=12.5ms\n", 1000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Text(text)
+	}
+}

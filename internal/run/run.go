@@ -1,0 +1,73 @@
+// Package run is the vocabulary of execution: what is asked, what came of it,
+// and the one interface behind which every way of executing lives.
+//
+// It imports nothing of ours, so that everything of ours can import it.
+package run
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A Request is one script somebody wants executed.
+type Request struct {
+	ID     string // unique; ties the audit events of one request together; "agent/2" shows its parent
+	Actor  string // who asks: "user", "agent:coder", "mcp:claude"
+	Reason string // why, in the asker's words; shown to whoever approves
+	Script string // shell source, exactly as written
+
+	// Program is Script parsed. The gate sets it after judging it, and the
+	// runner executes this tree: nobody parses the text a second time.
+	// Nil means that the runner parses Script itself.
+	Program *syntax.File
+
+	Dir     string        // working directory; empty means where the session stands
+	Env     []string      // NAME=value pairs added to the session's environment
+	Args    []string      // positional parameters $1, $2…
+	Timeout time.Duration // zero means the runner's own limit
+
+	Stdin          io.Reader // nil means empty
+	Stdout, Stderr io.Writer // nil means discard
+
+	// Check is called with the expanded words of every command just before
+	// it runs. A non-nil error stops the script and becomes Run's error.
+	// The gate sets it; a Runner that cannot honour it is opaque, see [Opaque].
+	Check func(ctx context.Context, argv []string) error
+
+	// Touched is called when a file is closed or removed, for the record.
+	// Nil means nobody is interested.
+	Touched func(Effect)
+}
+
+// An Effect is one thing a script did to the world it was given.
+type Effect struct {
+	What  string `json:"what"` // read, written, removed, network
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// A Result is what a finished script leaves behind.
+// A non-zero Exit is an answer, not an error.
+type Result struct {
+	Exit     int
+	TimedOut bool
+	Bytes    int64 // written to Stdout and Stderr together
+	Duration time.Duration
+	Dir      string         // where the session stands now
+	Effects  []Effect       // one for each path and kind, in order of first touch
+	Commands map[string]int // how often each command ran
+}
+
+// A Runner executes requests. Its error means that the script did not run to
+// its end: it was refused, cut short, or the runner itself broke.
+type Runner interface {
+	Run(ctx context.Context, req *Request) (Result, error)
+}
+
+// Opaque is implemented by a [Runner] that hands the script to somebody else's
+// shell and so never calls Check. Before such a runner the gate refuses every
+// script whose command names it cannot read off the source.
+type Opaque interface{ Opaque() }

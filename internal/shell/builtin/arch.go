@@ -1,0 +1,13 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var archCmd = shell.Command{
+	Name: "arch", Args: "", Summary: "print the machine's architecture",
+	Help: "The shell is its own machine; it says x86_64 wherever it runs.",
+	Run:  func(_ context.Context, c *shell.Call) error { return fixed(c, machineName) },
+}

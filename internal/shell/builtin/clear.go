@@ -1,0 +1,13 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var clearCmd = shell.Command{
+	Name: "clear", Args: "", Summary: "clear the screen",
+	Help: "There is no screen: it does nothing.",
+	Run:  func(_ context.Context, c *shell.Call) error { return nil },
+}

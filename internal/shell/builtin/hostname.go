@@ -1,0 +1,13 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var hostnameCmd = shell.Command{
+	Name: "hostname", Args: "[-sfid]", Summary: "print the machine's name",
+	Help: "Always hako: what the host is called is not shown.",
+	Run:  func(_ context.Context, c *shell.Call) error { return fixed(c, hostName) },
+}

@@ -1,0 +1,119 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// A jqRun is one program with what it may see.
+type jqRun struct {
+	*jqMeter
+	globals map[string]any
+	input   func() (any, error) // io.EOF after the last
+	where   func() (file any, line int)
+	via     map[string]jqScalar
+	names   func() any // all builtins
+
+	patterns map[string]*regexp.Regexp
+}
+
+// A jqError is an error that the program can catch.
+type jqError struct{ val any }
+
+func (e *jqError) Error() string {
+	if s, ok := e.val.(string); ok {
+		return s
+	}
+	return "error with a value"
+}
+
+// A jqBreak leaves a label.
+type jqBreak struct{ _ byte }
+
+func (*jqBreak) Error() string { return "break" }
+
+// A jqHalt ends the program.
+type jqHalt struct {
+	val    any
+	silent bool
+	status int
+}
+
+func (*jqHalt) Error() string { return "halt" }
+
+// A jqPassed error comes from whoever took a result, not from the filter that
+// gave it: a try around the filter must let it pass.
+type jqPassed struct{ err error }
+
+func (e *jqPassed) Error() string { return e.err.Error() }
+func (e *jqPassed) Unwrap() error { return e.err }
+
+func (r *jqRun) fail(format string, args ...any) error {
+	return &jqError{fmt.Sprintf(format, args...)}
+}
+
+// try passes the results of body on until it fails; catch gets the error.
+func (r *jqRun) try(body, catch jqFilter) jqFilter {
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		err := body(e, v, p, func(x any, xp *jqPath) error {
+			if err := out(x, xp); err != nil {
+				return &jqPassed{err}
+			}
+			return nil
+		})
+		switch err := err.(type) {
+		case *jqPassed:
+			return err.err
+		case *jqError:
+			if catch == nil {
+				return nil
+			}
+			return catch(e, err.val, nil, func(x any, _ *jqPath) error { return out(x, p.lost()) })
+		}
+		return err
+	}
+}
+
+// collect gathers all results.
+func (r *jqRun) collect(f jqFilter, e *jqEnv, v any) (items []any, err error) {
+	err = f(e, v, nil, func(x any, _ *jqPath) error {
+		if len(items) == cap(items) {
+			if err := r.alloc(int64(len(items))*20 + 64); err != nil {
+				return err
+			}
+		}
+		items = append(items, x)
+		return r.step()
+	})
+	return items, err
+}
+
+// one returns the first result; ok is false if there is none.
+func (r *jqRun) one(f jqFilter, e *jqEnv, v any) (first any, ok bool, err error) {
+	stop := &jqBreak{}
+	err = f(e, v, nil, func(x any, _ *jqPath) error {
+		first, ok = x, true
+		return stop
+	})
+	if errors.Is(err, stop) {
+		err = nil
+	}
+	return first, ok, err
+}
+
+// until1 runs f until take says stop.
+func jqUntil(f jqFilter, e *jqEnv, v any, p *jqPath, take func(x any, xp *jqPath) (more bool, err error)) error {
+	stop := &jqBreak{}
+	err := f(e, v, p, func(x any, xp *jqPath) error {
+		more, err := take(x, xp)
+		if err == nil && !more {
+			return stop
+		}
+		return err
+	})
+	if err == error(stop) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,13 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var nprocCmd = shell.Command{
+	Name: "nproc", Args: "[--all]", Summary: "print the number of processors",
+	Help: "Always 1: what the host has is not shown.",
+	Run:  func(_ context.Context, c *shell.Call) error { return fixed(c, "1") },
+}

@@ -1,0 +1,13 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var syncCmd = shell.Command{
+	Name: "sync", Args: "[file...]", Summary: "write everything to disk",
+	Help: "There is no disk: it does nothing.",
+	Run:  func(_ context.Context, c *shell.Call) error { return nil },
+}

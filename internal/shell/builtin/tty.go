@@ -1,0 +1,24 @@
+package builtin
+
+import (
+	"context"
+
+	"hako/internal/shell"
+)
+
+var ttyCmd = shell.Command{
+	Name: "tty", Args: "[-s]", Summary: "say whether standard input is a terminal",
+	Help: "It never is. -s prints nothing.",
+	Run:  runTty,
+}
+
+func runTty(_ context.Context, c *shell.Call) error {
+	opts, _, err := getopt(c, "s,silent,quiet")
+	if err != nil {
+		return as(err, 2)
+	}
+	if len(opts) == 0 {
+		c.Stdout.WriteString("not a tty\n")
+	}
+	return shell.Status(1)
+}

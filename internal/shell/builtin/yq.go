@@ -1,0 +1,5 @@
+package builtin
+
+import "hako/internal/shell"
+
+var yqCmd = shell.Command{Name: "yq"}

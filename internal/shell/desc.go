@@ -1,0 +1,88 @@
+package shell
+
+import (
+	"io"
+	"sync/atomic"
+
+	"hako/internal/stream"
+)
+
+// A desc is an open file description: what a descriptor number stands for.
+// Several numbers and several subshells may share one; the last to let go of it
+// closes it.
+type desc struct {
+	r        *stream.Reader // nil: not open for reading
+	w        io.Writer      // nil: not open for writing
+	close    func() error   // nil: nothing to do
+	borrowed bool           // the reader belongs to somebody else
+	live     bool           // somebody may be typing: flush before waiting for it
+	refs     atomic.Int32
+}
+
+func (d *desc) hold() *desc {
+	if d != nil {
+		d.refs.Add(1)
+	}
+	return d
+}
+
+func (d *desc) release() error {
+	if d == nil || d.refs.Add(-1) > 0 {
+		return nil
+	}
+	if d.r != nil && !d.borrowed {
+		d.r.Release()
+	}
+	if d.close != nil {
+		return d.close()
+	}
+	return nil
+}
+
+// maxFD is the highest descriptor number a script may use.
+const maxFD = 255
+
+// fdTable is the descriptors of one shell process.
+type fdTable []*desc
+
+func (t fdTable) get(n int) *desc {
+	if n < 0 || n >= len(t) {
+		return nil
+	}
+	return t[n]
+}
+
+// set puts d, which the table now holds, at n and lets go of what was there.
+func (t *fdTable) set(n int, d *desc) {
+	for len(*t) <= n {
+		*t = append(*t, nil)
+	}
+	old := (*t)[n]
+	(*t)[n] = d
+	_ = old.release()
+}
+
+// share returns a table for a subshell, which holds everything too.
+func (t fdTable) share() fdTable {
+	c := make(fdTable, len(t), len(t)+2)
+	for i, d := range t {
+		c[i] = d.hold()
+	}
+	return c
+}
+
+func (t fdTable) drop() {
+	for i, d := range t {
+		t[i] = nil
+		_ = d.release()
+	}
+}
+
+// free returns the lowest unused number from 10 up.
+func (t fdTable) free() int {
+	for n := 10; ; n++ {
+		if t.get(n) == nil {
+			return n
+		}
+	}
+}

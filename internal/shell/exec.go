@@ -1,0 +1,496 @@
+package shell
+
+import (
+	"fmt"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/fault"
+	"hako/internal/pattern"
+)
+
+// stmts runs statements one after the other until something ends the list.
+func (p *proc) stmts(list []*syntax.Stmt) {
+	var dropped uint // the line whose rest is dropped after a failed expansion
+	for _, st := range list {
+		if dropped != 0 && st.Pos().Line() == dropped {
+			continue
+		}
+		dropped = 0
+		p.stmt(st)
+		if p.flow == discarding && p.parent == nil && len(p.frames) == 0 && p.loops == 0 {
+			p.flow, dropped = next, st.End().Line()
+		}
+		if p.flow != next {
+			return
+		}
+	}
+}
+
+// stmt runs one statement with its redirections and negation.
+func (p *proc) stmt(st *syntax.Stmt) {
+	if !p.tick() {
+		return
+	}
+	p.line = st.Pos().Line()
+	if st.Background || st.Coprocess || st.Disown {
+		p.refuse("&", "background jobs do not exist in this shell", "run the commands one after the other, or join them with a pipe")
+		return
+	}
+	if st.Negated {
+		p.quiet++
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
+		p.simple(call, st.Redirs)
+	} else {
+		p.compound(st)
+	}
+	if st.Negated {
+		p.quiet--
+		p.status = negate(p.status)
+		return
+	}
+	p.afterStatus(st)
+}
+
+func negate(status int) int {
+	if status == 0 {
+		return 1
+	}
+	return 0
+}
+
+// afterStatus applies set -e and the ERR trap.
+func (p *proc) afterStatus(st *syntax.Stmt) {
+	if p.status == 0 || p.flow != next || p.quiet > 0 {
+		return
+	}
+	switch cmd := st.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+			return // its last command has been asked already
+		}
+	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		return // so have the commands inside
+	}
+	p.trap("ERR")
+	if p.opts.errexit && p.flow == next {
+		p.flow = exiting
+	}
+}
+
+// refuse stops the script because of something this shell does not do.
+func (p *proc) refuse(what, why, hint string) {
+	p.stop(&fault.Error{Kind: fault.Denied, Op: "run", Subject: what, Why: why, Hint: hint})
+}
+
+// compound runs a command that is not a simple one.
+func (p *proc) compound(st *syntax.Stmt) {
+	if len(st.Redirs) == 0 {
+		p.command(st.Cmd)
+		return
+	}
+	undo, ok := p.redirect(st.Redirs)
+	if ok && st.Cmd != nil {
+		p.command(st.Cmd)
+	} else if ok {
+		p.status = 0
+	}
+	undo()
+}
+
+func (p *proc) command(cmd syntax.Command) {
+	switch cmd := cmd.(type) {
+	case *syntax.Block:
+		p.stmts(cmd.Stmts)
+	case *syntax.Subshell:
+		p.subshell(cmd.Stmts)
+	case *syntax.IfClause:
+		p.ifClause(cmd)
+	case *syntax.WhileClause:
+		p.while(cmd)
+	case *syntax.ForClause:
+		p.forClause(cmd)
+	case *syntax.CaseClause:
+		p.caseClause(cmd)
+	case *syntax.BinaryCmd:
+		p.binary(cmd)
+	case *syntax.FuncDecl:
+		p.define(cmd)
+	case *syntax.ArithmCmd:
+		p.arithmCmd(cmd.X)
+	case *syntax.LetClause:
+		for _, x := range cmd.Exprs {
+			p.arithmCmd(x)
+		}
+	case *syntax.TestClause:
+		p.testClause(cmd)
+	case *syntax.DeclClause:
+		p.declClause(cmd)
+	case *syntax.TimeClause:
+		p.timeClause(cmd)
+	case *syntax.CoprocClause:
+		p.refuse("coproc", "background jobs do not exist in this shell", "join the commands with a pipe")
+	default:
+		p.refuse(fmt.Sprintf("%T", cmd), "this form is not known here", "write it with if, for, while or case")
+	}
+}
+
+// subshell runs ( … ).
+func (p *proc) subshell(list []*syntax.Stmt) {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	c := p.sub(p.ctx)
+	c.stmts(list)
+	c.end()
+	p.adopt(c)
+	p.status = c.status
+}
+
+// condition runs a list whose failure is an answer, not an error.
+func (p *proc) condition(list []*syntax.Stmt) bool {
+	p.quiet++
+	p.stmts(list)
+	p.quiet--
+	return p.flow == next && p.status == 0
+}
+
+func (p *proc) ifClause(c *syntax.IfClause) {
+	for ; c != nil; c = c.Else {
+		if len(c.Cond) == 0 || p.condition(c.Cond) {
+			p.status = 0
+			p.stmts(c.Then)
+			return
+		}
+		if p.flow != next {
+			return
+		}
+	}
+	p.status = 0
+}
+
+func (p *proc) while(c *syntax.WhileClause) {
+	status := 0
+	p.loops++
+	defer func() { p.loops-- }()
+	for p.iterate() {
+		if p.condition(c.Cond) == c.Until {
+			if p.flow == next {
+				break
+			}
+			if p.endLoop() {
+				return
+			}
+			continue
+		}
+		if p.flow == next {
+			p.stmts(c.Do)
+			status = p.status
+		}
+		if p.endLoop() {
+			return
+		}
+	}
+	if p.flow == next {
+		p.status = status
+	}
+}
+
+// iterate charges one turn of a loop.
+func (p *proc) iterate() bool {
+	if err := p.ses.Gauge.Loop(); err != nil {
+		p.stop(err)
+		return false
+	}
+	return p.tick()
+}
+
+// endLoop reports whether the loop ends now, consuming break and continue.
+func (p *proc) endLoop() bool {
+	switch p.flow {
+	case next:
+		return false
+	case breaking, continuing:
+		if p.levels--; p.levels > 0 {
+			return true
+		}
+		stop := p.flow == breaking
+		p.flow = next
+		return stop
+	}
+	return true
+}
+
+func (p *proc) forClause(c *syntax.ForClause) {
+	p.loops++
+	defer func() { p.loops-- }()
+	switch loop := c.Loop.(type) {
+	case *syntax.CStyleLoop:
+		p.cLoop(loop, c.Do)
+	case *syntax.WordIter:
+		items := p.params
+		if loop.InPos.IsValid() {
+			items = p.fields(loop.Items)
+			if p.failed() {
+				return
+			}
+		}
+		if c.Select {
+			p.selectLoop(loop.Name.Value, items, c.Do)
+			return
+		}
+		p.wordLoop(loop.Name.Value, items, c.Do)
+	}
+}
+
+func (p *proc) wordLoop(name string, items []string, do []*syntax.Stmt) {
+	p.status = 0
+	for _, item := range items {
+		if !p.iterate() {
+			return
+		}
+		if !p.assign(name, item) {
+			return
+		}
+		p.stmts(do)
+		if p.endLoop() {
+			return
+		}
+	}
+}
+
+func (p *proc) cLoop(loop *syntax.CStyleLoop, do []*syntax.Stmt) {
+	eval := func(x syntax.ArithmExpr, none int64) int64 {
+		if x == nil {
+			return none
+		}
+		return p.arithm(x)
+	}
+	eval(loop.Init, 0)
+	p.status = 0
+	for !p.failed() && p.iterate() && eval(loop.Cond, 1) != 0 {
+		if p.failed() {
+			return
+		}
+		p.stmts(do)
+		if p.endLoop() {
+			return
+		}
+		eval(loop.Post, 0)
+	}
+	p.failed()
+}
+
+// selectLoop offers a menu on standard error and reads the choice.
+func (p *proc) selectLoop(name string, items []string, do []*syntax.Stmt) {
+	for p.iterate() {
+		for i, item := range items {
+			p.errorf("%d) %s", i+1, item)
+		}
+		line, ok := p.readLine(0, '\n', true)
+		if !ok {
+			p.status = 1
+			return
+		}
+		p.assign("REPLY", line)
+		choice := ""
+		var n int
+		if _, err := fmt.Sscan(line, &n); err == nil && n >= 1 && n <= len(items) {
+			choice = items[n-1]
+		}
+		p.assign(name, choice)
+		p.stmts(do)
+		if p.endLoop() {
+			return
+		}
+	}
+}
+
+func (p *proc) caseClause(c *syntax.CaseClause) {
+	text := p.word(c.Word)
+	if p.failed() {
+		return
+	}
+	p.status = 0
+	fall := false
+	for _, item := range c.Items {
+		if !fall && !p.anyPattern(item.Patterns, text) {
+			if p.failed() {
+				return
+			}
+			continue
+		}
+		p.stmts(item.Stmts)
+		if p.flow != next || item.Op == syntax.Break {
+			return
+		}
+		fall = item.Op == syntax.Fallthrough
+	}
+}
+
+func (p *proc) anyPattern(words []*syntax.Word, text string) bool {
+	for _, w := range words {
+		if p.compile(p.pattern(w), p.opts.nocasematch).Match(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// compile returns the pattern, with case folding if asked for.
+func (p *proc) compile(src string, fold bool) *pattern.Pattern {
+	mode := pattern.ExtGlob
+	if fold {
+		mode |= pattern.Fold
+	}
+	return patterns.get(src, mode)
+}
+
+func (p *proc) binary(c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		p.quiet++
+		p.stmt(c.X)
+		p.quiet--
+		if p.flow == next && (p.status == 0) == (c.Op == syntax.AndStmt) {
+			p.stmt(c.Y)
+		}
+	default:
+		p.pipeline(c)
+	}
+}
+
+func (p *proc) define(c *syntax.FuncDecl) {
+	p.status = 0
+	if p.shared {
+		funcs := make(map[string]*function, len(p.funcs)+1)
+		for k, v := range p.funcs {
+			funcs[k] = v
+		}
+		p.funcs, p.shared = funcs, false
+	}
+	if err := p.vars.charge(256); err != nil {
+		p.stop(err)
+		return
+	}
+	p.funcs[c.Name.Value] = &function{c.Name.Value, c.Body}
+}
+
+// invoke calls a function.
+func (p *proc) invoke(f *function, args []string) {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	params, loops := p.params, p.loops
+	p.params, p.loops = args, 0
+	p.frames = append(p.frames, frame{name: f.name, line: p.line})
+	p.depth++
+	p.stmt(f.body)
+	if p.flow == returning {
+		p.flow = next
+	}
+	p.trap("RETURN")
+	p.depth--
+	p.leave()
+	p.params, p.loops = params, loops
+}
+
+// leave ends the innermost frame and brings back what it hid.
+func (p *proc) leave() {
+	f := &p.frames[len(p.frames)-1]
+	for name, v := range f.hidden {
+		p.restore(name, v)
+	}
+	p.frames = p.frames[:len(p.frames)-1]
+}
+
+// restore puts back a variable that was hidden for a while; nil means there was none.
+func (p *proc) restore(name string, v *variable) {
+	if cur := p.vars.vars[name]; cur != nil {
+		_ = p.vars.charge(-cur.size)
+	}
+	if v == nil {
+		delete(p.vars.vars, name)
+		if p.vars.parent != nil && p.vars.parent.get(name) != nil {
+			p.vars.place(name, nil)
+		}
+		return
+	}
+	p.vars.place(name, v)
+	_ = p.vars.charge(v.size)
+}
+
+// hide takes a variable out of sight and returns it, for restore.
+func (p *proc) hide(name string) *variable {
+	old := p.vars.get(name)
+	if mine := p.vars.vars[name]; mine != nil {
+		_ = p.vars.charge(-mine.size)
+	} else if old != nil {
+		old = old.clone()
+	}
+	p.vars.place(name, &variable{})
+	return old
+}
+
+func (p *proc) arithmCmd(x syntax.ArithmExpr) {
+	n := p.arithm(x)
+	if p.bad != nil && !stops(p.bad) {
+		p.errorf("((: %v", p.bad)
+		p.bad = nil
+		p.status = 1
+		return
+	}
+	if p.failed() {
+		return
+	}
+	p.status = 0
+	if n == 0 {
+		p.status = 1
+	}
+}
+
+func (p *proc) timeClause(c *syntax.TimeClause) {
+	start := time.Now()
+	if c.Stmt != nil {
+		p.stmt(c.Stmt)
+	}
+	d := time.Since(start)
+	if c.PosixFormat {
+		p.errorf("real %.2f\nuser 0.00\nsys 0.00", d.Seconds())
+		return
+	}
+	p.errorf("\nreal\t%dm%.3fs\nuser\t0m0.000s\nsys\t0m0.000s", int(d.Minutes()), d.Seconds()-60*float64(int(d.Minutes())))
+}
+
+// trap runs the action set for a signal, if any.
+func (p *proc) trap(name string) {
+	src, ok := p.traps[name]
+	if !ok || p.trapping || src == "" {
+		return
+	}
+	p.trapping = true
+	status := p.status
+	p.eval(src)
+	if p.flow != exiting {
+		p.status = status
+	}
+	p.trapping = false
+}
+
+// exitTrap runs the EXIT action when a process ends, whatever ended it, unless
+// it is being stopped.
+func (p *proc) exitTrap() {
+	if src, ok := p.traps["EXIT"]; ok && p.fatal == nil && src != "" {
+		delete(p.traps, "EXIT")
+		status := p.status
+		p.flow = next
+		p.eval(src)
+		if p.flow != exiting {
+			p.status = status
+		}
+	}
+}

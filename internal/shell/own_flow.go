@@ -1,0 +1,421 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hako/internal/vfs"
+)
+
+// flowCommand returns the commands that change what runs next.
+func (p *proc) flowCommand(name string) func([]string) error {
+	switch name {
+	case "exit":
+		return p.exit
+	case "return":
+		return p.returnCmd
+	case "break", "continue":
+		return func(args []string) error { return p.leaveLoop(name, args) }
+	case "eval":
+		return func(args []string) error { return p.evalCmd(strings.Join(args, " ")) }
+	case ".", "source":
+		return p.source
+	case "exec":
+		return p.execCmd
+	case "command":
+		return p.commandCmd
+	case "builtin":
+		return p.builtinCmd
+	case "type":
+		return p.typeCmd
+	case "trap":
+		return p.trapCmd
+	case "sh", "bash", "llmsh":
+		return func(args []string) error { return p.shell(name, args) }
+	case "alias":
+		return func([]string) error { return errors.New("aliases do not exist in scripts; write a function") }
+	case "umask":
+		return func([]string) error { return p.write(1, []byte("0022\n")) }
+	case "ulimit":
+		return func([]string) error { return p.write(1, []byte("unlimited\n")) }
+	}
+	return nil
+}
+
+// statusArg reads the status given to exit and return.
+func (p *proc) statusArg(name string, args []string) int {
+	if len(args) == 0 {
+		return p.status
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(args[0]), 10, 64)
+	if err != nil {
+		p.errorf("%s: %s: numeric argument required", name, args[0])
+		return 2
+	}
+	return int(uint8(n))
+}
+
+func (p *proc) exit(args []string) error {
+	p.status = p.statusArg("exit", args)
+	p.flow = exiting
+	return asStatus(p.status)
+}
+
+func asStatus(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return Status(n)
+}
+
+func (p *proc) returnCmd(args []string) error {
+	if len(p.frames) == 0 && p.sourced == 0 {
+		p.errorf("return: can only `return' from a function or sourced script")
+		return Status(2)
+	}
+	n := p.statusArg("return", args)
+	p.flow = returning
+	return asStatus(n)
+}
+
+func (p *proc) leaveLoop(name string, args []string) error {
+	if p.loops == 0 {
+		p.errorf("%s: only meaningful in a `for', `while', or `until' loop", name)
+		return nil
+	}
+	n := 1
+	if len(args) > 0 {
+		var err error
+		if n, err = strconv.Atoi(args[0]); err != nil || n < 1 {
+			p.errorf("%s: %s: loop count out of range", name, args[0])
+			p.levels, p.flow = p.loops, breaking
+			return Status(1)
+		}
+	}
+	p.levels = min(n, p.loops)
+	p.flow = breaking
+	if name == "continue" {
+		p.flow = continuing
+	}
+	return nil
+}
+
+// eval runs text in this shell.
+func (p *proc) eval(src string) {
+	prog, err := p.ses.Parse(src)
+	if err != nil {
+		p.errorf("eval: %v", err)
+		p.status = 2
+		return
+	}
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	if len(prog.Stmts) == 0 {
+		p.status = 0
+	}
+	p.depth++
+	p.stmts(prog.Stmts)
+	p.depth--
+}
+
+func (p *proc) evalCmd(src string) error {
+	p.eval(src)
+	return asStatus(p.status)
+}
+
+// source runs a file in this shell.
+func (p *proc) source(args []string) error {
+	if len(args) == 0 {
+		p.errorf("source: filename argument required")
+		return Status(2)
+	}
+	src, err := p.ses.FS.ReadFile(p.path(args[0]))
+	if err != nil {
+		if stops(err) {
+			return err
+		}
+		p.errorf("%s: %s", args[0], vfs.Reason(err))
+		return Status(1)
+	}
+	old := p.params
+	if len(args) > 1 {
+		p.params = args[1:]
+	}
+	p.sourced++
+	p.eval(string(src))
+	p.sourced--
+	if len(args) > 1 {
+		p.params = old
+	}
+	if p.flow == returning {
+		p.flow = next
+	}
+	return asStatus(p.status)
+}
+
+// execCmd runs a command in place of the rest of the script.
+func (p *proc) execCmd(args []string) error {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	p.call1(args)
+	if p.flow == next {
+		p.flow = exiting
+	}
+	return asStatus(p.status)
+}
+
+func (p *proc) commandCmd(args []string) error {
+	verbose := ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && len(args[0]) > 1 {
+		if args[0] == "--" {
+			args = args[1:]
+			break
+		}
+		if strings.ContainsAny(args[0], "vV") {
+			verbose = args[0]
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if verbose != "" {
+		return p.describeNames(args, strings.Contains(verbose, "V"))
+	}
+	p.builtin(args)
+	return asStatus(p.status)
+}
+
+func (p *proc) builtinCmd(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if _, ok := p.find(args[0]); !ok {
+		return fmt.Errorf("%s: not a shell builtin", args[0])
+	}
+	p.builtin(args)
+	return asStatus(p.status)
+}
+
+// describeNames prints what names stand for, for command -v and -V.
+func (p *proc) describeNames(names []string, long bool) error {
+	status := 0
+	for _, name := range names {
+		kind := p.kindOf(name)
+		switch {
+		case kind == "":
+			status = 1
+			if long {
+				p.errorf("command: %s: not found", name)
+			}
+		case long:
+			p.print(sentence(name, kind))
+		case kind == "file":
+			p.print("/usr/bin/" + name)
+		default:
+			p.print(name)
+		}
+	}
+	return asStatus(status)
+}
+
+func (p *proc) print(line string) { _ = p.write(1, []byte(line+"\n")) }
+
+// keywords are words with a meaning of their own.
+const keywords = " if then else elif fi case esac for while until do done in function { } ! [[ ]] time select coproc "
+
+func (p *proc) kindOf(name string) string {
+	if strings.Contains(keywords, " "+name+" ") {
+		return "keyword"
+	}
+	if _, ok := p.funcs[name]; ok {
+		return "function"
+	}
+	if _, ok := shellCommands[name]; ok {
+		return "builtin"
+	}
+	if _, ok := p.ses.Commands[name]; ok {
+		return "file"
+	}
+	return ""
+}
+
+func sentence(name, kind string) string {
+	switch kind {
+	case "keyword":
+		return name + " is a shell keyword"
+	case "builtin":
+		return name + " is a shell builtin"
+	case "function":
+		return name + " is a function"
+	}
+	return name + " is /usr/bin/" + name
+}
+
+func (p *proc) typeCmd(args []string) error {
+	mode := ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		mode += args[0][1:]
+		args = args[1:]
+	}
+	status := 0
+	for _, name := range args {
+		kind := p.kindOf(name)
+		switch {
+		case kind == "":
+			status = 1
+			if !strings.ContainsAny(mode, "tpP") {
+				p.errorf("type: %s: not found", name)
+			}
+		case strings.Contains(mode, "t"):
+			p.print(kind)
+		case strings.ContainsAny(mode, "pP"):
+			if kind == "file" {
+				p.print("/usr/bin/" + name)
+			}
+		default:
+			p.print(sentence(name, kind))
+			if kind == "function" {
+				p.print(p.funcs[name].source())
+			}
+		}
+	}
+	return asStatus(status)
+}
+
+// source returns the text of a function.
+func (f *function) source() string {
+	body := strings.TrimRight(printNode(f.body), "\n")
+	body = strings.ReplaceAll(body, "\t", "    ")
+	return f.name + " () \n" + body
+}
+
+func (p *proc) trapCmd(args []string) error {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "-p" {
+		for _, name := range slices.Sorted(maps.Keys(p.traps)) {
+			p.print("trap -- " + quoteAlways(p.traps[name]) + " " + name)
+		}
+		return nil
+	}
+	if args[0] == "-l" {
+		return nil
+	}
+	if p.traps == nil {
+		p.traps = map[string]string{}
+	}
+	action, names := args[0], args[1:]
+	if len(names) == 0 {
+		action, names = "-", args
+	}
+	for _, name := range names {
+		name = signalName(name)
+		if action == "-" {
+			delete(p.traps, name)
+		} else {
+			p.traps[name] = action
+		}
+	}
+	return nil
+}
+
+func signalName(s string) string {
+	if s == "0" {
+		return "EXIT"
+	}
+	return strings.TrimPrefix(strings.ToUpper(s), "SIG")
+}
+
+// shell runs sh, bash and llmsh: a script in a subshell of this one.
+func (p *proc) shell(name string, args []string) error {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		return err
+	}
+	c := p.sub(p.ctx)
+	defer c.end()
+	c.opts = options{extglob: true}
+	c.frames, c.traps, c.quiet = nil, nil, 0
+	c.funcs, c.shared = map[string]*function{}, false
+	c.exportedOnly()
+	src, err := c.shellArgs(name, args)
+	if err != nil {
+		return err
+	}
+	c.eval(src)
+	p.adopt(c)
+	return asStatus(c.status)
+}
+
+// exportedOnly hides the variables that a new shell would not inherit.
+func (p *proc) exportedOnly() {
+	for _, name := range p.vars.names() {
+		v := p.vars.get(name)
+		if v.attrs&exported == 0 && name != "IFS" && name != "OPTIND" && name != "PS4" && name != "BASH_VERSION" {
+			p.vars.unset(name)
+		}
+	}
+	ifs := p.vars.own("IFS")
+	ifs.str, ifs.set = " \t\n", true
+}
+
+// shellArgs reads the words after sh and returns the script.
+func (p *proc) shellArgs(name string, args []string) (string, error) {
+	command := false
+	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
+		word := args[0]
+		args = args[1:]
+		if word == "--" {
+			break
+		}
+		if word == "-o" && len(args) > 0 {
+			_ = p.set([]string{word, args[0]})
+			args = args[1:]
+			continue
+		}
+		if strings.HasPrefix(word, "--") {
+			continue
+		}
+		if strings.Contains(word, "c") {
+			command = true
+		}
+		_ = p.set([]string{strings.NewReplacer("c", "", "l", "", "i", "", "s", "").Replace(word)})
+	}
+	p.params = nil
+	switch {
+	case command && len(args) == 0:
+		p.errorf("%s: -c: option requires an argument", name)
+		return "", Status(2)
+	case command:
+		if len(args) > 2 {
+			p.params = args[2:]
+		}
+		return args[0], nil
+	case len(args) > 0 && args[0] != "-":
+		p.params = args[1:]
+		src, err := p.ses.FS.ReadFile(p.path(args[0]))
+		if err != nil && !stops(err) {
+			p.errorf("%s: %s: %s", name, args[0], vfs.Reason(err))
+			err = Status(127)
+		}
+		return string(src), err
+	}
+	g := &gathered{p: p}
+	if d := p.fds.get(0); d != nil && d.r != nil {
+		if _, err := d.r.WriteTo(g); err != nil {
+			return "", err
+		}
+	}
+	return string(g.b), nil
+}

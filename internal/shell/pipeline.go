@@ -1,0 +1,101 @@
+package shell
+
+import (
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/stream"
+)
+
+// stage is one command of a pipeline.
+type stage struct {
+	st  *syntax.Stmt
+	all bool // |& : standard error goes into the pipe too
+}
+
+// flatten turns the left-leaning tree of a pipeline into its stages.
+func flatten(c *syntax.BinaryCmd) []stage {
+	var out []stage
+	if left, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && len(c.X.Redirs) == 0 && !c.X.Negated && (left.Op == syntax.Pipe || left.Op == syntax.PipeAll) {
+		out = flatten(left)
+	} else {
+		out = []stage{{st: c.X}}
+	}
+	out[len(out)-1].all = c.Op == syntax.PipeAll
+	return append(out, stage{st: c.Y})
+}
+
+// pipeline runs the stages at the same time, each in a subshell of its own,
+// the last one in this goroutine.
+func (p *proc) pipeline(c *syntax.BinaryCmd) {
+	stages := flatten(c)
+	if err := p.ses.Gauge.Stages(len(stages)); err != nil {
+		p.stop(err)
+		return
+	}
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	procs := p.connect(stages)
+	var wg sync.WaitGroup
+	last := len(stages) - 1
+	for i, q := range procs[:last] {
+		wg.Go(func() { q.stage(stages[i].st) })
+	}
+	procs[last].stage(stages[last].st)
+	wg.Wait()
+	p.gather(procs)
+}
+
+// connect makes a subshell for each stage, joined by pipes. With lastpipe the
+// last stage still is a subshell: nobody has needed the difference so far.
+func (p *proc) connect(stages []stage) []*proc {
+	procs := make([]*proc, len(stages))
+	var in *desc
+	for i, s := range stages {
+		q := p.sub(p.ctx)
+		if in != nil {
+			q.fds.set(0, in)
+		}
+		if i < len(stages)-1 {
+			r, w := stream.Pipe(p.ctx)
+			out := &desc{w: w, close: w.Close}
+			q.fds.set(1, out.hold())
+			if s.all {
+				q.fds.set(2, out.hold())
+			}
+			in = (&desc{r: stream.NewReader(r), close: r.Close}).hold()
+			in.r.Grow = p.ses.Gauge.Fits
+		}
+		procs[i] = q
+	}
+	return procs
+}
+
+// stage runs one stage to its end and closes its descriptors, so that its
+// neighbours notice.
+func (p *proc) stage(st *syntax.Stmt) {
+	p.stmt(st)
+	p.end()
+}
+
+// gather takes over the statuses of the stages.
+func (p *proc) gather(procs []*proc) {
+	p.pipeStatus = make([]int, len(procs))
+	for i, q := range procs {
+		p.pipeStatus[i] = q.status
+		p.adopt(q)
+	}
+	p.status = p.pipeStatus[len(procs)-1]
+	if !p.opts.pipefail {
+		return
+	}
+	for i := len(procs) - 1; i >= 0; i-- {
+		if p.pipeStatus[i] != 0 {
+			p.status = p.pipeStatus[i]
+			return
+		}
+	}
+}

@@ -1,0 +1,360 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/fault"
+	"hako/internal/run"
+)
+
+// flow says how execution goes on after a statement.
+type flow uint8
+
+const (
+	next flow = iota
+	breaking
+	continuing
+	returning
+	discarding // an expansion failed: the rest of the line is dropped
+	exiting
+)
+
+// A proc is one shell process: the session itself, a subshell, a stage of a
+// pipeline or a command substitution.
+type proc struct {
+	ses    *Session
+	ctx    context.Context
+	req    *run.Request
+	parent *proc // nil for the session itself
+
+	vars   *scope
+	funcs  map[string]*function
+	shared bool // funcs belongs to the parent too
+	fds    fdTable
+	dir    string
+	stack  []string // of pushd
+	params []string
+	frames []frame // of function calls, innermost last
+	opts   options
+	traps  map[string]string
+
+	status     int
+	pipeStatus []int
+	substatus  int // of the last command substitution of a command, or -1
+	lastArg    string
+	line       uint
+
+	flow     flow
+	levels   int   // of break and continue still to go
+	fatal    error // why the script stops
+	bad      error // why an expansion failed
+	loops    int   // enclosing loops
+	quiet    int   // enclosing contexts in which set -e is not in force
+	depth    int   // nested functions, subshells and scripts
+	trapping bool
+
+	start            time.Time
+	random           *rand.Rand
+	getopt, getoptAt int    // position of getopts within a bundle of options, and the word it is in
+	sourced          int    // enclosing sourced files
+	call             *Call  // reused hooks for builtins
+	scratch          []byte // reused by echo
+}
+
+type function struct {
+	name string
+	body *syntax.Stmt
+}
+
+// frame is one function call: what its local variables hid.
+type frame struct {
+	name   string
+	hidden map[string]*variable
+	line   uint
+}
+
+// options are what set and shopt change.
+type options struct {
+	errexit, nounset, pipefail, noglob, xtrace, allexport, noclobber, noexec, verbose                                bool
+	nullglob, failglob, extglob, globstar, dotglob, nocaseglob, nocasematch, lastpipe, inheritErrexit, expandAliases bool
+}
+
+func newProc(s *Session) *proc {
+	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now()}
+	if p.dir == "" {
+		p.dir = "/box"
+	}
+	p.opts.extglob = true // the parser reads extended patterns anyway
+	seed := s.Seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	p.random = rand.New(rand.NewPCG(seed, 1))
+	for name, value := range map[string]string{"PWD": p.dir, "HOME": "/box", "PATH": "/usr/bin:/bin", "USER": "user", "LANG": "C.UTF-8", "SHLVL": "1", "TMPDIR": "/tmp"} {
+		p.export(name + "=" + value)
+	}
+	for name, value := range map[string]string{"IFS": " \t\n", "OPTIND": "1", "PS4": "+ ", "BASH_VERSION": "5.2.15(1)-release", "HOSTNAME": "hako", "HOSTTYPE": "x86_64", "OSTYPE": "linux-gnu", "MACHTYPE": "x86_64-pc-linux-gnu"} {
+		v := p.vars.own(name)
+		v.str, v.set = value, true
+	}
+	for _, pair := range s.Env {
+		p.export(pair)
+	}
+	return p
+}
+
+// sub returns a process that starts as a copy of p. It reads p's state while p
+// waits; it must not be used after p goes on.
+func (p *proc) sub(ctx context.Context) *proc {
+	c := *p
+	c.ctx, c.parent = ctx, p
+	c.vars = newScope(p.vars, p.ses.Gauge)
+	c.shared = true
+	c.fds = p.fds.share()
+	c.frames = append([]frame(nil), p.frames...)
+	c.depth++
+	c.flow, c.fatal, c.bad, c.call, c.scratch = next, nil, nil, nil, nil
+	c.loops = 0
+	c.random = rand.New(rand.NewPCG(uint64(p.random.Uint32()), 2))
+	c.traps = maps.Clone(p.traps)
+	delete(c.traps, "EXIT")
+	if !p.opts.inheritErrexit {
+		delete(c.traps, "ERR")
+	}
+	return &c
+}
+
+// end lets go of what a subshell holds and passes on what stops the script.
+func (c *proc) end() {
+	c.exitTrap()
+	c.fds.drop()
+	c.vars.drop()
+}
+
+// adopt takes over the reason for which a finished subshell stopped everything.
+func (p *proc) adopt(c *proc) {
+	if c.fatal != nil && p.fatal == nil {
+		p.stop(c.fatal)
+	}
+}
+
+// stop ends the whole script.
+func (p *proc) stop(err error) {
+	if p.fatal == nil {
+		p.fatal = err
+	}
+	p.flow = exiting
+	if p.status == 0 {
+		p.status = 1
+	}
+}
+
+// fail notes that an expansion went wrong; the command it belongs to is not run.
+func (p *proc) fail(format string, args ...any) {
+	if p.bad == nil {
+		p.bad = fmt.Errorf(format, args...)
+	}
+}
+
+// stopper is an expansion error that ends the script rather than the line.
+type stopper struct {
+	error
+	status int
+}
+
+// failed reports a failed expansion and decides how execution goes on.
+func (p *proc) failed() bool {
+	if p.bad == nil {
+		return false
+	}
+	err := p.bad
+	p.bad = nil
+	if stops(err) {
+		p.stop(err)
+		return true
+	}
+	p.errorf("%v", err)
+	p.status = 1
+	var s stopper
+	if errors.As(err, &s) {
+		p.flow = exiting
+		if p.parent == nil && !p.opts.errexit {
+			p.status = s.status // as bash has it
+		}
+		return true
+	}
+	p.flow = discarding
+	return true
+}
+
+// stops reports whether an error ends the whole script: a limit, a refusal, a
+// cancelled context.
+func stops(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Exhausted, fault.Timeout, fault.Denied:
+		return true
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// errorf prints a message of the shell itself.
+func (p *proc) errorf(format string, args ...any) {
+	if d := p.fds.get(2); d != nil && d.w != nil {
+		fmt.Fprintf(d.w, format+"\n", args...)
+	}
+}
+
+// tick ends the script when a limit was tripped or the caller gave up.
+func (p *proc) tick() bool {
+	if p.flow != next {
+		return false
+	}
+	if err := p.ses.Gauge.Err(); err != nil {
+		p.stop(err)
+		return false
+	}
+	if p.ctx.Err() != nil {
+		p.stop(context.Cause(p.ctx))
+		return false
+	}
+	return true
+}
+
+// write prints text to a descriptor of the process.
+func (p *proc) write(fd int, b []byte) error {
+	d := p.fds.get(fd)
+	if d == nil || d.w == nil {
+		return errors.New("write error: Bad file descriptor")
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := d.w.Write(b)
+	return err
+}
+
+// get returns the value of a variable, special parameters not included.
+func (p *proc) get(name string) (string, bool) {
+	if v := p.lookup(name); v != nil {
+		return v.first()
+	}
+	return p.dynamic(name)
+}
+
+// lookup follows name references.
+func (p *proc) lookup(name string) *variable {
+	v := p.vars.get(name)
+	for i := 0; v != nil && v.attrs&nameref != 0 && v.set && i < 10; i++ {
+		base, _, _ := strings.Cut(v.str, "[")
+		v = p.vars.get(base)
+	}
+	return v
+}
+
+// resolve returns the name that a name reference stands for, and its subscript.
+func (p *proc) resolve(name string) (string, string) {
+	for range 10 {
+		v := p.vars.get(name)
+		if v == nil || v.attrs&nameref == 0 || !v.set || v.str == "" {
+			return name, ""
+		}
+		base, sub, ok := strings.Cut(v.str, "[")
+		if ok {
+			return base, strings.TrimSuffix(sub, "]")
+		}
+		name = base
+	}
+	return name, ""
+}
+
+// dynamic returns the variables that are computed when they are read.
+func (p *proc) dynamic(name string) (string, bool) {
+	switch name {
+	case "RANDOM":
+		return strconv.Itoa(int(p.random.Uint32() & 0x7fff)), true
+	case "SRANDOM":
+		return strconv.FormatUint(uint64(p.random.Uint32()), 10), true
+	case "SECONDS":
+		return strconv.FormatInt(int64(p.ses.Now().Sub(p.start)/time.Second), 10), true
+	case "EPOCHSECONDS":
+		return strconv.FormatInt(p.ses.Now().Unix(), 10), true
+	case "EPOCHREALTIME":
+		return fmt.Sprintf("%.6f", float64(p.ses.Now().UnixMicro())/1e6), true
+	case "LINENO":
+		return strconv.Itoa(int(p.line)), true
+	case "BASH_SUBSHELL":
+		return strconv.Itoa(p.subDepth()), true
+	case "UID", "EUID":
+		return "1000", true
+	case "BASHPID", "PPID":
+		return "1", true
+	case "BASH":
+		return "/bin/bash", true
+	}
+	return "", false
+}
+
+func (p *proc) subDepth() int {
+	n := 0
+	for q := p; q.parent != nil; q = q.parent {
+		n++
+	}
+	return n
+}
+
+// capture runs stmts in a subshell and returns what they print.
+func (p *proc) capture(stmts []*syntax.Stmt) string {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return ""
+	}
+	c := p.sub(p.ctx)
+	if !p.opts.inheritErrexit {
+		c.opts.errexit = false
+	}
+	buf := &gathered{p: p}
+	c.fds.set(1, (&desc{w: buf}).hold())
+	c.stmts(stmts)
+	c.end()
+	p.adopt(c)
+	p.substatus = c.status
+	return buf.text()
+}
+
+// gathered is the output of a command substitution.
+type gathered struct {
+	p *proc
+	b []byte
+}
+
+func (g *gathered) Write(b []byte) (int, error) {
+	if len(g.b)+len(b) > 4096 {
+		if err := g.p.ses.Gauge.Fits(int64(2 * (len(g.b) + len(b)))); err != nil {
+			return 0, err
+		}
+	}
+	g.b = append(g.b, b...)
+	return len(b), nil
+}
+
+// text returns the output without NUL bytes and final newlines, as bash does.
+func (g *gathered) text() string {
+	b := g.b
+	for len(b) > 0 && b[len(b)-1] == '\n' {
+		b = b[:len(b)-1]
+	}
+	s := string(b)
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return s
+}

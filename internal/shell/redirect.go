@@ -1,0 +1,310 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/stream"
+	"hako/internal/vfs"
+)
+
+// redirect applies redirections in order. undo brings the descriptors back; ok
+// is false if one failed, which has been reported.
+func (p *proc) redirect(list []*syntax.Redirect) (undo func(), ok bool) {
+	if len(list) == 0 {
+		return func() {}, true
+	}
+	type saved struct {
+		n int
+		d *desc
+	}
+	var old []saved
+	undo = func() {
+		for i := len(old) - 1; i >= 0; i-- {
+			p.fds.set(old[i].n, old[i].d)
+		}
+		old = nil
+	}
+	put := func(n int, d *desc) {
+		old = append(old, saved{n, p.fds.get(n).hold()})
+		p.fds.set(n, d)
+	}
+	for _, r := range list {
+		if err := p.redirect1(r, put); err != nil {
+			if stops(err) {
+				p.stop(err)
+			} else {
+				p.errorf("%v", err)
+			}
+			p.status = 1
+			return undo, false
+		}
+		if p.failed() {
+			return undo, false
+		}
+	}
+	return undo, true
+}
+
+// redirect1 applies one redirection by calling put.
+func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
+	n, name, err := p.target(r)
+	if err != nil {
+		return err
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return p.hereText(put, or(n, 0), p.hereDoc(r))
+	case syntax.WordHdoc:
+		return p.hereText(put, or(n, 0), p.word(r.Word)+"\n")
+	}
+	word := p.redirWord(r.Word)
+	if p.bad != nil {
+		return nil
+	}
+	switch r.Op {
+	case syntax.DplOut, syntax.DplIn:
+		return p.duplicate(r.Op, n, word, name, put)
+	case syntax.RdrAll, syntax.AppAll:
+		d, err := p.opened(word, r.Op)
+		if err != nil {
+			return err
+		}
+		put(1, d)
+		put(2, d.hold())
+		return nil
+	}
+	d, err := p.opened(word, r.Op)
+	if err != nil {
+		return err
+	}
+	std := 1
+	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
+		std = 0
+	}
+	if name != "" {
+		n = p.fds.free()
+		p.assign(name, strconv.Itoa(n))
+		p.fds.set(n, d) // {fd}> outlives the command
+		return nil
+	}
+	put(or(n, std), d)
+	return nil
+}
+
+func or(n, otherwise int) int {
+	if n < 0 {
+		return otherwise
+	}
+	return n
+}
+
+// target returns the descriptor written before a redirection: a number, a
+// variable name in braces, or neither.
+func (p *proc) target(r *syntax.Redirect) (n int, name string, err error) {
+	if r.N == nil {
+		return -1, "", nil
+	}
+	s := r.N.Value
+	if strings.HasPrefix(s, "{") {
+		return -1, strings.Trim(s, "{}"), nil
+	}
+	n, err = strconv.Atoi(s)
+	if err != nil || n > maxFD {
+		return 0, "", fmt.Errorf("%s: Bad file descriptor", s)
+	}
+	return n, "", nil
+}
+
+// redirWord expands the word of a redirection, which must be one word.
+func (p *proc) redirWord(w *syntax.Word) string {
+	fields := p.fields([]*syntax.Word{w})
+	if len(fields) != 1 && p.bad == nil {
+		p.fail("%s: ambiguous redirect", printWord(w))
+		return ""
+	}
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return ""
+}
+
+var openFlags = map[syntax.RedirOperator]int{
+	syntax.RdrOut: os.O_WRONLY | os.O_CREATE | os.O_TRUNC, syntax.RdrClob: os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
+	syntax.RdrAll: os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
+	syntax.AppOut: os.O_WRONLY | os.O_CREATE | os.O_APPEND, syntax.AppAll: os.O_WRONLY | os.O_CREATE | os.O_APPEND,
+	syntax.RdrIn: os.O_RDONLY, syntax.RdrInOut: os.O_RDWR | os.O_CREATE,
+}
+
+// opened opens the file of a redirection, or the descriptor it stands for.
+func (p *proc) opened(name string, op syntax.RedirOperator) (*desc, error) {
+	if n, ok := devFD(name); ok {
+		d := p.fds.get(n)
+		if d == nil {
+			return nil, fmt.Errorf("%s: No such file or directory", name)
+		}
+		return d.hold(), nil
+	}
+	if strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/") {
+		return nil, fmt.Errorf("%s: there is no network in this shell", name)
+	}
+	flag, ok := openFlags[op]
+	if !ok {
+		return nil, fmt.Errorf("%s: this redirection is not known here", op)
+	}
+	if p.opts.noclobber && (op == syntax.RdrOut || op == syntax.RdrAll) {
+		if info, err := p.ses.FS.Stat(p.path(name)); err == nil && info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: cannot overwrite existing file", name)
+		}
+	}
+	d, err := p.open(name, flag)
+	if err != nil && !stops(err) {
+		err = fmt.Errorf("%s: %s", name, vfs.Reason(err))
+	}
+	return d, err
+}
+
+// devFD reads /dev/stdin, /dev/fd/3 and the like.
+func devFD(name string) (int, bool) {
+	switch name {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	if dir, base := path.Split(name); dir == "/dev/fd/" {
+		n, err := strconv.Atoi(base)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// duplicate applies >&N, <&N, >&-, >&N- and >&file.
+func (p *proc) duplicate(op syntax.RedirOperator, n int, word, name string, put func(int, *desc)) error {
+	std := 1
+	if op == syntax.DplIn {
+		std = 0
+	}
+	if word == "-" {
+		if name != "" {
+			v, _ := p.get(name)
+			n, _ = strconv.Atoi(v)
+			p.fds.set(n, nil)
+			return nil
+		}
+		put(or(n, std), nil)
+		return nil
+	}
+	digits, move := strings.CutSuffix(word, "-")
+	src, err := strconv.Atoi(digits)
+	if err != nil {
+		if op == syntax.DplOut && n < 0 {
+			d, err := p.opened(word, syntax.RdrAll)
+			if err != nil {
+				return err
+			}
+			put(1, d)
+			put(2, d.hold())
+			return nil
+		}
+		return fmt.Errorf("%s: ambiguous redirect", word)
+	}
+	d := p.fds.get(src)
+	if d == nil {
+		return fmt.Errorf("%d: Bad file descriptor", src)
+	}
+	if name != "" {
+		n = p.fds.free()
+		p.assign(name, strconv.Itoa(n))
+		p.fds.set(n, d.hold())
+	} else {
+		put(or(n, std), d.hold())
+	}
+	if move && src != n {
+		put(src, nil)
+	}
+	return nil
+}
+
+func (p *proc) hereText(put func(int, *desc), n int, text string) error {
+	if p.bad == nil {
+		put(n, (&desc{r: stream.NewBytes([]byte(text))}).hold())
+	}
+	return nil
+}
+
+// hereDoc expands the body of a here-document. Its lines are not split, and
+// quotes in it are ordinary characters; with a quoted delimiter nothing is special.
+func (p *proc) hereDoc(r *syntax.Redirect) string {
+	if r.Hdoc == nil {
+		return ""
+	}
+	raw := isQuoted(r.Word)
+	var b strings.Builder
+	start := true // of a line
+	for _, part := range r.Hdoc.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			b.WriteString(p.quoted([]syntax.WordPart{part}))
+			start = false
+			continue
+		}
+		text := lit.Value
+		if r.Op == syntax.DashHdoc {
+			text = stripTabs(text, start)
+		}
+		if !raw {
+			text = hereLit(text)
+		}
+		b.WriteString(text)
+		start = strings.HasSuffix(text, "\n")
+	}
+	return b.String()
+}
+
+// isQuoted reports whether any part of a here-document's delimiter is quoted.
+func isQuoted(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok || strings.IndexByte(lit.Value, '\\') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// stripTabs removes the tabs at the start of lines, for <<-.
+func stripTabs(s string, start bool) string {
+	lines := strings.SplitAfter(s, "\n")
+	for i := range lines {
+		if i > 0 || start {
+			lines[i] = strings.TrimLeft(lines[i], "\t")
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// hereLit removes the backslashes that are special in a here-document.
+func hereLit(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

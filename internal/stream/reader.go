@@ -1,0 +1,230 @@
+package stream
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// A Source hands over whole buffers, see [PipeReader]. The buffer returned by
+// Next belongs to the caller until the next call of Next.
+type Source interface {
+	Next() ([]byte, error)
+}
+
+// A Reader is the reading side of a descriptor. Commands that read one after
+// the other from the same descriptor share it, so what one leaves unread is
+// there for the next.
+//
+// The lock keeps two commands that read at the same time from corrupting the
+// state; who gets which bytes is then undefined, as it is with processes.
+type Reader struct {
+	mu    sync.Mutex
+	src   io.Reader
+	hand  Source // src, if it hands over buffers
+	buf   []byte // unread bytes
+	own   []byte // our buffer, nil while buf belongs to hand
+	err   error  // what src said last
+	carry []byte // a line put together from several buffers
+
+	// Grow is asked before a line longer than a buffer is put together.
+	// Nil permits any length.
+	Grow func(n int64) error
+	// Wait is called before the reader may block. Nil does nothing.
+	Wait func()
+}
+
+// NewReader returns a Reader of src; nil is an empty source.
+func NewReader(src io.Reader) *Reader {
+	r := &Reader{src: src}
+	if src == nil {
+		r.err = io.EOF
+	}
+	r.hand, _ = src.(Source)
+	return r
+}
+
+// NewBytes returns a Reader of b.
+func NewBytes(b []byte) *Reader { return &Reader{buf: b, err: io.EOF} }
+
+// fill makes buf non-empty or returns why it cannot.
+func (r *Reader) fill() error {
+	if len(r.buf) > 0 {
+		return nil
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if r.Wait != nil {
+		r.Wait()
+	}
+	for len(r.buf) == 0 && r.err == nil {
+		if r.hand != nil {
+			r.buf, r.err = r.hand.Next()
+			continue
+		}
+		if r.own == nil {
+			r.own = Get()
+		}
+		var n int
+		n, r.err = r.src.Read(r.own[:cap(r.own)])
+		r.buf = r.own[:n]
+	}
+	if len(r.buf) > 0 {
+		return nil
+	}
+	return r.err
+}
+
+// Read implements [io.Reader].
+func (r *Reader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := r.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.buf)
+	r.buf = r.buf[n:]
+	return n, nil
+}
+
+// ReadByte implements [io.ByteReader].
+func (r *Reader) ReadByte() (byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fill(); err != nil {
+		return 0, err
+	}
+	b := r.buf[0]
+	r.buf = r.buf[1:]
+	return b, nil
+}
+
+// Chunk takes whatever comes next: at least one byte, or an error.
+func (r *Reader) Chunk() ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fill(); err != nil {
+		return nil, err
+	}
+	b := r.buf
+	r.buf = r.buf[len(b):]
+	return b, nil
+}
+
+// Unread gives back the last n bytes of the slice that was taken last. It must
+// come before any other call.
+func (r *Reader) Unread(taken []byte, n int) {
+	if n == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := taken[len(taken)-n:]
+	if len(r.buf) == 0 {
+		r.buf = rest
+		return
+	}
+	r.buf = append(append(make([]byte, 0, n+len(r.buf)), rest...), r.buf...)
+	r.own = nil // the copy is not a buffer to read into
+}
+
+// Lines takes as many whole lines as are at hand: one or more, each with its
+// newline, except that the last of the stream may lack it.
+func (r *Reader) Lines() ([]byte, error) { return r.Records('\n') }
+
+// Records is Lines with another terminator.
+func (r *Reader) Records(end byte) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fill(); err != nil {
+		return nil, err
+	}
+	i := bytes.LastIndexByte(r.buf, end)
+	if i < 0 {
+		return r.long(end)
+	}
+	b := r.buf[:i+1]
+	r.buf = r.buf[i+1:]
+	return b, nil
+}
+
+// Line takes one line with its newline; the last may lack it.
+func (r *Reader) Line() ([]byte, error) { return r.Record('\n') }
+
+// Record is Line with another terminator.
+func (r *Reader) Record(end byte) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fill(); err != nil {
+		return nil, err
+	}
+	i := bytes.IndexByte(r.buf, end)
+	if i < 0 {
+		return r.long(end)
+	}
+	b := r.buf[:i+1]
+	r.buf = r.buf[i+1:]
+	return b, nil
+}
+
+// long puts together one record that reaches beyond the buffer.
+func (r *Reader) long(end byte) ([]byte, error) {
+	r.carry = append(r.carry[:0], r.buf...)
+	r.buf = nil
+	for {
+		switch err := r.fill(); {
+		case err == io.EOF:
+			return r.carry, nil
+		case err != nil:
+			return nil, err
+		}
+		i := bytes.IndexByte(r.buf, end)
+		n := i + 1
+		if i < 0 {
+			n = len(r.buf)
+		}
+		if r.Grow != nil && len(r.carry)+n > cap(r.carry) {
+			if err := r.Grow(int64(len(r.carry)+n) * 2); err != nil {
+				return nil, err
+			}
+		}
+		r.carry = append(r.carry, r.buf[:n]...)
+		r.buf = r.buf[n:]
+		if i >= 0 {
+			return r.carry, nil
+		}
+	}
+}
+
+// WriteTo implements [io.WriterTo] without a buffer of its own.
+func (r *Reader) WriteTo(w io.Writer) (int64, error) {
+	var n int64
+	for {
+		b, err := r.Chunk()
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		m, err := w.Write(b)
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// Release gives the buffer back when the descriptor is closed.
+func (r *Reader) Release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.own != nil {
+		Put(r.own)
+	}
+	r.own, r.buf, r.carry, r.err = nil, nil, nil, io.EOF
+}

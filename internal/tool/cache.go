@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	cacheEntries = 128
+	cacheBytes   = 1 << 20
+)
+
+// A Cache remembers answers to requests that carry an idempotency key, for as
+// long as the process lives. It forgets those that were not asked for longest
+// when it holds 128 answers or a megabyte of them. A nil Cache remembers
+// nothing. It is safe for concurrent use.
+type Cache struct {
+	mu    sync.Mutex
+	lru   *simplelru.LRU[string, Output]
+	bytes int
+}
+
+// NewCache returns an empty cache.
+func NewCache() *Cache {
+	c := new(Cache)
+	lru, err := simplelru.NewLRU(cacheEntries, func(_ string, o Output) { c.bytes -= weight(o) })
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	c.lru = lru
+	return c
+}
+
+func (c *Cache) get(key string) (Output, bool) {
+	if c == nil || key == "" {
+		return Output{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(key)
+}
+
+func (c *Cache) add(key string, o Output) {
+	if c == nil || key == "" || weight(o) > cacheBytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(key) // so that its weight is taken off
+	c.lru.Add(key, o)
+	for c.bytes += weight(o); c.bytes > cacheBytes; {
+		c.lru.RemoveOldest()
+	}
+}
+
+// weight is what an answer is taken to occupy, its key included.
+func weight(o Output) int { return len(o.StdoutText) + len(o.StderrText) + 256 }
+
+// Fingerprint names a set of grants: files, URL prefixes, whatever decides what
+// a command can see. Answers are only reused under the same one.
+func Fingerprint(grants ...[]string) string {
+	h := sha256.New()
+	for _, list := range grants {
+		fmt.Fprintf(h, "%d:", len(list))
+		for _, s := range list {
+			fmt.Fprintf(h, "%d:%s", len(s), s)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,77 @@
+package tool
+
+import "unicode/utf8"
+
+// reach is how far a UTF-8 character can extend beyond its first byte.
+const reach = utf8.UTFMax - 1
+
+// A window looks at a stream and keeps only the page that was asked for, with
+// what is needed at both ends to find the borders of characters.
+type window struct {
+	start, size int64
+	from        int64  // position of kept[0]
+	kept        []byte // at most size plus three times reach
+	total       int64
+}
+
+// newWindow returns a window on size bytes from start.
+func newWindow(start, size int64) *window {
+	start = min(start, 1<<62) // far beyond any stream, and safe to add to
+	return &window{start: start, size: size, from: max(0, start-reach)}
+}
+
+// Write implements [io.Writer].
+func (w *window) Write(p []byte) (int, error) {
+	at := w.total // position of p[0]
+	w.total += int64(len(p))
+	next := w.from + int64(len(w.kept))
+	end := min(w.total, w.start+w.size+2*reach)
+	if next < end && next < w.total {
+		w.kept = append(w.kept, p[max(0, next-at):end-at]...)
+	}
+	return len(p), nil
+}
+
+// page returns the page and where the next one starts; last means that there
+// is none. The page begins and ends at borders of characters, holds at most
+// size bytes, and at least one character if there is any.
+func (w *window) page() (page []byte, next int64, last bool) {
+	begin := w.start
+	for begin < w.total && w.inside(begin) {
+		begin++
+	}
+	if begin >= w.total {
+		return nil, w.total, true
+	}
+	end := min(begin+w.size, w.total)
+	for end < w.total && w.inside(end) {
+		end--
+	}
+	if end <= begin {
+		for end = begin + 1; end < w.total && w.inside(end); {
+			end++
+		}
+	}
+	return w.kept[begin-w.from : end-w.from], end, end == w.total
+}
+
+// inside reports whether pos is in the middle of a character. A valid sequence
+// can only begin with a byte that continues no other, so looking back a few
+// bytes decides it; a byte that is in no valid sequence stands alone.
+func (w *window) inside(pos int64) bool {
+	for back := int64(1); back <= reach && pos-back >= w.from; back++ {
+		if _, n := utf8.DecodeRune(w.kept[pos-back-w.from:]); int64(n) > back {
+			return true
+		}
+	}
+	return false
+}
+
+// text makes valid UTF-8 of b: each byte that is part of no character becomes
+// a replacement character.
+func text(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b)))
+}

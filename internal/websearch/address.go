@@ -1,0 +1,95 @@
+package websearch
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"hako/internal/fault"
+)
+
+// connect dials a host after looking at the addresses it has, and dials those
+// and no others: a name that is looked up twice may have changed in between.
+func (f *Fetcher) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := f.lookUp(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	dial := f.dialer()
+	for _, a := range addrs {
+		var conn net.Conn
+		if conn, err = dial(ctx, network, net.JoinHostPort(a.String(), port)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+// lookUp returns the addresses of a host that may be connected to. An address
+// that stands in the URL itself is on the allow-list by that spelling. A name
+// is not trusted with a private address: whoever owns the name could point it
+// at the machines behind us, or at a cloud's metadata.
+func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	resolve := f.Resolve
+	if resolve == nil {
+		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	addrs, err := resolve(ctx, host)
+	if err == nil && len(addrs) == 0 {
+		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addrs {
+		if local := host == "localhost" && a.Unmap().IsLoopback(); !local && !public(a) {
+			return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: host,
+				Why:  "the name leads to " + a.String() + ", which is not a public address",
+				Hint: "if that is meant, put the address itself on the list: --allow-url http://" + net.JoinHostPort(a.String(), "PORT")}
+		}
+	}
+	return addrs, nil
+}
+
+// closed are the ranges that the predicates of netip do not know and that lead
+// nowhere public, or carry another address inside.
+var closed = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, broadcast
+	netip.MustParsePrefix("::/96"),           // IPv4 inside
+	netip.MustParsePrefix("64:ff9b::/96"),    // IPv4 inside
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // IPv4 inside
+	netip.MustParsePrefix("2001::/32"),       // IPv4 inside
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("2002::/16"),       // IPv4 inside
+	netip.MustParsePrefix("fec0::/10"),       // site-local of old
+}
+
+// public reports whether an address belongs to the internet at large.
+func public(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range closed {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}

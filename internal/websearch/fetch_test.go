@@ -1,0 +1,230 @@
+package websearch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hako/internal/fault"
+)
+
+// site is a server with everything a page can do.
+func site(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ok", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "%s 日本語\n", r.Method)
+	})
+	mux.HandleFunc("/headers", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s|%s|%s|%s", r.UserAgent(), r.Header.Get("Cookie"), r.Header.Get("Authorization"), r.Referer())
+	})
+	mux.HandleFunc("/cookie", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+		http.Redirect(w, r, "/headers", http.StatusFound)
+	})
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Query().Get("u"), http.StatusTemporaryRedirect)
+	})
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	mux.HandleFunc("/nowhere", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusFound) })
+	mux.HandleFunc("/status", func(w http.ResponseWriter, r *http.Request) {
+		var code int
+		fmt.Sscan(r.URL.Query().Get("c"), &code)
+		w.WriteHeader(code)
+	})
+	mux.HandleFunc("/big", func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, 3000)) })
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for _, err := w.Write(make([]byte, 1000)); err == nil; {
+			_, err = w.Write(make([]byte, 1000))
+		}
+	})
+	mux.HandleFunc("/bomb", func(w http.ResponseWriter, r *http.Request) {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write(make([]byte, 1<<20))
+		z.Close()
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(b.Bytes())
+	})
+	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(10 * time.Second):
+		}
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestGet(t *testing.T) {
+	s := site(t)
+	f := &Fetcher{Prefixes: []string{s.URL}}
+	p, err := f.Get(t.Context(), s.URL+"/ok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(p.Body) != "GET 日本語\n" || p.Status != 200 || p.Type != "text/plain; charset=utf-8" || p.URL != s.URL+"/ok" {
+		t.Errorf("%+v", p)
+	}
+	if p, err = f.Get(t.Context(), s.URL+"/cookie"); err != nil || string(p.Body) != "hako|||" || p.URL != s.URL+"/headers" {
+		t.Errorf("%+v %v", p, err)
+	}
+}
+
+func TestGetFails(t *testing.T) {
+	s := site(t)
+	f := &Fetcher{Prefixes: []string{s.URL}, MaxBytes: 2000, Timeout: 2 * time.Second, MaxRedirects: 3}
+	tests := []struct {
+		path string
+		kind fault.Kind
+		why  string
+	}{
+		{"/status?c=404", fault.NotFound, "404 Not Found"},
+		{"/status?c=403", fault.Invalid, "403 Forbidden"},
+		{"/status?c=500", fault.Unavailable, "500"},
+		{"/status?c=429", fault.Unavailable, "429"},
+		{"/big", fault.TooLarge, "2000 bytes"},
+		{"/endless", fault.TooLarge, "2000 bytes"},
+		{"/bomb", fault.TooLarge, "2000 bytes"},
+		{"/loop", fault.Denied, "more than 3 times"},
+		{"/nowhere", fault.Unavailable, "makes no sense"},
+		{"/to?u=http://example.com/", fault.Denied, "redirects to http://example.com/: no allowed URL prefix"},
+		{"/to?u=file:///etc/passwd", fault.Invalid, "redirects to file:///etc/passwd"},
+		{"/to?u=//169.254.169.254/latest", fault.Denied, "redirects to http://169.254.169.254/latest"},
+	}
+	for _, tt := range tests {
+		p, err := f.Get(t.Context(), s.URL+tt.path)
+		if p != nil || fault.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.why) {
+			t.Errorf("%s: %v (%v), want %v %q", tt.path, err, fault.KindOf(err), tt.kind, tt.why)
+		}
+	}
+	f.Timeout = 50 * time.Millisecond
+	if _, err := f.Get(t.Context(), s.URL+"/slow"); fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "50ms") {
+		t.Errorf("slow: %v", err)
+	}
+}
+
+func TestRedirectInsidePrefixOnly(t *testing.T) {
+	s := site(t)
+	f := &Fetcher{Prefixes: []string{s.URL + "/to"}}
+	if _, err := f.Get(t.Context(), s.URL+"/to?u=/ok"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("left the prefix: %v", err)
+	}
+	f.Prefixes = append(f.Prefixes, s.URL+"/ok")
+	if _, err := f.Get(t.Context(), s.URL+"/to?u=/ok"); err != nil {
+		t.Error(err)
+	}
+	f.MaxRedirects = -1
+	if _, err := f.Get(t.Context(), s.URL+"/to?u=/ok"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("followed: %v", err)
+	}
+}
+
+func TestNoDowngrade(t *testing.T) {
+	plain := site(t)
+	secure := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/ok", http.StatusFound))
+	defer secure.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(secure.Certificate())
+	f := &Fetcher{Prefixes: []string{plain.URL, secure.URL}, Roots: roots}
+	if _, err := f.Get(t.Context(), secure.URL+"/"); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "not encrypted") {
+		t.Error(err)
+	}
+	f.Roots = x509.NewCertPool()
+	if _, err := f.Get(t.Context(), secure.URL+"/"); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("unknown authority: %v", err)
+	}
+}
+
+// named returns a fetcher for which every name has the given address, and which
+// connects to s whatever the address.
+func named(s *httptest.Server, address string, dialled *[]string) *Fetcher {
+	return &Fetcher{
+		Prefixes: []string{"http://docs.example.com", "http://localhost"},
+		Resolve: func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr(address)}, nil
+		},
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			*dialled = append(*dialled, address)
+			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+		},
+	}
+}
+
+func TestNamesWithPrivateAddresses(t *testing.T) {
+	s := site(t)
+	for _, address := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:192.168.0.1", "fd00::1"} {
+		var dialled []string
+		_, err := named(s, address, &dialled).Get(t.Context(), "http://docs.example.com/ok")
+		if fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "not a public address") || len(dialled) > 0 {
+			t.Errorf("%s: %v, dialled %v", address, err, dialled)
+		}
+	}
+	var dialled []string
+	p, err := named(s, "8.8.8.8", &dialled).Get(t.Context(), "http://docs.example.com/ok")
+	if err != nil || p.Status != 200 || len(dialled) != 1 || dialled[0] != "93.184.215.14:80" {
+		t.Errorf("%+v %v, dialled %v", p, err, dialled)
+	}
+}
+
+func TestLocalhostIsLoopbackOnly(t *testing.T) {
+	s := site(t)
+	var dialled []string
+	f := named(s, "127.0.0.1", &dialled)
+	if _, err := f.Get(t.Context(), "http://localhost/ok"); err != nil {
+		t.Error(err)
+	}
+	if _, err := named(s, "10.0.0.1", &dialled).Get(t.Context(), "http://localhost/ok"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("localhost is elsewhere: %v", err)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	f := &Fetcher{Prefixes: []string{"http://docs.example.com"}, Resolve: func(context.Context, string) ([]netip.Addr, error) {
+		return nil, errors.New("no such host")
+	}}
+	if _, err := f.Get(t.Context(), "http://docs.example.com/"); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no such host") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Get(ctx, "http://docs.example.com/"); err == nil {
+		t.Error("a cancelled request was answered")
+	}
+}
+
+func TestProxyOnlyWhenSet(t *testing.T) {
+	s := site(t)
+	var asked atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, "by proxy")
+	}))
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("http_proxy", proxy.URL)
+	var dialled []string
+	f := named(s, "8.8.8.8", &dialled)
+	if _, err := f.Get(t.Context(), "http://docs.example.com/ok"); err != nil || asked.Load() != 0 {
+		t.Errorf("%v, proxy asked %d times", err, asked.Load())
+	}
+	u, _ := url.Parse(proxy.URL)
+	p, err := (&Fetcher{Prefixes: f.Prefixes, Proxy: u}).Get(t.Context(), "http://docs.example.com/ok")
+	if err != nil || string(p.Body) != "by proxy" || asked.Load() != 1 {
+		t.Errorf("%+v %v", p, err)
+	}
+}

@@ -1,0 +1,188 @@
+package websearch
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// maxAddress is the length of the longest address that is looked at.
+const maxAddress = 8 << 10
+
+// howToAllow is the hint of every refusal that a longer list would avoid.
+const howToAllow = "to allow it: --allow-url PREFIX, or execute.url_prefixes in hako.yaml"
+
+// A place is what two addresses are compared by.
+type place struct {
+	scheme, host string
+	port         int
+	path         []string // decoded segments
+}
+
+// Allow parses an address and refuses it unless a prefix covers it. What it
+// returns is what is to be asked.
+func (f *Fetcher) Allow(address string) (*url.URL, error) {
+	u, at, err := locate("fetch", address)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil || len(f.Prefixes) == 0 {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no URL prefix is allowed", Hint: howToAllow}
+	}
+	for _, p := range f.Prefixes {
+		prefix, err := parsePrefix(p)
+		if err != nil {
+			return nil, err
+		}
+		if prefix.covers(at) {
+			return u, nil
+		}
+	}
+	return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no allowed URL prefix covers it",
+		Hint: "allowed are " + some(f.Prefixes) + "; " + howToAllow}
+}
+
+// Check reports the first prefix that makes no sense.
+func (f *Fetcher) Check() error {
+	for _, p := range f.Prefixes {
+		if _, err := parsePrefix(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parsePrefix(prefix string) (place, error) {
+	u, at, err := locate("allow URL prefix", prefix)
+	if err != nil {
+		return place{}, err
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return place{}, &fault.Error{Kind: fault.Invalid, Op: "allow URL prefix", Subject: prefix,
+			Why: "a prefix ends with the path", Hint: "leave out what follows ? or #"}
+	}
+	if n := len(at.path); n > 0 && at.path[n-1] == "" {
+		at.path = at.path[:n-1] // /v1/ is /v1
+	}
+	return at, nil
+}
+
+// covers compares whole parts: as text, https://a.example would also cover
+// https://a.example.evil.org, and /v1 would cover /v10.
+func (p place) covers(at place) bool {
+	if p.scheme != at.scheme || p.host != at.host || p.port != at.port || len(p.path) > len(at.path) {
+		return false
+	}
+	for i, segment := range p.path {
+		if segment != at.path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// locate parses an address and refuses all spellings that a server may read
+// otherwise than we do.
+func locate(op, address string) (*url.URL, place, error) {
+	refuse := func(why, hint string) (*url.URL, place, error) {
+		return nil, place{}, &fault.Error{Kind: fault.Invalid, Op: op, Subject: cut(address), Why: why, Hint: hint}
+	}
+	if len(address) > maxAddress {
+		return refuse("the address is longer than "+strconv.Itoa(maxAddress)+" bytes", "use a shorter one")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return refuse("it is not an address", "write it as https://host/path, with special characters as %XX")
+	}
+	if u.User != nil {
+		// https://docs.example.com@evil.org/ asks evil.org.
+		address = u.Redacted()
+		return refuse("it carries a user name or password", "leave out what stands before @; no credentials are ever sent")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "" {
+		return refuse("only http and https addresses with a host can be fetched", "write it as https://host/path")
+	}
+	at := place{scheme: u.Scheme}
+	var ok bool
+	if at.host, ok = hostName(u.Hostname()); !ok {
+		return refuse("its host is not a plain name or address", "write the host without zone, spaces or escapes")
+	}
+	if at.port, ok = portOf(u); !ok {
+		return refuse("its port is not a number from 1 to 65535", "leave the port out")
+	}
+	if at.path, ok = segments(u); !ok {
+		return refuse("its path has dot segments or encoded slashes, which servers read differently", "write the path without . and .. and without %2e, %2f and %5c")
+	}
+	return u, at, nil
+}
+
+// hostName spells a host the one way it is compared by. Names beyond ASCII are
+// left as they are: a prefix has to spell them alike.
+func hostName(host string) (string, bool) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.String(), a.Zone() == ""
+	}
+	return strings.ToLower(host), !strings.ContainsAny(host, "%:\\/@ ")
+}
+
+func portOf(u *url.URL) (int, bool) {
+	switch p := u.Port(); {
+	case p != "":
+		n, err := strconv.Atoi(p)
+		return n, err == nil && n > 0 && n < 1<<16
+	case u.Scheme == "http":
+		return 80, true
+	}
+	return 443, true
+}
+
+// segments splits the path. Some servers decode twice, take a backslash for a
+// slash, or cut ";…" off a segment before they look for dots.
+func segments(u *url.URL) ([]string, bool) {
+	escaped := strings.ToLower(u.EscapedPath())
+	for strings.Contains(escaped, "%25") {
+		escaped = strings.ReplaceAll(escaped, "%25", "%")
+	}
+	for _, bad := range []string{"%2e", "%2f", "%5c", "\\"} {
+		if strings.Contains(escaped, bad) {
+			return nil, false
+		}
+	}
+	if u.Path == "" || u.Path == "/" {
+		return nil, true
+	}
+	if u.Path[0] != '/' || strings.Contains(u.Path, "\\") {
+		return nil, false
+	}
+	parts := strings.Split(u.Path[1:], "/")
+	for _, part := range parts {
+		name, _, _ := strings.Cut(part, ";")
+		if name == "." || name == ".." {
+			return nil, false
+		}
+	}
+	return parts, true
+}
+
+// shown spells an address in a message: without password, and not for pages.
+func shown(u *url.URL) string { return cut(u.Redacted()) }
+
+func cut(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// some lists the first few of many.
+func some(list []string) string {
+	const most = 10
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:most], ", ") + " and " + strconv.Itoa(len(list)-most) + " more"
+}
