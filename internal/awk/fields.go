@@ -28,6 +28,8 @@ type splitter struct {
 	char   byte
 	re     *regex
 	widths []int
+	set    *[256]bool // the separators of bySet
+	run    bool       // a row of them is one
 }
 
 type splitKind uint8
@@ -35,6 +37,7 @@ type splitKind uint8
 const (
 	bySpace splitKind = iota
 	byChar
+	bySet // a pattern that is one set of characters, perhaps repeated
 	byRegex
 	byRune
 	byContent // FPAT
@@ -63,7 +66,30 @@ func (m *machine) newSplitter(fs string) *splitter {
 	if re.kind == literal && len(re.lit) == 1 {
 		return &splitter{kind: byChar, char: re.lit[0]}
 	}
+	if set, run := plainSet(translate(fs)); set != nil && !m.ignoreCase {
+		return &splitter{kind: bySet, set: set, run: run, re: re}
+	}
 	return &splitter{kind: byRegex, re: re}
+}
+
+// plainSet recognises patterns like "[ :]", "[,;]+" and "x+": a set of
+// characters of one byte, which need no engine.
+func plainSet(ere string) (set *[256]bool, run bool) {
+	body, run := strings.CutSuffix(ere, "+")
+	if len(body) > 2 && body[0] == '[' && strings.IndexByte(body, ']') == len(body)-1 {
+		body = body[1 : len(body)-1]
+	} else if len(body) != 1 || !run {
+		return nil, false
+	}
+	set = new([256]bool)
+	for i := range len(body) {
+		c := body[i]
+		if c >= 0x80 || strings.IndexByte(`[\^-.*+?(){}|$`, c) >= 0 && (len(body) == 1 || c == '[' || c == '\\' || c == '^' || c == '-') {
+			return nil, false
+		}
+		set[c] = true
+	}
+	return set, run
 }
 
 // setRecord makes text the current record.
@@ -94,6 +120,13 @@ func (m *machine) find(n int) {
 			break
 		}
 		r.findChar(n)
+	case bySet:
+		if m.rs.paragraph {
+			r.fields = m.split(r.fields, r.text, r.by)
+			r.done = true
+			break
+		}
+		r.findSet(n)
 	default:
 		r.fields = m.split(r.fields, r.text, r.by)
 		r.done = true
@@ -107,7 +140,9 @@ func fieldsIn(s string, by *splitter) int {
 	case bySpace:
 		return strings.Count(s, " ") + strings.Count(s, "\t") + strings.Count(s, "\n") + 1
 	case byChar:
-		return strings.Count(s, string(by.char)) + 1
+		return strings.Count(s, string(rune(by.char))) + 1
+	case bySet:
+		return len(s) + 1
 	}
 	return 0
 }
@@ -148,6 +183,28 @@ func (r *record) findChar(n int) {
 		}
 		r.fields = append(r.fields, rest[:i])
 		r.pos += i + 1
+	}
+}
+
+func (r *record) findSet(n int) {
+	if r.text == "" {
+		r.done = true
+		return
+	}
+	s, set, i := r.text, r.by.set, r.pos
+	for len(r.fields) < n {
+		start := i
+		for i < len(s) && !set[s[i]] {
+			i++
+		}
+		r.fields = append(r.fields, s[start:i])
+		if i == len(s) {
+			r.done = true
+			return
+		}
+		for i++; r.by.run && i < len(s) && set[s[i]]; i++ {
+		}
+		r.pos = i
 	}
 }
 

@@ -16,7 +16,7 @@ func (m *machine) split(list []string, s string, by *splitter) []string {
 		return m.splitSpace(list, s)
 	case byChar:
 		return m.splitChar(list, s, by.char, m.rs.paragraph && by == m.rec.by)
-	case byRegex:
+	case byRegex, bySet:
 		return m.splitRegex(list, s, by.re, m.rs.paragraph && by == m.rec.by)
 	case byRune:
 		for i := 0; i < len(s); {

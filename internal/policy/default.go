@@ -57,7 +57,7 @@ func (p *Policy) For(profile string, opts Options) *Policy {
 		q.manner = manner{}
 	default:
 		q.opts.Root = "" // the virtual tree is all there is
-		q.manner = manner{foreground: true}
+		q.manner = manner{foreground: true, watched: true}
 	}
 	return &q
 }

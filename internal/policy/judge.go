@@ -60,15 +60,21 @@ func (c *command) byRule(r *rule, name string) *finding {
 	}
 	switch {
 	case r == nil:
-		return refusal("no rule", "no rule allows it", c.hintToAllow(name))
+		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)))
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
 			why = "a rule denies it"
 		}
-		return refusal(r.where, why, c.hintInstead(r))
+		return ruled(refusal(r.where, why, c.hintInstead(r)))
 	}
 	return nil
+}
+
+// ruled marks a refusal as that of a rule, or of the lack of one.
+func ruled(f *finding) *finding {
+	f.ruled = true
+	return f
 }
 
 // hintToAllow says how to permit a command that no rule names. Where rules
@@ -149,6 +155,9 @@ func (p *Policy) names() []string {
 func (c *command) known() *finding {
 	name, args := c.words[0].text, c.words[1:]
 	if f, ok := c.wrapped(name, args); ok {
+		if c.p.manner.watched && f != nil && !f.ruled {
+			return nil
+		}
 		return f
 	}
 	if !c.p.manner.strict {
@@ -191,7 +200,7 @@ func (c *command) innerScript(src word) *finding {
 	worst := finding{effect: Allow}
 	for _, v := range w.out {
 		if v.Effect < worst.effect {
-			worst = finding{v.Effect, v.Why, v.Where, v.Hint, v.Late}
+			worst = finding{v.Effect, v.Why, v.Where, v.Hint, v.Late, true}
 		}
 	}
 	if worst.effect == Allow {

@@ -101,6 +101,7 @@ type Policy struct {
 type manner struct {
 	strict     bool // options by list, paths inside the root, environment by list
 	foreground bool // no background jobs, coprocesses, process substitution
+	watched    bool // what a command runs in its turn comes back to Call, so options need no second look
 }
 
 // At returns the same policy standing in another current directory.
@@ -171,6 +172,7 @@ type finding struct {
 	effect           Effect
 	why, where, hint string
 	late             bool
+	ruled            bool // a rule, or the lack of one, said so
 }
 
 func (f finding) verdict(words []word) Verdict {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -281,4 +282,25 @@ func FuzzCompile(f *testing.F) {
 			t.Fatalf("%q on line %q: FindMatchingLine %d", pattern, line, start)
 		}
 	})
+}
+
+// TestTogether uses one Regexp from several goroutines; it is for -race.
+func TestTogether(t *testing.T) {
+	for _, pattern := range []string{"needle", `[a-z]+[0-9]{3}`, `(a|b)+c`, `(.)\1`, `n[a-z]*e$`} {
+		re := mustCompile(t, pattern, Options{Syntax: ERE})
+		text := []byte(strings.Repeat("hay abc123\nbook\nneedle\nbbac\n", 200))
+		want := re.CountLines(text)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 20 {
+					if got := re.CountLines(text); got != want {
+						t.Errorf("%q: got %d lines, want %d", pattern, got, want)
+					}
+					re.Find(text, 0, nil)
+				}
+			})
+		}
+		all.Wait()
+	}
 }

@@ -771,6 +771,9 @@ func (p *proc) describe(op string, ref reference, v value) value {
 	case "a":
 		return text(a.letters(), true)
 	case "A":
+		if a.kind == scalar && a.attrs == 0 {
+			return text(ref.name+"="+quoteAlways(a.str), a.set)
+		}
 		return text(a.declaration(ref.name), true)
 	}
 	var out []string

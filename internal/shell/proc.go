@@ -197,13 +197,14 @@ func (p *proc) failed() bool {
 }
 
 // stops reports whether an error ends the whole script: a limit, a refusal, a
-// cancelled context.
+// cancelled context, output that nobody takes.
 func stops(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Exhausted, fault.Timeout, fault.Denied:
 		return true
 	}
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	var lost lostOutput
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &lost)
 }
 
 // errorf prints a message of the shell itself.

@@ -200,12 +200,29 @@ func (o *printer) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	n, err := o.w.Write(p)
 	o.n.Add(int64(n))
+	if err != nil && !stops(err) {
+		err = lostOutput{err}
+	}
 	return n, err
 }
 
+// lostOutput is the error of whoever takes what the script prints. There is
+// nobody to work for then, so it ends the script.
+type lostOutput struct{ error }
+
+func (l lostOutput) Unwrap() error { return l.error }
+
 // script runs a whole program in the root process.
 func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) error {
-	p.begin(ctx, req)
+	if req.Args != nil {
+		defer func(old []string) { p.params = old }(p.params)
+	}
+	if err := p.begin(ctx, req); err != nil {
+		return err
+	}
+	if len(prog.Stmts) == 0 {
+		p.status = 0
+	}
 	p.stmts(prog.Stmts)
 	p.exitTrap()
 	p.fds.set(0, nil)
@@ -223,11 +240,12 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 }
 
 // begin connects the process to a request.
-func (p *proc) begin(ctx context.Context, req *run.Request) {
+func (p *proc) begin(ctx context.Context, req *run.Request) error {
 	p.ctx, p.req, p.flow, p.fatal, p.bad = ctx, req, next, nil, nil
 	p.frames, p.loops, p.quiet = nil, 0, 0
-	if req.Dir != "" {
-		p.dir = req.Dir
+	if err := p.chdir(req.Dir); err != nil {
+		p.status = 1
+		return &fault.Error{Kind: fault.NotFound, Op: "start in directory", Err: err}
 	}
 	if req.Args != nil {
 		p.params = req.Args
@@ -245,6 +263,7 @@ func (p *proc) begin(ctx context.Context, req *run.Request) {
 		}
 		p.fds.set(n+1, (&desc{w: &printer{mu, w, p.ses.Gauge, &p.ses.seen.bytes}}).hold())
 	}
+	return nil
 }
 
 func (p *proc) export(pair string) {

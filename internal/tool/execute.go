@@ -151,7 +151,7 @@ func (e *Executor) check(command string) (string, error) {
 			return "", err
 		}
 	}
-	return spell(pipeline)
+	return spell(pipeline), nil
 }
 
 // admit checks one command of the pipeline and returns the words to run.

@@ -67,6 +67,12 @@ func runBC(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
+	for _, name := range names {
+		if _, err := c.FS.Stat(c.Path(name)); err != nil {
+			fmt.Fprintf(c.Stderr, "File %s is unavailable.\n", name)
+			return shell.Status(1)
+		}
+	}
 	for in := range c.Inputs(append(names, "-")) {
 		m.file = in.Name
 		if in.Name == "-" {
@@ -117,7 +123,7 @@ func (m *bc) source(text string) (done bool, err error) {
 			m.skipLine()
 			ready = false
 		case bcReports(problem):
-			fmt.Fprintf(m.call.Stderr, "Runtime error (func=(main), adr=3): %v\n", problem)
+			fmt.Fprintf(m.call.Stderr, "Runtime error (func=(main), adr=%d): %v\n", bcAddress(problem), problem)
 			m.skipRest()
 		default:
 			return true, problem
@@ -134,6 +140,14 @@ func (m *bc) source(text string) (done bool, err error) {
 	}
 }
 
+// bcAddress is where GNU's machine stands in the simplest program that fails so.
+func bcAddress(err error) int {
+	if errors.Is(err, errRoot) {
+		return 4
+	}
+	return 3
+}
+
 // A bcError is a mistake of the program, which goes on behind it.
 type bcError string
 
@@ -148,9 +162,11 @@ func bcReports(err error) bool {
 func (m *bc) guarded(f func() string) (end string, err error) {
 	deep := m.deep
 	defer func() {
-		if stop, ok := recover().(calcStop); ok {
-			err, m.deep, m.level = stop.err, deep, 0
-		} else if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case calcStop:
+			err, m.deep, m.level = r.err, deep, 0
+		default:
 			panic(r)
 		}
 	}()

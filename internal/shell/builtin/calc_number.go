@@ -68,6 +68,9 @@ func (a *calculator) room(bits int) {
 	if bits > calcMaxBits {
 		stopCalc(errTooLong)
 	}
+	if bits > 1<<16 && a.ctx.Err() != nil { // large numbers take their time
+		stopCalc(context.Cause(a.ctx))
+	}
 }
 
 func calcInt(n int64) calcNum { return calcNum{big.NewInt(n), 0} }

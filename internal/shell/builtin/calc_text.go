@@ -82,15 +82,15 @@ func calcDigit(b *strings.Builder, digit, base int, first bool) {
 	fmt.Fprintf(b, "%0*d", len(fmt.Sprint(base-1)), digit)
 }
 
-// calcWrap writes s, broken with backslashes into lines of the given width;
-// 0 leaves it whole. It returns the column it stands in afterwards.
+// calcWrap writes s, broken with backslashes into lines shorter than the
+// given width; 0 leaves it whole. It returns the column it stands in afterwards.
 func calcWrap(w io.Writer, s string, column, width int) int {
 	if width == 0 {
 		_, _ = io.WriteString(w, s) // the writer keeps its error
 		return column + len(s)
 	}
 	for len(s) > 0 {
-		room := width - 1 - column
+		room := width - 2 - column
 		if room <= 0 {
 			_, _ = io.WriteString(w, "\\\n")
 			column = 0

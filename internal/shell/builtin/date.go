@@ -138,6 +138,7 @@ func eachDate(ctx context.Context, c *shell.Call, name string, now time.Time, sh
 			if t, ok := parseDate(text, now); ok {
 				show(t)
 			} else {
+				c.Stdout.Flush() // messages stand where they belong, as GNU's do
 				c.Warn("invalid date %s", curly(text))
 			}
 			if err := halted(ctx, c); err != nil {

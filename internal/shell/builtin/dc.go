@@ -125,7 +125,9 @@ func (m *dc) files(names []string) error {
 // run carries out one text with all that it calls. A command that fails is
 // reported and passed over.
 func (m *dc) run(text string) error {
-	m.frames = append(m.frames[:0], dcFrame{text: text})
+	m.leave(len(m.frames))
+	m.hold(32)
+	m.frames = append(m.frames, dcFrame{text: text})
 	for len(m.frames) > 0 {
 		err := m.step()
 		var report bcError

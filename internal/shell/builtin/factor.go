@@ -14,8 +14,7 @@ import (
 
 var factorCmd = shell.Command{
 	Name: "factor", Args: "[number...]", Summary: "print the prime factors of numbers",
-	Help: `  -h, --exponents   print repeated factors as p^e
-Reads the numbers from standard input if none are given. They may have at most 128 bits.
+	Help: `Reads the numbers from standard input if none are given. They may have at most 128 bits.
 Examples:
   factor 60 97
   seq 10 | factor`,
@@ -23,11 +22,11 @@ Examples:
 }
 
 func runFactor(ctx context.Context, c *shell.Call) error {
-	opts, words, err := getopt(c, "h,exponents")
+	_, words, err := getopt(c, "")
 	if err != nil {
 		return err
 	}
-	f := &factoring{ctx: ctx, call: c, exponents: len(opts) > 0}
+	f := &factoring{ctx: ctx, call: c}
 	for _, w := range words {
 		if err := f.print(w); err != nil {
 			return err
@@ -51,10 +50,9 @@ func runFactor(ctx context.Context, c *shell.Call) error {
 
 // factoring prints the factors of one number after the other.
 type factoring struct {
-	ctx       context.Context
-	call      *shell.Call
-	exponents bool
-	steps     int
+	ctx   context.Context
+	call  *shell.Call
+	steps int
 }
 
 func (f *factoring) result() error {
@@ -82,16 +80,8 @@ func (f *factoring) print(word string) error {
 	slices.SortFunc(primes, func(a, b *big.Int) int { return a.Cmp(b) })
 	var b strings.Builder
 	b.WriteString(n.String() + ":")
-	for i := 0; i < len(primes); {
-		j := i + 1
-		for f.exponents && j < len(primes) && primes[j].Cmp(primes[i]) == 0 {
-			j++
-		}
-		b.WriteString(" " + primes[i].String())
-		if j > i+1 {
-			b.WriteString("^" + big.NewInt(int64(j-i)).String())
-		}
-		i = j
+	for _, p := range primes {
+		b.WriteString(" " + p.String())
 	}
 	b.WriteByte('\n')
 	_, err = f.call.Stdout.WriteString(b.String())

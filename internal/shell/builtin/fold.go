@@ -81,7 +81,8 @@ func (f *folder) line(line []byte) {
 
 // fit is how many bytes of the line fit into the width: at least one character.
 func (f *folder) fit(line []byte) int {
-	column, pos := 0, 0
+	pos := plainRun(line[:min(len(line), f.width)])
+	column := pos
 	for pos < len(line) {
 		next, size := f.after(column, line[pos:])
 		if next > f.width && pos > 0 {
@@ -91,6 +92,16 @@ func (f *folder) fit(line []byte) int {
 		pos += size
 	}
 	return pos
+}
+
+// plainRun is how many bytes at the start of b take a column each.
+func plainRun(b []byte) int {
+	for i, c := range b {
+		if c < ' ' || c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // after is the column behind the first character of b, and its length.

@@ -11,9 +11,9 @@ import (
 // relative ("yesterday", "2 days ago", "next monday", "+3 hours") parts in any
 // order. Relative parts count from now, or from the absolute date if there is one.
 func parseDate(text string, now time.Time) (time.Time, bool) {
-	p := &dateParser{now: now, loc: now.Location(), weekday: -1}
+	p := &dateParser{now: now, loc: now.Location(), weekday: -1, hasTime: strings.TrimSpace(text) == ""}
 	for p.rest = strings.TrimSpace(text); p.rest != ""; p.rest = strings.TrimLeft(p.rest, " \t\n,") {
-		if !p.item() {
+		if !p.item() || p.bad {
 			return time.Time{}, false
 		}
 	}
@@ -33,6 +33,7 @@ type dateParser struct {
 	weekday, weekdayOrd int
 	add                 [3]int // years, months, days
 	span                time.Duration
+	bad                 bool           // a date that does not exist was seen
 	last                func(sign int) // undoes and redoes the last relative item, for "ago"
 }
 
@@ -76,6 +77,7 @@ func fraction(s string) (int, bool) {
 
 func (p *dateParser) setDate(y, m, d int) bool {
 	if p.hasDate || m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
+		p.bad = true
 		return false
 	}
 	p.year, p.month, p.day, p.hasDate = y, m, d, true

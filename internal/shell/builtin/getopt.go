@@ -3,6 +3,7 @@ package builtin
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"hako/internal/shell"
 )
@@ -102,7 +103,8 @@ func (t optTable) long(word string, args []string) (option, []string, error) {
 func (t optTable) bundle(word string, args []string) (opts []option, _ []string, _ error) {
 	for i, r := range word {
 		o, ok := t[string(r)]
-		rest := word[i+len(string(r)):]
+		_, w := utf8.DecodeRuneInString(word[i:]) // one byte for what is no UTF-8
+		rest := word[i+w:]
 		switch {
 		case !ok:
 			return nil, nil, fmt.Errorf("invalid option -- '%c'", r)

@@ -252,7 +252,7 @@ func (g *grepper) run(ctx context.Context, names []string) error {
 func (g *grepper) unusable(name string, err error) {
 	g.failed = true
 	if !g.silent {
-		g.c.Stdout.Flush() // so that messages stand where they belong
-		g.c.WarnFile(name, err)
+		g.c.Stdout.Flush()                                                       // so that messages stand where they belong
+		fmt.Fprintf(g.c.Stderr, "%s: %s: %s\n", g.c.Name, name, vfs.Reason(err)) // not Warn: -q may still succeed
 	}
 }

@@ -108,24 +108,16 @@ func (r *jqRun) compile(src string) (jqFilter, error) {
 	if len(src) > 1<<20 {
 		return nil, errors.New("the program is longer than 1 MB")
 	}
-	q, err := gojq.Parse(jqLoc(src))
+	loc := newJqObject(2)
+	loc.put("file", "<top-level>")
+	loc.put("line", float64(strings.Count(src[:max(strings.Index(src, "$__loc__"), 0)], "\n")+1))
+	r.globals["$__loc__"] = loc
+	q, err := gojq.Parse(src)
 	if err != nil {
 		return nil, jqSyntaxError(src, err)
 	}
 	c := &jqCompiler{run: r, extra: map[string]*jqDef{}}
 	return c.query(q)
-}
-
-// jqLoc replaces $__loc__ by what it stands for, where it is not in a string.
-func jqLoc(src string) string {
-	for {
-		i := strings.Index(src, "$__loc__")
-		if i < 0 {
-			return src
-		}
-		line := strings.Count(src[:i], "\n") + 1
-		src = fmt.Sprintf(`%s{"file":"<top-level>","line":%d}%s`, src[:i], line, src[i+len("$__loc__"):])
-	}
 }
 
 func jqSyntaxError(src string, err error) error {

@@ -102,6 +102,9 @@ func (r *jqRun) containsAll(x, y *jqArray) (bool, error) {
 }
 
 func jqToEntries(r *jqRun, v any, _ []any) (any, error) {
+	if a, ok := v.(*jqArray); ok {
+		return jqArrayEntries(r, a)
+	}
 	o, ok := v.(*jqObject)
 	if !ok {
 		return nil, r.fail("%s (%s) has no keys", jqType(v), r.preview(v))
@@ -114,6 +117,20 @@ func jqToEntries(r *jqRun, v any, _ []any) (any, error) {
 		entry := newJqObject(2)
 		entry.put("key", k)
 		entry.put("value", o.vals[i])
+		items[i] = entry
+	}
+	return newJqArray(items...), nil
+}
+
+func jqArrayEntries(r *jqRun, a *jqArray) (any, error) {
+	if err := r.alloc(200 * int64(len(a.items))); err != nil {
+		return nil, err
+	}
+	items := make([]any, len(a.items))
+	for i, item := range a.items {
+		entry := newJqObject(2)
+		entry.put("key", float64(i))
+		entry.put("value", item)
 		items[i] = entry
 	}
 	return newJqArray(items...), nil
@@ -255,7 +272,7 @@ func jqTonumber(r *jqRun, v any, _ []any) (any, error) {
 		if n, ok := parseJqNumber(strings.TrimSpace(v)); ok && v != "" {
 			return n, nil
 		}
-		return nil, r.fail("Cannot be parsed as a number: %s (%s)", jqType(v), r.preview(v))
+		return nil, r.fail("Invalid numeric literal at EOF at line 1, column %d (while parsing '%s')", len(v), v)
 	}
 	return nil, r.fail("%s (%s) cannot be parsed as a number", jqType(v), r.preview(v))
 }

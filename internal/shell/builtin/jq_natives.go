@@ -72,13 +72,14 @@ func jqKind(types ...string) jqNative {
 	}
 }
 
-// jqBy sorts by a key and lets finish make the result.
-func jqBy(finish func(r *jqRun, keys, items []any) (any, error)) jqNative {
+// jqBy finds the keys of items and lets finish make the result. refuse is what
+// to say about an input that is no array.
+func jqBy(refuse string, finish func(r *jqRun, keys, items []any) (any, error)) jqNative {
 	return func(r *jqRun, args []jqFilter) jqFilter {
 		return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 			a, ok := v.(*jqArray)
 			if !ok {
-				return r.fail("Cannot index %s with number", jqType(v))
+				return r.fail("%s (%s) %s", jqType(v), r.preview(v), refuse)
 			}
 			if err := r.alloc(64 * int64(len(a.items))); err != nil {
 				return err
@@ -103,6 +104,8 @@ func jqBy(finish func(r *jqRun, keys, items []any) (any, error)) jqNative {
 		}
 	}
 }
+
+const jqUnsortable = "cannot be sorted, as it is not an array"
 
 // jqNatives are the functions written in Go.
 var jqNatives = map[string]jqNative{
@@ -192,16 +195,16 @@ var jqNatives = map[string]jqNative{
 	}),
 	"builtins/0": jqFn(func(r *jqRun, v any, _ []any) (any, error) { return r.names(), nil }),
 
-	"sort/0": jqBy(jqSorted), "sort_by/1": jqBy(jqSorted), "group_by/1": jqBy(jqGrouped),
-	"unique/0": jqBy(jqUnique), "unique_by/1": jqBy(jqUnique),
-	"min/0": jqBy(jqExtreme(-1)), "max/0": jqBy(jqExtreme(1)), "min_by/1": jqBy(jqExtreme(-1)), "max_by/1": jqBy(jqExtreme(1)),
+	"sort/0": jqBy(jqUnsortable, jqSorted), "sort_by/1": jqBy(jqUnsortable, jqSorted), "group_by/1": jqBy(jqUnsortable, jqGrouped),
+	"unique/0": jqBy(jqUnsortable, jqUnique), "unique_by/1": jqBy(jqUnsortable, jqUnique),
+	"min/0": jqBy("cannot be iterated over", jqExtreme(-1)), "max/0": jqBy("cannot be iterated over", jqExtreme(1)), "min_by/1": jqBy("cannot be iterated over", jqExtreme(-1)), "max_by/1": jqBy("cannot be iterated over", jqExtreme(1)),
 
 	"arrays/0": jqKind("array"), "objects/0": jqKind("object"), "iterables/0": jqKind("array", "object"), "booleans/0": jqKind("boolean"),
 	"numbers/0": jqKind("number"), "strings/0": jqKind("string"), "nulls/0": jqKind("null"),
 	"values/0": jqKind("boolean", "number", "string", "array", "object"), "scalars/0": jqKind("null", "boolean", "number", "string"),
 
 	"explode/0": jqFn(jqExplode), "implode/0": jqFn(jqImplode), "split/1": jqFn(jqSplit), "join/1": jqFn(jqJoin),
-	"ascii_downcase/0": jqText(strings.ToLower, "ascii_downcase"), "ascii_upcase/0": jqText(strings.ToUpper, "ascii_upcase"),
+	"ascii_downcase/0": jqText(strings.ToLower), "ascii_upcase/0": jqText(strings.ToUpper),
 	"ltrimstr/1": jqFn(jqTrimstr(true, false)), "rtrimstr/1": jqFn(jqTrimstr(false, true)), "trimstr/1": jqFn(jqTrimstr(true, true)),
 	"trim/0": jqTrim(strings.TrimSpace), "ltrim/0": jqTrim(func(s string) string { return strings.TrimLeft(s, jqSpace) }),
 	"rtrim/0":      jqTrim(func(s string) string { return strings.TrimRight(s, jqSpace) }),
@@ -319,6 +322,8 @@ func jqKeys(r *jqRun, v any, sorted bool) (any, error) {
 
 func jqHas(r *jqRun, v any, a []any) (any, error) {
 	switch x := v.(type) {
+	case nil:
+		return false, nil
 	case *jqObject:
 		if k, ok := a[0].(string); ok {
 			return x.find(k) >= 0, nil
@@ -328,7 +333,7 @@ func jqHas(r *jqRun, v any, a []any) (any, error) {
 			return n >= 0 && n < float64(len(x.items)), nil
 		}
 	}
-	return nil, r.fail("Cannot check whether %s has a %s key", jqType(v), map[bool]string{true: "string", false: jqType(a[0])}[jqType(a[0]) == "string"])
+	return nil, r.fail("Cannot check whether %s has a %s key", jqType(v), jqType(a[0]))
 }
 
 func jqReverse(r *jqRun, v any, _ []any) (any, error) {
@@ -339,12 +344,12 @@ func jqReverse(r *jqRun, v any, _ []any) (any, error) {
 		items := slices.Clone(v.items)
 		slices.Reverse(items)
 		return newJqArray(items...), r.alloc(16 * int64(len(items)))
-	case string:
+	case string: // as jq 1.7
 		runes := []rune(v)
 		slices.Reverse(runes)
 		return string(runes), r.alloc(5 * int64(len(v)))
 	}
-	return nil, r.fail("Cannot reverse %s (%s)", jqType(v), r.preview(v))
+	return nil, r.fail("Cannot index %s with number", jqType(v))
 }
 
 func jqToarray(v any) any {

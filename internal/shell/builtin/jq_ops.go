@@ -304,14 +304,14 @@ func (r *jqRun) modulo(x, y any) (any, error) {
 	a, okA := jqFloat(x)
 	b, okB := jqFloat(y)
 	if !okA || !okB {
-		return nil, r.cannot(x, y, "divided")
+		return nil, r.cannot(x, y, "divided (remainder)")
 	}
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.NaN(), nil
 	}
 	m := jqToInt64(b)
 	if m == 0 {
-		return nil, r.cannot(x, y, "divided because the divisor is zero")
+		return nil, r.cannot(x, y, "divided (remainder) because the divisor is zero")
 	}
 	if m < 0 {
 		m = -max(m, -math.MaxInt64)

@@ -32,7 +32,7 @@ func (j *jqCall) parse(args []string) error {
 			}
 			args = args[used:]
 			continue
-		case options && len(word) > 1 && word[0] == '-':
+		case options && len(word) > 1 && word[0] == '-' && jqLetters(word[1:]):
 			used, err := j.short(word[1:], args, &file)
 			if err != nil {
 				return err
@@ -190,4 +190,10 @@ func (j *jqCall) flag(ch byte) error {
 		return j.unknown("Unknown arguments")
 	}
 	return nil
+}
+
+// jqLetters tells bundled options from a filter such as -1.
+func jqLetters(s string) bool {
+	ch := s[0]
+	return ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z'
 }

@@ -21,6 +21,7 @@ type jqParser struct {
 	in     *stream.Reader
 	buf    []byte // unread
 	eof    bool
+	ended  bool // the end was seen
 	again  bool // the character taken last comes again
 	line   int  // lines ended so far
 	column int
@@ -44,6 +45,9 @@ type jqSyntax struct{ text string }
 func (e *jqSyntax) Error() string { return e.text }
 
 func (p *jqParser) wrong(why string) error {
+	if p.ended && !strings.HasSuffix(why, "EOF") {
+		why += " at EOF"
+	}
 	return &jqSyntax{fmt.Sprintf("%s at line %d, column %d", why, p.line+1, p.column)}
 }
 
@@ -302,6 +306,7 @@ func (p *jqParser) comma(top *jqOpen) error {
 
 // atEnd says whether the input may end here.
 func (p *jqParser) atEnd() (any, error) {
+	p.ended = true
 	if done, v, err := p.word1(); done || err != nil {
 		return v, err
 	}

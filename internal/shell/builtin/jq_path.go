@@ -144,8 +144,6 @@ func (r *jqRun) each(x any, xp *jqPath, out jqOut) error {
 			}
 		}
 		return nil
-	case nil:
-		return r.fail("Cannot iterate over null")
 	}
 	return r.fail("Cannot iterate over %s (%s)", jqType(x), r.preview(x))
 }
@@ -342,6 +340,9 @@ func (r *jqRun) setItem(v any, i int, item any, own jqOwner) (any, error) {
 }
 
 func (r *jqRun) setSlice(v any, key *jqObject, rest []any, to any, own jqOwner) (any, error) {
+	if _, ok := v.(*jqArray); !ok && v != nil {
+		return nil, r.fail("Cannot update field at object index of %s", jqType(v))
+	}
 	old, err := r.slice(v, key)
 	if err != nil {
 		return nil, err
@@ -416,11 +417,11 @@ func (r *jqRun) delpath(v any, keys []any, own jqOwner) (any, error) {
 			}
 			return o, err
 		}
-		return nil, r.fail("Cannot delete field at object index of %s", jqType(keys[0]))
+		return nil, r.fail("Cannot delete %s field of object", jqType(keys[0]))
 	case *jqArray:
 		return r.delItem(x, keys[0], own)
 	}
-	return nil, r.fail("Cannot delete field at %s index of %s", map[bool]string{true: "object", false: "array"}[jqType(keys[0]) == "string"], jqType(v))
+	return nil, r.fail("Cannot delete fields from %s", jqType(v))
 }
 
 func (r *jqRun) delItem(a *jqArray, key any, own jqOwner) (any, error) {
@@ -442,7 +443,7 @@ func (r *jqRun) delItem(a *jqArray, key any, own jqOwner) (any, error) {
 			return nil, err
 		}
 	default:
-		return nil, r.fail("Cannot delete field at array index of %s", jqType(key))
+		return nil, r.fail("Cannot delete %s element of array", jqType(key))
 	}
 	if !own[a] {
 		if err := r.alloc(16 * int64(len(a.items))); err != nil {

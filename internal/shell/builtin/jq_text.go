@@ -21,11 +21,11 @@ func (r *jqRun) tostring(v any) (string, error) {
 }
 
 // jqText maps the ASCII letters of a string.
-func jqText(f func(string) string, name string) jqNative {
+func jqText(f func(string) string) jqNative {
 	return jqFn(func(r *jqRun, v any, _ []any) (any, error) {
 		s, ok := v.(string)
 		if !ok {
-			return nil, r.fail("%s input must be a string", name)
+			return nil, r.fail("explode input must be a string")
 		}
 		if err := r.alloc(int64(len(s))); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func jqAffix(name string, f func(s, part string) bool) func(r *jqRun, v any, a [
 func jqExplode(r *jqRun, v any, _ []any) (any, error) {
 	s, ok := v.(string)
 	if !ok {
-		return nil, r.fail("%s (%s) cannot be exploded", jqType(v), r.preview(v))
+		return nil, r.fail("explode input must be a string")
 	}
 	if err := r.alloc(24 * int64(len(s))); err != nil {
 		return nil, err
@@ -136,38 +136,37 @@ func jqSplit(r *jqRun, v any, a []any) (any, error) {
 
 // jqJoin accepts everything but arrays and objects; null is empty.
 func jqJoin(r *jqRun, v any, a []any) (any, error) {
-	list, ok := v.(*jqArray)
-	if !ok {
-		return nil, r.fail("Cannot iterate over %s (%s)", jqType(v), r.preview(v))
-	}
 	sep, ok := a[0].(string)
-	if !ok && len(list.items) > 1 {
-		return nil, r.cannot("", a[0], "added")
-	}
 	var b strings.Builder
-	for i, item := range list.items {
+	first := true
+	err := r.each(v, nil, func(item any, _ *jqPath) error {
 		text := ""
 		switch item := item.(type) {
 		case nil:
 		case *jqArray, *jqObject:
-			return nil, r.cannot(b.String(), item, "added")
+			return r.cannot(b.String()+sep, item, "added")
 		default:
 			var err error
 			if text, err = r.tostring(item); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if b.Len()+len(text)+len(sep) > b.Cap() {
 			if err := r.alloc(int64(b.Len()+len(text)+len(sep)) * 2); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		if i > 0 {
+		if !first && !ok {
+			return r.cannot(b.String(), a[0], "added")
+		}
+		if !first {
 			b.WriteString(sep)
 		}
+		first = false
 		b.WriteString(text)
-	}
-	return b.String(), nil
+		return nil
+	})
+	return b.String(), err
 }
 
 // format compiles a format such as @csv.
@@ -270,7 +269,7 @@ var jqTSV = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 func (r *jqRun) row(kind string, v any) (string, error) {
 	a, ok := v.(*jqArray)
 	if !ok {
-		return "", r.fail("%s (%s) cannot be %s-formatted, only an array can be", jqType(v), r.preview(v), kind)
+		return "", r.fail("%s (%s) cannot be %s-formatted, only array", jqType(v), r.preview(v), kind)
 	}
 	var b strings.Builder
 	for i, item := range a.items {
@@ -338,7 +337,10 @@ func jqIndices(r *jqRun, v any, a []any) (any, error) {
 		return nil, nil
 	case string:
 		part, ok := a[0].(string)
-		if !ok || part == "" {
+		if !ok {
+			return r.indexValue(v, a[0])
+		}
+		if part == "" {
 			return nil, nil
 		}
 		return r.textIndices(x, part)

@@ -88,14 +88,13 @@ func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
 	if err := store.load(src); err != nil {
 		return err
 	}
-	for i := len(store.parts) - 1; i >= 0; i-- {
-		data := store.parts[i].data
-		for len(data) > 0 {
-			start := bytes.LastIndexByte(data[:len(data)-1], t.sep[0]) + 1
-			if _, err := c.Stdout.Write(data[start:]); err != nil {
-				return err
-			}
-			data = data[:start]
+	lines, err := store.index(newSortWorkers())
+	if err != nil {
+		return err
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if _, err := c.Stdout.Write(store.withEnd(lines[i])); err != nil {
+			return err
 		}
 	}
 	return nil

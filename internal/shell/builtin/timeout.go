@@ -23,7 +23,8 @@ func runTimeout(ctx context.Context, c *shell.Call) error {
 		return as(err, 125)
 	}
 	if len(words) < 2 {
-		return as(usage(c, errors.New("missing operand")), 125)
+		fmt.Fprintln(c.Stderr, "Try 'timeout --help' for more information.")
+		return shell.Status(125)
 	}
 	limit, ok := parseInterval(words[0])
 	if !ok {

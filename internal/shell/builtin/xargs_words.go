@@ -81,10 +81,11 @@ func (x *xargs) wholeLine(text string) error {
 }
 
 func (x *xargs) badQuote(err error) error {
+	bad := x.c.Fail(1, "%v", err)
 	if e := x.rest(); e != nil {
 		return e
 	}
-	return x.c.Fail(1, "%v", err)
+	return bad
 }
 
 // cutItem reads one item up to a separator, taking quotes off.

@@ -1,0 +1,47 @@
+# make demo    build, then show the main things in a minute
+# make test    install what the tests need, then run them all
+# make bench   measure against bash and the GNU tools, write bench/RESULTS.md
+
+export CGO_ENABLED = 0
+GOFLAGS_BUILD = -trimpath -ldflags '-s -w'
+
+.PHONY: build demo test test-short check fuzz bench tools bench-tools clean
+
+build:
+	go build $(GOFLAGS_BUILD) -o bin/hako ./cmd/hako
+
+demo: build
+	./bin/hako demo
+
+test: tools check
+	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -short -timeout 20m ./internal/...
+	$(MAKE) fuzz
+
+# test-short runs without installing anything; what is missing is skipped aloud.
+test-short:
+	go test -short ./...
+
+check:
+	@files=$$(gofmt -s -l cmd internal bench); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
+	go vet ./...
+	GOOS=darwin go build -o /dev/null ./cmd/hako
+	GOOS=windows go build -o /dev/null ./cmd/hako
+	go tool staticcheck ./...
+
+FUZZTIME ?= 8s
+
+fuzz:
+	./scripts/fuzz.sh $(FUZZTIME)
+
+bench: bench-tools
+	go run ./bench
+
+tools:
+	./scripts/tools.sh test
+
+bench-tools:
+	./scripts/tools.sh bench
+
+clean:
+	rm -rf bin bench/data

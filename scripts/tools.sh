@@ -1,0 +1,42 @@
+#!/bin/sh
+# Installs what the tests or benchmarks compare hako with. On Debian as root it
+# installs by itself; elsewhere it says what is missing and goes on, and the
+# tests that need it are skipped or fail aloud.
+set -eu
+
+need=""
+want() { # want COMMAND PACKAGE
+	command -v "$1" >/dev/null 2>&1 || need="$need $2"
+}
+
+want bash bash
+want gawk gawk
+if [ "$1" = bench ]; then
+	want busybox busybox-static
+else
+	want gcc gcc # the race detector
+	want jq jq
+	want bc bc
+	want dc dc
+	want zip zip
+	want unzip unzip
+	want xxd xxd
+	want hexdump bsdextrautils
+	want file file
+	want patch patch
+	want tree tree
+	want uuencode sharutils
+	want xz xz-utils
+	want bzip2 bzip2
+fi
+
+[ -n "$need" ] || exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+	echo "installing:$need"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq
+	# shellcheck disable=SC2086 # a list of words
+	apt-get install -y -qq --no-install-recommends $need >/dev/null
+	exit 0
+fi
+echo "missing:$need (install these packages, then run again)" >&2
