@@ -29,7 +29,7 @@ type array struct {
 	count int // how many in rows exist
 }
 
-const rowSize = 256
+const rowSize = 64
 
 // A row holds consecutive elements; those that exist are live.
 type row struct {
@@ -189,9 +189,17 @@ func (m *machine) empty(a *array) {
 	m.dropRows(a)
 }
 
+// dropRows removes what is in rows. The first is kept for what comes next:
+// arrays like that of split are filled over and over.
 func (m *machine) dropRows(a *array) {
+	if len(a.rows) > 0 {
+		clear(a.rows[0].vals[:min(a.end, rowSize)])
+		clear(a.rows[0].live[:min(a.end, rowSize)])
+		clear(a.rows[1:])
+		a.rows = a.rows[:1]
+	}
 	m.hold(-rowCost * a.end)
-	a.rows, a.end, a.count = nil, 0, 0
+	a.end, a.count = 0, 0
 }
 
 // store puts a value where it stays.

@@ -157,5 +157,4 @@ type symbol struct {
 	array bool
 	local bool
 	slot  int
-	used  bool // as a scalar, somewhere
 }

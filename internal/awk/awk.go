@@ -52,7 +52,8 @@ type Program struct {
 	globals                        map[string]*symbol
 	slots, arrays                  int // of global scalars and arrays
 
-	code code
+	where string // what messages call the source
+	code  code
 }
 
 // code is a Program compiled.
@@ -98,6 +99,7 @@ func Parse(name string, sources []Source, warn io.Writer) (prog *Program, err er
 		}}
 		p.source()
 	}
+	prog.where = sourceName(at)
 	p.resolve()
 	compileProgram(prog)
 	return prog, nil

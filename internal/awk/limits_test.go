@@ -75,7 +75,7 @@ func TestMemoryIsCharged(t *testing.T) {
 		`BEGIN { OFS = sprintf("%1000000s", ""); $100 = "x"; print }`,
 		`BEGIN { SUBSEP = sprintf("%1000000s", ""); for (;;) a[i++, 1] }`,
 	} {
-		b := &budget{limit: 64 << 20}
+		b := &budget{limit: 16 << 20}
 		status, err := confined(t, prog, "", b, 20*time.Second)
 		var own *Error
 		if status != 2 || !errors.Is(err, errBudget) && !errors.As(err, &own) {

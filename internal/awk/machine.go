@@ -82,9 +82,10 @@ type machine struct {
 
 	held, pending int64 // bytes charged, and those not yet
 	digits        [32]byte
-	key           []byte // a subscript being put together
-	scratch       []byte // a string on its way to a regular expression
-	buf           []byte // a result being built
+	key           []byte   // a subscript being put together
+	scratch       []byte   // a string on its way to a regular expression
+	buf           []byte   // a result being built
+	parts         []string // pieces of a string being split
 	loc           []int
 }
 
@@ -200,7 +201,7 @@ func (m *machine) unwound() {
 func (m *machine) locate(line int) string {
 	head := m.name() + ": "
 	if line > 0 {
-		head += fmt.Sprintf("cmd. line:%d: ", line)
+		head += fmt.Sprintf("%s:%d: ", m.prog.where, line)
 		if m.fnr > 0 {
 			file := m.globals[vFILENAME].s
 			if file == "" {

@@ -20,7 +20,7 @@ type parser struct {
 	calls  []*call
 	inFunc bool
 	loops  int // how deep break and continue may go
-	swtchs int
+	cases  int // how many switches are around
 	nested int
 	noGt   bool // ">" is a redirection
 }
@@ -340,8 +340,8 @@ func (p *parser) switchStmt() stmt {
 	s := &switchStmt{on: p.paren()}
 	p.newlines()
 	p.expect(tLbrace)
-	p.swtchs++
-	defer func() { p.swtchs-- }()
+	p.cases++
+	defer func() { p.cases-- }()
 	for p.separators(); p.tok != tRbrace; p.separators() {
 		var c switchCase
 		switch {
@@ -384,7 +384,7 @@ func (p *parser) simple() stmt {
 func (p *parser) jump() stmt {
 	t := p.tok
 	switch {
-	case t == tBreak && p.loops+p.swtchs == 0:
+	case t == tBreak && p.loops+p.cases == 0:
 		p.fail("`break' is not allowed outside a loop or switch")
 	case t == tContinue && p.loops == 0:
 		p.fail("`continue' is not allowed outside a loop")

@@ -2,6 +2,7 @@ package awk
 
 import (
 	"slices"
+	"strings"
 )
 
 // split compiles split(s, array [, separator [, separators]]).
@@ -18,13 +19,30 @@ func (c *compiler) split(e *builtinCall) numFn {
 	return func(m *machine) float64 {
 		text := s(m)
 		how := by(m)
-		parts := m.split(nil, text, how)
-		m.fillArray(arr(m), parts, 1)
-		if seps != nil {
-			m.fillArray(seps(m), between(text, parts), 1)
+		part := len(text) > shortText
+		if !part { // one copy of it all is cheaper than one of every piece
+			text = strings.Clone(text)
 		}
-		return float64(len(parts))
+		m.parts = m.split(m.parts[:0], text, how)
+		m.fillArray(arr(m), m.parts, 1, part)
+		if seps != nil {
+			m.fillArray(seps(m), between(text, m.parts), 1, true)
+		}
+		return float64(m.trimParts())
 	}
+}
+
+// shortText is the length up to which the pieces of a string may share it.
+const shortText = 2 * shortString
+
+// trimParts lets go of the pieces and returns how many there were.
+func (m *machine) trimParts() int {
+	n := len(m.parts)
+	clear(m.parts)
+	if n > 4096 {
+		m.parts = nil
+	}
+	return n
 }
 
 // separator compiles the third argument of split.
@@ -80,10 +98,11 @@ func pieceAt(s, piece string, behind []string, from int) int {
 }
 
 // fillArray replaces the elements of an array by the strings, numbered from first.
-func (m *machine) fillArray(a *array, list []string, first int) {
+// The strings are copied if they are parts of a larger one.
+func (m *machine) fillArray(a *array, list []string, first int, part bool) {
 	m.empty(a)
 	for i, s := range list {
-		m.store(m.atNum(a, float64(i+first)), value{s: s, k: input, part: true})
+		m.store(m.atNum(a, float64(i+first)), value{s: s, k: input, part: part})
 		m.tick()
 	}
 }
@@ -103,9 +122,9 @@ func (c *compiler) patsplit(e *builtinCall) numFn {
 		text := s(m)
 		var gaps []string
 		parts := m.splitContent(nil, &gaps, text, m.cased(pattern(m)))
-		m.fillArray(arr(m), parts, 1)
+		m.fillArray(arr(m), parts, 1, true)
 		if seps != nil {
-			m.fillArray(seps(m), gaps, 0)
+			m.fillArray(seps(m), gaps, 0, true)
 		}
 		return float64(len(parts))
 	}

@@ -59,6 +59,8 @@ func (c *command) byRule(r *rule, name string) *finding {
 		return refusal("path as name", "programs are run by name, not by path", "use the name of an installed program, without a slash")
 	}
 	switch {
+	case r == nil && c.p.manner.strict && name == "git" && c.gitOption() != nil:
+		return c.gitOption() // says more than that x is no subcommand
 	case r == nil:
 		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)))
 	case r.effect == Deny:
@@ -69,6 +71,12 @@ func (c *command) byRule(r *rule, name string) *finding {
 		return ruled(refusal(r.where, why, c.hintInstead(r)))
 	}
 	return nil
+}
+
+// gitOption returns what is wrong with the options before git's subcommand.
+func (c *command) gitOption() *finding {
+	_, f := c.gitGlobal(c.words[1:])
+	return f
 }
 
 // ruled marks a refusal as that of a rule, or of the lack of one.

@@ -129,15 +129,16 @@ func judgeCommand(c *command, args []word) *finding {
 
 // judgeEval judges the words of eval as the script they become.
 func judgeEval(c *command, args []word) *finding {
-	var src word
+	var text strings.Builder
+	late := false
 	for i, w := range args {
 		if i > 0 {
-			src.text += " "
+			text.WriteByte(' ')
 		}
-		src.text += w.text
-		src.late = src.late || w.late
+		text.WriteString(w.text)
+		late = late || w.late
 	}
-	return c.innerScript(src)
+	return c.innerScript(word{text: text.String(), late: late})
 }
 
 func judgeTrap(c *command, args []word) *finding {

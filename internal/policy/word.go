@@ -90,7 +90,9 @@ func (w *walker) fields(src *syntax.Word) []word {
 		}
 	}
 	words := []*syntax.Word{src}
-	if hasBrace(src) {
+	if n := braces(src); n > maxBraces {
+		w.refuseStrict(refusal("brace expansion", "it has more than "+strconv.Itoa(maxBraces)+" braces", "write the words out, or use a loop"))
+	} else if n > 0 {
 		cp := *src
 		if syntax.SplitBraces(&cp) {
 			words = w.braces(&cp)
@@ -148,13 +150,19 @@ func plain(s string) bool {
 	return true
 }
 
-func hasBrace(src *syntax.Word) bool {
+// maxBraces bounds the braces of one word: the time to tell which belong
+// together grows with the square of their number.
+const maxBraces = 1000
+
+// braces counts the open braces of a word.
+func braces(src *syntax.Word) int {
+	n := 0
 	for _, p := range src.Parts {
-		if lit, ok := p.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
-			return true
+		if lit, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
 		}
 	}
-	return false
+	return n
 }
 
 // braces multiplies out the brace expansions of a word. A sequence such as

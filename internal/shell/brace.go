@@ -2,6 +2,7 @@ package shell
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,67 +47,117 @@ func atoms(w *syntax.Word) []atom {
 	return out
 }
 
-// braces yields the words that {a,b} and {1..3} stand for. They are made one
-// at a time: {1..300000000} costs nothing until somebody keeps them.
+// maxBraces bounds the braces of one word: expansion calls itself for each.
+const maxBraces = 5000
+
+// braces yields the words that {a,b} and {1..3} stand for. Whether they all
+// fit is asked before the first is made.
 func (p *proc) braces(w *syntax.Word) iter.Seq[*syntax.Word] {
 	return func(yield func(*syntax.Word) bool) {
-		n := 0
-		spread(atoms(w), func(as []atom) bool {
-			if n++; n&1023 == 0 {
-				if err := p.ses.Gauge.Fits(int64(n) * 64); err != nil {
-					p.bad = err
-					return false
-				}
-				if !p.tick() {
-					return false
-				}
+		as := atoms(w)
+		opens := 0
+		for _, a := range as {
+			if a.is('{') {
+				opens++
 			}
-			return yield(join(as))
-		})
+		}
+		if opens > maxBraces {
+			p.fail("brace expansion: more than %d braces in one word", maxBraces)
+			return
+		}
+		b := bracing{p: p}
+		if p.bad = p.roomFor(b.count(as)); p.bad == nil {
+			b.spread(as, func(as []atom) bool { return yield(join(as)) })
+		}
 	}
 }
 
+// roomFor asks whether so many words could be kept.
+func (p *proc) roomFor(words float64) error {
+	return p.ses.Gauge.Fits(int64(min(words, 1<<50)) * 48)
+}
+
 // onlyRange reads a word that is one range and nothing else, as loops have it.
-func onlyRange(w *syntax.Word) (func(func(string) bool) bool, bool) {
+func onlyRange(w *syntax.Word) (sequence, bool) {
 	as := atoms(w)
 	if n := len(as); n >= 2 && as[0].is('{') && as[n-1].is('}') {
 		return parseRange(as[1 : n-1])
 	}
-	return nil, false
+	return sequence{}, false
 }
 
 // rangeFields appends the words of a range.
-func (p *proc) rangeFields(out []string, seq func(func(string) bool) bool) []string {
-	seq(func(s string) bool {
+func (p *proc) rangeFields(out []string, seq sequence) []string {
+	if p.bad = p.roomFor(seq.count()); p.bad != nil {
+		return nil
+	}
+	seq.each(func(s string) bool {
 		out = append(out, s)
-		if len(out)&1023 == 0 {
-			if p.bad = p.ses.Gauge.Fits(int64(len(out)) * 48); p.bad != nil {
-				return false
-			}
-			return p.tick()
-		}
-		return true
+		return len(out)&1023 != 0 || p.tick()
 	})
 	return out
 }
 
+// bracing is one expansion on its way.
+type bracing struct {
+	p    *proc
+	work int
+}
+
+// goOn charges n steps and reports whether the script may still go on.
+func (b *bracing) goOn(n int) bool {
+	b.work += n
+	if b.work < 1<<16 {
+		return true
+	}
+	b.work = 0
+	return b.p.tick()
+}
+
+// count returns how many words there will be.
+func (b *bracing) count(as []atom) float64 {
+	n := 1.0
+	for b.goOn(len(as)) {
+		open, close, commas := findBrace(as)
+		if open < 0 {
+			break
+		}
+		if len(commas) == 0 {
+			seq, _ := parseRange(as[open+1 : close])
+			n *= seq.count()
+		} else {
+			sum, from := 0.0, open+1
+			for _, c := range append(commas, close) {
+				sum += b.count(as[from:c])
+				from = c + 1
+			}
+			n *= sum
+		}
+		as = as[close+1:]
+	}
+	return n
+}
+
 // spread calls yield with every combination; it reports whether to go on.
-func spread(as []atom, yield func([]atom) bool) bool {
+func (b *bracing) spread(as []atom, yield func([]atom) bool) bool {
 	open, close, commas := findBrace(as)
+	if !b.goOn(len(as)) {
+		return false
+	}
 	if open < 0 {
 		return yield(as)
 	}
 	head, tail := as[:open], as[close+1:]
 	each := func(alt []atom) bool {
-		return spread(alt, func(mid []atom) bool {
-			return spread(tail, func(rest []atom) bool {
-				return yield(concat(head, mid, rest))
+		return b.spread(alt, func(mid []atom) bool {
+			return b.spread(tail, func(rest []atom) bool {
+				return b.goOn(len(head)+len(mid)+len(rest)) && yield(slices.Concat(head, mid, rest))
 			})
 		})
 	}
 	if len(commas) == 0 {
 		seq, _ := parseRange(as[open+1 : close])
-		return seq(func(s string) bool { return each(literalAtoms(s)) })
+		return seq.each(func(s string) bool { return each(literalAtoms(s)) })
 	}
 	from := open + 1
 	for _, c := range append(commas, close) {
@@ -116,14 +167,6 @@ func spread(as []atom, yield func([]atom) bool) bool {
 		from = c + 1
 	}
 	return true
-}
-
-func concat(parts ...[]atom) []atom {
-	var out []atom
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
 }
 
 func literalAtoms(s string) []atom {
@@ -174,38 +217,38 @@ func findBrace(as []atom) (open, close int, commas []int) {
 const longestRange = 64
 
 // parseRange reads 1..5, 01..10..2 or a..e.
-func parseRange(as []atom) (func(func(string) bool) bool, bool) {
+func parseRange(as []atom) (sequence, bool) {
 	if len(as) > longestRange {
-		return nil, false
+		return sequence{}, false
 	}
 	var b strings.Builder
 	for _, a := range as {
 		if a.part != nil || len(a.text) > 1 {
-			return nil, false
+			return sequence{}, false
 		}
 		b.WriteString(a.text)
 	}
 	bits := strings.Split(b.String(), "..")
 	if len(bits) != 2 && len(bits) != 3 {
-		return nil, false
+		return sequence{}, false
 	}
-	step := int64(0)
+	step := uint64(1)
 	if len(bits) == 3 {
 		n, err := strconv.ParseInt(bits[2], 10, 64)
 		if err != nil {
-			return nil, false
+			return sequence{}, false
 		}
-		step = max(n, -n)
+		step = max(uint64(max(n, -n)), 1)
 	}
 	lo, err1 := strconv.ParseInt(bits[0], 10, 64)
 	hi, err2 := strconv.ParseInt(bits[1], 10, 64)
 	if err1 == nil && err2 == nil {
-		return numbers(lo, hi, step, width(bits[0], bits[1])), true
+		return sequence{lo: lo, hi: hi, step: step, width: width(bits[0], bits[1])}, true
 	}
 	if len(bits[0]) == 1 && len(bits[1]) == 1 && isLetter(bits[0][0]) && isLetter(bits[1][0]) {
-		return letters(bits[0][0], bits[1][0], step), true
+		return sequence{lo: int64(bits[0][0]), hi: int64(bits[1][0]), step: step, letters: true}, true
 	}
-	return nil, false
+	return sequence{}, false
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
@@ -222,23 +265,46 @@ func width(a, b string) int {
 	return 0
 }
 
-func numbers(lo, hi, step int64, width int) func(func(string) bool) bool {
-	return func(yield func(string) bool) bool {
-		step = max(step, 1)
-		for n := lo; ; {
-			if !yield(pad(n, width)) {
-				return false
-			}
-			if lo <= hi && (n > hi-step || n+step < n) || lo > hi && (n < hi+step || n-step > n) {
-				return true
-			}
-			if lo <= hi {
-				n += step
-			} else {
-				n -= step
-			}
-		}
+// A sequence is what stands between the braces of a range.
+type sequence struct {
+	lo, hi  int64
+	step    uint64
+	width   int // digits to pad to
+	letters bool
+}
+
+// distance is how far the range reaches, upwards or downwards.
+func (s sequence) distance() uint64 {
+	if s.lo <= s.hi {
+		return uint64(s.hi) - uint64(s.lo)
 	}
+	return uint64(s.lo) - uint64(s.hi)
+}
+
+func (s sequence) count() float64 { return float64(s.distance()/s.step) + 1 }
+
+// each yields the elements; it reports whether to go on.
+func (s sequence) each(yield func(string) bool) bool {
+	left, step := s.distance(), int64(s.step)
+	if s.lo > s.hi {
+		step = -step
+	}
+	for n := s.lo; ; n += step {
+		if !yield(s.spell(n)) {
+			return false
+		}
+		if left < s.step {
+			return true
+		}
+		left -= s.step
+	}
+}
+
+func (s sequence) spell(n int64) string {
+	if s.letters {
+		return string(rune(n))
+	}
+	return pad(n, s.width)
 }
 
 func pad(n int64, width int) string {
@@ -251,16 +317,6 @@ func pad(n int64, width int) string {
 		return "-" + zeros + s[1:]
 	}
 	return zeros + s
-}
-
-func letters(a, b byte, step int64) func(func(string) bool) bool {
-	seq := numbers(int64(a), int64(b), step, 0)
-	return func(yield func(string) bool) bool {
-		return seq(func(s string) bool {
-			n, _ := strconv.Atoi(s)
-			return yield(string(rune(n)))
-		})
-	}
 }
 
 // join turns atoms back into a word.

@@ -1,8 +1,13 @@
 package shell_test
 
 import (
+	"path/filepath"
 	"testing"
 
+	"hako/internal/audit"
+	"hako/internal/gate"
+	"hako/internal/policy"
+	"hako/internal/quota"
 	"hako/internal/run"
 	"hako/internal/run/runtest"
 	"hako/internal/shell"
@@ -11,7 +16,22 @@ import (
 
 // TestRunner runs the suite that every runner passes.
 func TestRunner(t *testing.T) {
-	runtest.Test(t, func(*testing.T) run.Runner {
-		return shell.NewSession(shell.Options{Commands: builtin.All()})
+	runtest.Test(t, func(*testing.T) run.Runner { return newSession() })
+}
+
+// TestGatedRunner runs it again through the gate, as every door does.
+func TestGatedRunner(t *testing.T) {
+	judge := policy.Default("virtual", policy.Options{})
+	runtest.Test(t, func(t *testing.T) run.Runner {
+		log, err := audit.Open(filepath.Join(t.TempDir(), "audit.jsonl"), audit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { log.Close() })
+		return &gate.Gate{Policy: judge, Meter: quota.NewMeter(quota.Unlimited()), Log: log, Next: newSession()}
 	})
+}
+
+func newSession() *shell.Session {
+	return shell.NewSession(shell.Options{Commands: builtin.All()})
 }

@@ -188,7 +188,7 @@ func (r *Reader) long(end byte) ([]byte, error) {
 			n = len(r.buf)
 		}
 		if r.Grow != nil && len(r.carry)+n > cap(r.carry) {
-			if err := r.Grow(int64(len(r.carry)+n) * 2); err != nil {
+			if err := r.Grow(int64(len(r.carry)+n) * 3); err != nil {
 				return nil, err
 			}
 		}

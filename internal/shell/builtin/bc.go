@@ -53,7 +53,7 @@ func runBC(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	m := &bc{
-		calculator: calculator{ctx: ctx, gauge: c.Gauge}, bcParser: bcParser{fns: map[string]*bcFunc{}}, call: c,
+		calculator: calculator{ctx: ctx, gauge: c.Gauge, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}}, call: c,
 		vars: map[string]calcNum{}, arrays: map[string]map[int]calcNum{},
 		ibase: 10, obase: 10, last: calcInt(0), ret: calcInt(0), width: lineLength(c, "BC_LINE_LENGTH"),
 	}
@@ -314,7 +314,7 @@ func (m *bc) print(s string) {
 		m.column = len(s) - strings.LastIndexByte(s, '\n') - 1
 		return
 	}
-	m.column = calcWrap(m.call.Stdout, line, m.column, m.width)
+	m.column = calcWrap(m.call.Stdout, line, m.column, max(m.width-1, 0)) // a column less than dc
 	if newline {
 		_ = m.call.Stdout.WriteByte('\n')
 		m.column = 0

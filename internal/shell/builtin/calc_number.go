@@ -33,6 +33,7 @@ type calculator struct {
 	gauge *quota.Gauge
 	steps int
 	held  int64
+	clips bool // digits too large for the base mean its largest, as in bc
 }
 
 // A calcStop ends a calculation; it travels as a panic to the statement.
@@ -213,7 +214,7 @@ func (a *calculator) parseNum(s string, base int) calcNum {
 		return calcNum{n, len(tail)}
 	}
 	clip := base - 1
-	if len(head)+len(tail) == 1 {
+	if len(head)+len(tail) == 1 || !a.clips {
 		clip = 35 // a single digit means what it says
 	}
 	n := calcDigits(head, base, clip)

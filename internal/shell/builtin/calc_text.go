@@ -90,7 +90,7 @@ func calcWrap(w io.Writer, s string, column, width int) int {
 		return column + len(s)
 	}
 	for len(s) > 0 {
-		room := width - 2 - column
+		room := width - 1 - column
 		if room <= 0 {
 			_, _ = io.WriteString(w, "\\\n")
 			column = 0

@@ -38,9 +38,11 @@ type tableMaker struct {
 	limit, width                             int
 	tableName                                string
 
-	rows [][][]byte
-	held int64
-	c    *shell.Call
+	store *sortStore
+	lines []sortEntry
+	row   [][]byte // of the line at hand
+	c     *shell.Call
+	steps every
 }
 
 func runColumn(ctx context.Context, c *shell.Call) error {
@@ -56,13 +58,16 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	defer func() { c.Gauge.Hold(-t.held) }()
+	t.store, t.steps = &sortStore{gauge: c.Gauge, end: '\n'}, every{ctx: ctx}
+	defer t.store.free()
 	failed := func(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
 	for in := range operands(c, names, c.Open, failed) {
-		err := eachLine(in.Reader, '\n', func(line []byte, _ bool) error { return t.add(line) })
-		if err != nil {
+		if err := t.store.load(in); err != nil {
 			return err
 		}
+	}
+	if t.lines, err = t.store.index(newSortWorkers()); err != nil {
+		return err
 	}
 	switch {
 	case t.json:
@@ -113,27 +118,35 @@ func (t *tableMaker) set(o option) (err error) {
 	return nil
 }
 
-// add keeps a line, split if this becomes a table.
-func (t *tableMaker) add(line []byte) error {
-	if len(bytes.TrimLeft(line, " \t")) == 0 && !t.keepEmpty {
-		return nil
+// each calls f with the fields of every line that counts. They are valid
+// until f returns.
+func (t *tableMaker) each(f func(row [][]byte)) error {
+	for _, e := range t.lines {
+		if err := t.steps.err(); err != nil {
+			return err
+		}
+		line := t.store.line(e)
+		if len(bytes.TrimLeft(line, " \t")) == 0 && !t.keepEmpty {
+			continue
+		}
+		t.row = t.row[:0]
+		if err := fieldsFit(t.c, line); err != nil {
+			return err
+		}
+		if t.table {
+			t.row = t.split(t.row, line)
+		} else {
+			t.row = append(t.row, line)
+		}
+		f(t.row)
+		if err := t.c.Stdout.Err(); err != nil {
+			return err
+		}
 	}
-	line = bytes.Clone(line)
-	row := [][]byte{line}
-	if t.table {
-		row = t.split(line)
-	}
-	cost := int64(cap(line) + 24*cap(row) + 24)
-	t.held += cost
-	if err := t.c.Gauge.Hold(cost); err != nil {
-		t.held -= cost
-		return err
-	}
-	t.rows = append(t.rows, row)
 	return nil
 }
 
-func (t *tableMaker) split(line []byte) (row [][]byte) {
+func (t *tableMaker) split(row [][]byte, line []byte) [][]byte {
 	for {
 		if t.blanks {
 			line = bytes.TrimLeft(line, t.seps)
@@ -151,11 +164,7 @@ func (t *tableMaker) split(line []byte) (row [][]byte) {
 }
 
 // columns lists the columns to print, in order.
-func (t *tableMaker) columns() (cols []int) {
-	n := len(t.names)
-	for _, row := range t.rows {
-		n = max(n, len(row))
-	}
+func (t *tableMaker) columns(n int) (cols []int) {
 	cols = t.pick(t.order, n)
 	for i := range n {
 		if !slices.Contains(cols, i) {
@@ -178,42 +187,53 @@ func (t *tableMaker) pick(list string, n int) (cols []int) {
 	return cols
 }
 
-func (t *tableMaker) print() error {
-	if len(t.names) > 0 && !t.noHead {
-		head := make([][]byte, len(t.names))
-		for i, name := range t.names {
-			head[i] = []byte(name)
-		}
-		t.rows = append([][][]byte{head}, t.rows...)
-	}
-	cols := t.columns()
-	widths := make([]int, len(cols))
-	for _, row := range t.rows {
-		for i, col := range cols {
-			if col < len(row) {
-				widths[i] = max(widths[i], textColumns(row[col]))
+// measure finds the width of every column of the input.
+func (t *tableMaker) measure(head [][]byte) (widths []int, err error) {
+	see := func(row [][]byte) {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
 			}
+			widths[i] = max(widths[i], textColumns(cell))
 		}
 	}
-	right := t.pick(t.right, 1<<30)
-	for _, row := range t.rows {
-		t.printRow(row, cols, widths, right)
-		if err := t.c.Stdout.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+	see(head)
+	err = t.each(see)
+	return widths, err
 }
 
-func (t *tableMaker) printRow(row [][]byte, cols, widths, right []int) {
+func (t *tableMaker) print() error {
+	var head [][]byte
+	for _, name := range t.names {
+		head = append(head, []byte(name))
+	}
+	if t.noHead {
+		head = nil
+	}
+	widths, err := t.measure(head)
+	if err != nil {
+		return err
+	}
+	cols := t.columns(len(widths))
+	right := make([]bool, len(widths))
+	for _, col := range t.pick(t.right, len(widths)) {
+		right[col] = true
+	}
+	if head != nil {
+		t.printRow(head, cols, widths, right)
+	}
+	return t.each(func(row [][]byte) { t.printRow(row, cols, widths, right) })
+}
+
+func (t *tableMaker) printRow(row [][]byte, cols, widths []int, right []bool) {
 	for i, col := range cols {
 		var cell []byte
 		if col < len(row) {
 			cell = row[col]
 		}
 		last := i == len(cols)-1
-		space := widths[i] - textColumns(cell)
-		if slices.Contains(right, col) {
+		space := widths[col] - textColumns(cell)
+		if right[col] {
 			pad(t.c, ' ', space)
 			t.c.Stdout.Write(cell)
 		} else {
@@ -238,24 +258,27 @@ func (t *tableMaker) printJSON() error {
 		b, _ := json.Marshal(string(s))
 		out.Write(b)
 	}
+	widths, err := t.measure(nil)
+	if err != nil {
+		return err
+	}
+	cols := t.columns(max(len(widths), len(t.names)))
 	out.WriteString("{\n   ")
 	quote([]byte(t.tableName))
 	out.WriteString(": [\n      ")
-	for i, row := range t.rows {
-		if i > 0 {
+	first := true
+	err = t.each(func(row [][]byte) {
+		if !first {
 			out.WriteString(",")
 		}
+		first = false
 		out.WriteString("{\n")
-		for n, col := range t.columns() {
+		for n, col := range cols {
 			if n > 0 {
 				out.WriteString(",\n")
 			}
 			out.WriteString("         ")
-			name := "column" + strconv.Itoa(col+1)
-			if col < len(t.names) {
-				name = t.names[col]
-			}
-			quote([]byte(name))
+			quote([]byte(t.columnName(col)))
 			out.WriteString(": ")
 			if col < len(row) && len(row[col]) > 0 {
 				quote(row[col])
@@ -264,48 +287,58 @@ func (t *tableMaker) printJSON() error {
 			}
 		}
 		out.WriteString("\n      }")
-	}
+	})
 	out.WriteString("\n   ]\n}\n")
-	return out.Err()
+	return finish(t.c, err)
+}
+
+func (t *tableMaker) columnName(col int) string {
+	if col < len(t.names) {
+		return t.names[col]
+	}
+	return "column" + strconv.Itoa(col+1)
 }
 
 // list fills the page with the lines as they are, columns eight wide or a
 // multiple of it, so that tabs lead from one to the next.
 func (t *tableMaker) list() error {
-	longest := 0
-	for _, row := range t.rows {
-		longest = max(longest, textColumns(row[0]))
+	longest, kept := 0, t.lines[:0]
+	for _, e := range t.lines {
+		if line := t.store.line(e); t.keepEmpty || len(bytes.TrimLeft(line, " \t")) > 0 {
+			longest = max(longest, textColumns(line))
+			kept = append(kept, e)
+		}
 	}
+	t.lines = kept
 	width := (longest + 8) &^ 7
 	perRow := max(1, t.width/width)
 	if longest >= t.width {
 		perRow = 1
 	}
-	down := (len(t.rows) + perRow - 1) / perRow
+	down := (len(kept) + perRow - 1) / perRow
 	for r := range down {
-		for col := range perRow {
-			i := col*down + r
-			if t.fillRows {
-				i = r*perRow + col
-			}
-			if i >= len(t.rows) {
-				break
-			}
-			t.c.Stdout.Write(t.rows[i][0])
-			next := i + down
-			if t.fillRows {
-				next = i + 1
-			}
-			if col < perRow-1 && next < len(t.rows) {
-				for at := textColumns(t.rows[i][0]); at < width; at += 8 - at%8 {
-					t.c.Stdout.WriteByte('\t')
-				}
-			}
+		if t.fillRows {
+			t.printCells(r*perRow, 1, perRow, width)
+		} else {
+			t.printCells(r, down, perRow, width)
 		}
-		t.c.Stdout.WriteByte('\n')
-		if err := t.c.Stdout.Err(); err != nil {
+		if err := finish(t.c, t.steps.err()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// printCells prints every step-th line from first on, n of them.
+func (t *tableMaker) printCells(first, step, n, width int) {
+	for i := first; n > 0 && i < len(t.lines); i += step {
+		cell := t.store.line(t.lines[i])
+		t.c.Stdout.Write(cell)
+		if n--; n > 0 && i+step < len(t.lines) {
+			for at := textColumns(cell); at < width; at += 8 - at%8 {
+				t.c.Stdout.WriteByte('\t')
+			}
+		}
+	}
+	t.c.Stdout.WriteByte('\n')
 }

@@ -53,7 +53,7 @@ func (m *dc) command(c byte, f *dcFrame) {
 
 func (m *dc) letter(f *dcFrame) byte {
 	if f.pos >= len(f.text) {
-		stopCalc(bcError("unexpected end of text"))
+		stopCalc(bcError("unexpected EOS"))
 	}
 	f.pos++
 	return f.text[f.pos-1]
@@ -64,13 +64,17 @@ func (m *dc) quit(n int) {
 	if n >= len(m.frames) && n == 2 {
 		stopCalc(dcQuit)
 	}
-	m.leave(min(n, len(m.frames)-1))
+	m.leave(n)
 }
 
 func (m *dc) calculate(c byte) {
 	switch c {
 	case 'v':
-		m.push(dcValue{n: m.sqrt(m.num(), m.scale)})
+		x := m.num()
+		if x.sign() < 0 {
+			stopCalc(bcError("square root of negative number"))
+		}
+		m.push(dcValue{n: m.sqrt(x, m.scale)})
 		return
 	case '|':
 		m.modExp()
@@ -95,8 +99,14 @@ func (m *dc) calculate(c byte) {
 	case '/':
 		result = m.div(x, y, m.scale)
 	case '%':
+		if y.sign() == 0 {
+			stopCalc(bcError("remainder by zero"))
+		}
 		result = m.mod(x, y, m.scale)
 	case '^':
+		if y.scale > 0 && m.cmp(y, m.rescale(y, 0)) != 0 {
+			fmt.Fprintln(m.call.Stderr, "Runtime warning: non-zero scale in exponent")
+		}
 		result = m.pow(x, y, m.scale)
 	case '~':
 		q := m.div(x, y, m.scale)
@@ -168,13 +178,16 @@ func (m *dc) register(c, name byte) {
 		m.hold(-top.size())
 		*top = v
 	case 'l':
-		m.push(m.top(r, name))
+		m.push(r.top())
 	case 'S':
 		v := m.pop()
 		m.hold(v.size())
 		r.vals, r.arrays = append(r.vals, v), append(r.arrays, nil)
 	case 'L':
-		v := m.top(r, name)
+		if len(r.vals) == 0 {
+			stopCalc(bcError(fmt.Sprintf("stack register '%c' (%04o) is empty", name, name)))
+		}
+		v := r.top()
 		r.vals, r.arrays = r.vals[:len(r.vals)-1], r.arrays[:len(r.arrays)-1]
 		m.push(v)
 		m.hold(-v.size())
@@ -194,12 +207,9 @@ func (m *dc) register(c, name byte) {
 }
 
 // top returns what a register holds; one never used holds 0.
-func (m *dc) top(r *dcRegister, name byte) dcValue {
+func (r *dcRegister) top() dcValue {
 	if len(r.vals) == 0 {
-		stopCalc(bcError(fmt.Sprintf("register '%c' (%04o) is empty", name, name)))
-	}
-	if v := r.vals[len(r.vals)-1]; v.n.n != nil || v.s != "" {
-		return v
+		return dcValue{n: calcInt(0)}
 	}
 	return r.vals[len(r.vals)-1]
 }
@@ -233,7 +243,7 @@ func (m *dc) compare(op string, name byte) {
 	if r == nil {
 		r = &dcRegister{}
 	}
-	if v := m.top(r, name); v.n.n == nil {
+	if v := r.top(); v.n.n == nil {
 		m.enter(v.s)
 	} else {
 		m.push(v)
@@ -263,7 +273,7 @@ func (m *dc) arrange(c byte) {
 	case 'k':
 		n := m.num().int()
 		if n < 0 || n > calcMaxScale {
-			stopCalc(bcError("scale must be a nonnegative integer"))
+			stopCalc(bcError("scale must be a nonnegative number"))
 		}
 		m.scale = n
 	case 'i':

@@ -28,6 +28,7 @@ type filler struct {
 	crown, tagged, split, uniform bool
 	prefix                        string
 	c                             *shell.Call
+	steps                         every
 
 	words       []fmtWord
 	text        []byte // behind words
@@ -50,7 +51,7 @@ func runFmt(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	f := filler{width: 75, c: c}
+	f := filler{width: 75, c: c, steps: every{ctx: ctx}}
 	if err := f.parse(opts); err != nil {
 		return err
 	}
@@ -123,6 +124,9 @@ type fmtLine struct {
 func (f *filler) file(in shell.Input) error {
 	lines := 0 // of the paragraph so far
 	err := eachLine(in.Reader, '\n', func(raw []byte, _ bool) error {
+		if err := f.steps.err(); err != nil {
+			return err
+		}
 		l := f.read(raw)
 		if !l.filled {
 			f.flush()

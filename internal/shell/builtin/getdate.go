@@ -45,9 +45,11 @@ func (p *dateParser) item() bool {
 		return ok
 	}
 	for _, try := range []func() bool{p.epochSeconds, p.isoDate, p.slashDate, p.clock, p.namedDate, p.signedAmount, p.zone, p.word, p.bareNumber} {
+		before := p.rest
 		if try() {
 			return true
 		}
+		p.rest = before
 	}
 	return false
 }

@@ -266,6 +266,9 @@ func (j *joiner) advance(i int) error {
 	if err != nil {
 		return err
 	}
+	if err := fieldsFit(j.c, line); err != nil {
+		return err
+	}
 	text := bytes.Clone(bytes.TrimSuffix(line, []byte{j.end}))
 	s.now = joinLine{text, j.split(text)}
 	if s.lines > 0 && j.check != "nocheck-order" && !s.warned && j.compare(s.prev, j.key(i, s.now)) > 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -97,7 +96,7 @@ func runJq(ctx context.Context, c *shell.Call) error {
 
 func newJqRun(ctx context.Context, c *shell.Call) *jqRun {
 	return &jqRun{
-		jqMeter: newJqMeter(ctx, c), globals: map[string]any{}, via: map[string]jqScalar{}, patterns: map[string]*regexp.Regexp{},
+		jqMeter: newJqMeter(ctx, c), globals: map[string]any{}, via: map[string]jqScalar{}, patterns: map[string]*jqRegexp{},
 		input: func() (any, error) { return nil, io.EOF }, where: func() (any, int) { return nil, 0 },
 		names: jqBuiltinNames,
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -52,7 +53,14 @@ func (e *jqEncoder) encode(v any, depth int) error {
 // full empties the buffer, or counts its growth.
 func (e *jqEncoder) full() error {
 	if e.drain == nil {
-		return e.m.alloc(int64(len(e.buf)) / 2)
+		if cap(e.buf)-len(e.buf) >= 256 {
+			return nil
+		}
+		if err := e.m.alloc(2*int64(cap(e.buf)) + 512); err != nil {
+			return err
+		}
+		e.buf = slices.Grow(e.buf, cap(e.buf)+512)
+		return nil
 	}
 	if len(e.buf) <= jqEncodeFull {
 		return nil

@@ -59,11 +59,16 @@ func (m *jqMeter) alloc(n int64) error {
 	return nil
 }
 
-// measure charges the gauge with what lives.
+// measure charges the gauge with what lives. The heap still holds garbage; it
+// is collected only if it looks as if too much was held.
 func (m *jqMeter) measure() error {
-	runtime.GC()
+	gauge := m.call.Gauge
 	live := min(max(liveHeap()-m.base, 0), m.count)
-	if err := m.call.Gauge.Hold(live - m.held); err != nil {
+	if room := gauge.Limits().Memory - (gauge.Held() - m.held); live+jqSlice > room {
+		runtime.GC()
+		live = min(max(liveHeap()-m.base, 0), m.count)
+	}
+	if err := gauge.Hold(live - m.held); err != nil {
 		return err
 	}
 	m.held, m.count, m.next = live, live, live+jqSlice
@@ -87,7 +92,7 @@ func (m *jqMeter) step() error {
 // enter is called before the evaluation nests; leave undoes it.
 func (m *jqMeter) enter() error {
 	if m.depth++; m.depth > jqMaxDepth {
-		return &fault.Error{Kind: fault.Exhausted, Op: "jq", Why: fmt.Sprintf("it went over the limit of %d nested calls", jqMaxDepth),
+		return &fault.Error{Kind: fault.Exhausted, Op: "stop script", Why: fmt.Sprintf("it went over the limit depth=%d of jq", jqMaxDepth),
 			Hint: "use reduce, foreach, until or range instead of recursion"}
 	}
 	return m.step()

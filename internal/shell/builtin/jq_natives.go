@@ -341,13 +341,19 @@ func jqReverse(r *jqRun, v any, _ []any) (any, error) {
 	case nil:
 		return newJqArray(), nil
 	case *jqArray:
+		if err := r.alloc(16 * int64(len(v.items))); err != nil {
+			return nil, err
+		}
 		items := slices.Clone(v.items)
 		slices.Reverse(items)
-		return newJqArray(items...), r.alloc(16 * int64(len(items)))
+		return newJqArray(items...), nil
 	case string: // as jq 1.7
+		if err := r.alloc(5 * int64(len(v))); err != nil {
+			return nil, err
+		}
 		runes := []rune(v)
 		slices.Reverse(runes)
-		return string(runes), r.alloc(5 * int64(len(v)))
+		return string(runes), nil
 	}
 	return nil, r.fail("Cannot index %s with number", jqType(v))
 }

@@ -138,7 +138,10 @@ func (r *jqRun) add(x, y any) (any, error) {
 		}
 	case string:
 		if b, ok := y.(string); ok {
-			return a + b, r.alloc(int64(len(a) + len(b)))
+			if err := r.alloc(int64(len(a) + len(b))); err != nil {
+				return nil, err
+			}
+			return a + b, nil
 		}
 	case *jqArray:
 		if b, ok := y.(*jqArray); ok {
@@ -375,7 +378,11 @@ func (r *jqRun) updateBy(l, right jqFilter, op jqBinary) jqFilter {
 // update changes every place that l finds in v: to the first result of f for
 // what is there, or to fixed. Where f has no result the place is deleted.
 func (r *jqRun) update(l jqFilter, e *jqEnv, v any, f func(old any, out jqOut) error, fixed *any) (any, error) {
-	now, own := v, jqOwner{}
+	own := r.lent
+	if r.lent = nil; own == nil {
+		own = jqOwner{}
+	}
+	now := v
 	var gone []any
 	err := l(e, v, &jqPath{}, func(x any, xp *jqPath) error {
 		if xp == jqBadPath {

@@ -3,7 +3,6 @@ package builtin
 import (
 	"errors"
 	"fmt"
-	"regexp"
 )
 
 // A jqRun is one program with what it may see.
@@ -15,7 +14,9 @@ type jqRun struct {
 	via     map[string]jqScalar
 	names   func() any // all builtins
 
-	patterns map[string]*regexp.Regexp
+	// lent is what the next update may change in place, see [jqCompiler.reduce].
+	lent     jqOwner
+	patterns map[string]*jqRegexp
 }
 
 // A jqError is an error that the program can catch.

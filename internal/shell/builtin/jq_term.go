@@ -288,15 +288,20 @@ func (c *jqCompiler) reduce(r *gojq.Reduce) (jqFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := c.run
+	run, alone := c.run, jqOwnsState(r.Update)
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		return start(e, v, nil, func(state any, _ *jqPath) error {
+			var own jqOwner
+			if alone {
+				own = jqOwner{}
+			}
 			err := source(e, v, nil, func(x any, _ *jqPath) error {
 				return b.each(e, v, x, func(inner *jqEnv) error {
 					if err := run.step(); err != nil {
 						return err
 					}
 					var next any
+					run.lent = own
 					err := update(inner, state, nil, func(y any, _ *jqPath) error {
 						next = y
 						return nil

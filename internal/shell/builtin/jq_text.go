@@ -4,7 +4,6 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -205,14 +204,14 @@ func (r *jqRun) formatValue(name string, v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := r.alloc(3 * int64(len(s))); err != nil {
+	if err := r.alloc(6 * int64(len(s))); err != nil {
 		return "", err
 	}
 	switch name {
 	case "text":
 		return s, nil
 	case "html":
-		return jqHTML.Replace(s), r.alloc(3 * int64(len(s)))
+		return jqHTML.Replace(s), nil
 	case "uri":
 		return jqURI(s), nil
 	case "urid":
@@ -393,139 +392,4 @@ func (r *jqRun) indices(a, part *jqArray) (any, error) {
 		}
 	}
 	return newJqArray(found...), r.alloc(24 * int64(len(found)))
-}
-
-// jqMatch finds a regular expression: _match(re; flags; testing).
-func jqMatch(r *jqRun, v any, a []any) (any, error) {
-	s, ok := v.(string)
-	if !ok {
-		return nil, r.fail("%s (%s) cannot be matched, as it is not a string", jqType(v), r.preview(v))
-	}
-	re, global, err := r.regexp(a[0], a[1])
-	if err != nil {
-		return nil, err
-	}
-	if a[2] == true {
-		return re.MatchString(s), nil
-	}
-	limit := 1
-	if global {
-		limit = -1
-	}
-	var out []any
-	at, chars := 0, 0 // position in bytes and in characters
-	for _, loc := range r.matches(re, s, limit) {
-		chars += utf8.RuneCountInString(s[at:loc[0]])
-		at = loc[0]
-		m, err := r.match(re, s, loc, chars)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return newJqArray(out...), nil
-}
-
-// matches lists the places; how many there may be is bounded by what fits.
-func (r *jqRun) matches(re *regexp.Regexp, s string, limit int) [][]int {
-	if limit < 0 {
-		limit = int(r.call.Gauge.Limits().Memory / 512)
-	}
-	return re.FindAllStringSubmatchIndex(s, limit)
-}
-
-func (r *jqRun) match(re *regexp.Regexp, s string, loc []int, chars int) (any, error) {
-	if err := r.alloc(int64(256 + 320*(len(loc)/2-1))); err != nil {
-		return nil, err
-	}
-	m := newJqObject(4)
-	m.put("offset", float64(chars))
-	m.put("length", float64(utf8.RuneCountInString(s[loc[0]:loc[1]])))
-	m.put("string", s[loc[0]:loc[1]])
-	captures := newJqArray()
-	for i, name := range re.SubexpNames()[1:] {
-		c := newJqObject(4)
-		from, to := loc[2*i+2], loc[2*i+3]
-		if from < 0 {
-			c.put("offset", -1.0)
-			c.put("string", nil)
-			c.put("length", 0.0)
-		} else {
-			c.put("offset", float64(chars+utf8.RuneCountInString(s[loc[0]:from])))
-			c.put("length", float64(utf8.RuneCountInString(s[from:to])))
-			c.put("string", s[from:to])
-		}
-		if name == "" {
-			c.put("name", nil)
-		} else {
-			c.put("name", name)
-		}
-		captures.items = append(captures.items, c)
-	}
-	m.put("captures", captures)
-	return m, nil
-}
-
-// regexp compiles a pattern with the flags of jq: g all, i fold, x extended,
-// s single line (dot matches newline), n no empty matches, l longest.
-func (r *jqRun) regexp(pattern, flags any) (*regexp.Regexp, bool, error) {
-	src, ok := pattern.(string)
-	if !ok {
-		return nil, false, r.fail("%s (%s) cannot be matched, as it is not a string", jqType(pattern), r.preview(pattern))
-	}
-	text, ok := flags.(string)
-	if !ok && flags != nil {
-		return nil, false, r.fail("%s (%s) is not a string", jqType(flags), r.preview(flags))
-	}
-	global, mode := false, ""
-	for _, f := range text {
-		switch f {
-		case 'g':
-			global = true
-		case 'i':
-			mode += "i"
-		case 's', 'p':
-			mode += "s"
-		case 'x':
-			src = jqExtended(src)
-		case 'n', 'l':
-		default:
-			return nil, false, r.fail("%s is not a valid modifier string", text)
-		}
-	}
-	key := mode + ":" + src
-	if re, ok := r.patterns[key]; ok {
-		return re, global, nil
-	}
-	if mode != "" {
-		src = "(?" + mode + ")" + src
-	}
-	re, err := regexp.Compile(src)
-	if err != nil {
-		return nil, false, r.fail("%s (at offset 0) is not a valid regex: %s", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-	}
-	if len(r.patterns) < 1000 {
-		r.patterns[key] = re
-	}
-	return re, global, nil
-}
-
-// jqExtended takes white space and comments out of a pattern.
-func jqExtended(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			b.WriteString(s[i : i+2])
-			i++
-		case strings.IndexByte(jqSpace, s[i]) >= 0:
-		case s[i] == '#':
-			for i < len(s) && s[i] != '\n' {
-				i++
-			}
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
 }

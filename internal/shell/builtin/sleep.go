@@ -40,7 +40,11 @@ func runSleep(ctx context.Context, c *shell.Call) error {
 			total = math.MaxInt64
 		}
 	}
-	if left := c.Gauge.Left(); total > left {
+	wait := total
+	if end, ok := ctx.Deadline(); ok { // timeout wakes it earlier
+		wait = min(wait, time.Until(end))
+	}
+	if wait > c.Gauge.Left() {
 		return &fault.Error{Kind: fault.Timeout, Op: "sleep", Subject: total.String(),
 			Why:  fmt.Sprintf("it would go over the limit time=%s", c.Gauge.Limits().Time),
 			Hint: "sleep less, or raise it: --limit time=…"}

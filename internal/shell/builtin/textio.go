@@ -41,6 +41,15 @@ func eachLine(in *stream.Reader, end byte, f func(line []byte, ended bool) error
 	}
 }
 
+// fieldsFit asks before a line is split: it may be nothing but separators, and
+// every field takes more memory than the byte it was cut at.
+func fieldsFit(c *shell.Call, line []byte) error {
+	if len(line) < stream.Size {
+		return nil
+	}
+	return c.Gauge.Fits(24 * int64(len(line)))
+}
+
 // notEOF turns the end of a stream into success.
 func notEOF(err error) error {
 	if err == io.EOF {
