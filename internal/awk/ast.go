@@ -71,9 +71,9 @@ type (
 		line int
 	}
 	getline struct {
-		left expr // nil: the record
-		file expr // nil: the main input
-		cmd  bool // "command" | getline
+		left expr  // nil: the record
+		file expr  // nil: the main input
+		cmd  token // tGetline for "command" | getline, tCoproc for |&, else tEOF
 		line int
 	}
 	group struct { // (a, b), or a single expression in parentheses

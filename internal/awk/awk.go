@@ -2,9 +2,8 @@
 // somebody else's limits: it parses a program, compiles it to closures and
 // runs it over streams, files and a clock that are all handed to it.
 //
-// It starts no commands: system(), pipes to and from commands are refused when
-// they are reached. The one rule to keep: nothing grows before [Config.Grow]
-// was asked, and every loop passes [machine.tick].
+// Commands run only through [Config.Command]. The one rule to keep: nothing
+// grows before [Config.Grow] was asked, and every loop passes [machine.tick].
 package awk
 
 import (
@@ -31,6 +30,11 @@ type Config struct {
 	Create func(name string, more bool) (io.WriteCloser, error) // more appends; nil: none can be written
 	Reason func(error) string                                   // words for an error of the two; nil: its own
 	IsDir  func(name string) bool                               // operands to skip; nil: none
+
+	// Command prepares a command line of a shell; run, which is called once and
+	// maybe in another goroutine, runs it to its end and returns its status.
+	// An error stops the program. Nil: no commands can be started.
+	Command func(ctx context.Context, text string, io Streams) (run func() (status int, err error), err error)
 
 	Args    []string // operands: files and assignments
 	Vars    []string // name=value, set before BEGIN
@@ -128,7 +132,7 @@ func Run(ctx context.Context, prog *Program, cfg *Config) (status int, err error
 	m := newMachine(ctx, prog, cfg)
 	defer m.release()
 	defer func() {
-		if e := m.closeAll(); err == nil {
+		if e := m.closeAll(err); err == nil {
 			err = e
 		}
 	}()

@@ -221,11 +221,16 @@ func (c *compiler) fileCall(e *builtinCall) numFn {
 	}
 	switch e.name {
 	case "system":
-		return func(m *machine) float64 { m.refuse(); return 0 }
+		return func(m *machine) float64 { return m.system(name(m)) }
 	case "close":
-		return func(m *machine) float64 { return m.closeFile(name(m)) }
+		how := func(*machine) string { return "" }
+		if len(e.args) > 1 {
+			how = c.str(e.args[1])
+		}
+		return func(m *machine) float64 { return m.close(name(m), how(m)) }
 	}
-	return func(m *machine) float64 { return m.flush(name(m)) }
+	line := e.line
+	return func(m *machine) float64 { return m.flush(name(m), line) }
 }
 
 func (c *compiler) builtinStr(e *builtinCall) strFn {

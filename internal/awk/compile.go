@@ -47,7 +47,7 @@ func (c *compiler) stmts(list []stmt) []stmtFn {
 }
 
 func (c *compiler) rule(i int, r *rule) ruleFn {
-	body := func(m *machine) ctl { m.printRecord(m.out); return ctlNone }
+	body := func(m *machine) ctl { m.printRecord(m.out, 0); return ctlNone }
 	if r.body != nil {
 		body = c.stmt(r.body)
 	}

@@ -120,9 +120,6 @@ func (m *machine) pop(fn *function, base int, passed []passing, tables []*array)
 
 func (c *compiler) getline(e *getline) numFn {
 	c.effects++
-	if e.cmd {
-		return func(m *machine) float64 { m.refuse(); return 0 }
-	}
 	var set setFn
 	if e.left != nil {
 		set = c.set(e.left)
@@ -130,9 +127,12 @@ func (c *compiler) getline(e *getline) numFn {
 	if e.file == nil {
 		return mainGetline(set)
 	}
-	name := c.str(e.file)
+	name, read := c.str(e.file), (*machine).getlineFile
+	if e.cmd != tEOF {
+		read = func(m *machine, text string) (string, float64) { return m.getlineCommand(text, e.cmd, e.line) }
+	}
 	return func(m *machine) float64 {
-		rec, result := m.getlineFile(name(m))
+		rec, result := read(m, name(m))
 		if result <= 0 {
 			return result
 		}
@@ -159,6 +159,3 @@ func mainGetline(set setFn) numFn {
 		return 1
 	}
 }
-
-// refuse ends a program that wants to start a command.
-func (m *machine) refuse() { panic(&abort{&Error{m.name() + ": " + noCommands, 2}}) }

@@ -9,7 +9,7 @@ func (c *compiler) print(s *printStmt) stmtFn {
 		return c.printf(s, out)
 	}
 	if len(s.args) == 0 {
-		return func(m *machine) ctl { m.printRecord(out(m)); return ctlNone }
+		return func(m *machine) ctl { m.printRecord(out(m), s.line); return ctlNone }
 	}
 	vals := c.vals(s.args)
 	if c.effects != before {
@@ -23,7 +23,7 @@ func (c *compiler) print(s *printStmt) stmtFn {
 				m.printValue(w, &m.args[i])
 			}
 			m.drop(base)
-			m.endPrint(w)
+			m.endPrint(w, s.line)
 			return ctlNone
 		}
 	}
@@ -36,7 +36,7 @@ func (c *compiler) print(s *printStmt) stmtFn {
 			v := f(m)
 			m.printValue(w, &v)
 		}
-		m.endPrint(w)
+		m.endPrint(w, s.line)
 		return ctlNone
 	}
 }
@@ -66,31 +66,30 @@ func (m *machine) drop(base int) {
 
 // destination compiles where a print goes.
 func (c *compiler) destination(s *printStmt) func(*machine) *stream.Writer {
-	switch s.op {
-	case tEOF:
+	if s.op == tEOF {
 		return func(m *machine) *stream.Writer { return m.out }
-	case tPipe:
-		c.effects++
-		return func(m *machine) *stream.Writer { m.refuse(); return nil }
 	}
-	name, more, line := c.str(s.dest), s.op == tAppend, s.line
+	name, op, more, line := c.str(s.dest), s.op, s.op == tAppend, s.line
+	if op == tPipe || op == tCoproc {
+		return func(m *machine) *stream.Writer { return m.toCommand(name(m), op, line) }
+	}
 	return func(m *machine) *stream.Writer { return m.output(name(m), more, line) }
 }
 
-func (m *machine) printRecord(w *stream.Writer) {
+func (m *machine) printRecord(w *stream.Writer, line int) {
 	w.WriteString(m.record())
-	m.endPrint(w)
+	m.endPrint(w, line)
 }
 
-func (m *machine) endPrint(w *stream.Writer) {
+func (m *machine) endPrint(w *stream.Writer, line int) {
 	w.WriteString(m.ors)
-	m.check(w)
+	m.check(w, "print", line)
 }
 
 // check stops the program when nobody reads what it prints.
-func (m *machine) check(w *stream.Writer) {
+func (m *machine) check(w *stream.Writer, what string, line int) {
 	if err := w.Err(); err != nil {
-		panic(&abort{err})
+		m.lost(w, err, what, line)
 	}
 	if w != m.out && m.cfg.Error != nil && m.writers["/dev/stderr"] != nil && w == m.writers["/dev/stderr"].Writer {
 		_ = w.Flush() // messages do not wait
@@ -113,7 +112,7 @@ func (c *compiler) printf(s *printStmt, out func(*machine) *stream.Writer) stmtF
 		w := out(m)
 		w.Write(m.buf)
 		m.trim()
-		m.check(w)
+		m.check(w, "printf", s.line)
 		return ctlNone
 	}
 }

@@ -12,9 +12,6 @@ import (
 // maxWriters bounds how many files may be open for writing; each has a buffer.
 const maxWriters = 1000
 
-// noCommands is what every attempt to start a command is told.
-const noCommands = "commands cannot be started from the virtual shell"
-
 // mainInput goes through the operands.
 type mainInput struct {
 	cur  *reader
@@ -184,7 +181,7 @@ func (m *machine) records() ctl {
 	}
 }
 
-// getline is the function of that name for a file: 1, 0 at its end, -1.
+// getlineFile is getline from a file: 1, 0 at its end, -1.
 func (m *machine) getlineFile(name string) (string, float64) {
 	r := m.readers[name]
 	if r == nil {
@@ -246,9 +243,10 @@ func (m *machine) create(name string, more bool) (*writer, error) {
 	return &writer{stream.NewWriter(f), f}, nil
 }
 
-// closeFile is close(): 0, or -1 if nothing of that name is open.
-func (m *machine) closeFile(name string) float64 {
-	result := -1.0
+// close is the function of that name: 0 or the status of a command, or -1 if
+// nothing of that name is open.
+func (m *machine) close(name, how string) float64 {
+	result := m.closeCommand(name, how)
 	if r := m.readers[name]; r != nil {
 		delete(m.readers, name)
 		r.shut(m)
@@ -279,11 +277,14 @@ func (w *writer) shut() error {
 }
 
 // closeAll closes what the program left open.
-func (m *machine) closeAll() (err error) {
+func (m *machine) closeAll(stopped error) (err error) {
 	for _, w := range m.writers {
 		if e := w.shut(); err == nil {
 			err = e
 		}
+	}
+	if e := m.cmds.closeAll(stopped); err == nil {
+		err = e
 	}
 	for _, r := range m.readers {
 		r.release()
@@ -294,19 +295,47 @@ func (m *machine) closeAll() (err error) {
 	return err
 }
 
-// flush writes out what was printed; an empty name means everything.
-func (m *machine) flush(name string) float64 {
-	if name == "" || name == "/dev/stdout" {
-		if m.out.Flush() != nil {
-			panic(&abort{m.out.Err()})
+// flush is fflush(); an empty name means everything.
+func (m *machine) flush(name string, line int) float64 {
+	if name == "" {
+		m.flushAll()
+		return 0
+	}
+	if name == "/dev/stdout" {
+		m.flushOut()
+		return 0
+	}
+	found := m.writers[name] != nil
+	if found {
+		_ = m.writers[name].Flush() // reported by the next write and by close
+	}
+	for _, c := range m.cmds.open {
+		if c.in != nil && c.text == name {
+			found = true
+			_ = c.in.Flush()
 		}
 	}
-	found := name == "" || name == "/dev/stdout"
-	for n, w := range m.writers {
-		if name == "" || name == n {
-			found = true
-			_ = w.Flush() // reported by the next write and by close
-		}
+	if !found {
+		m.warn(line, "fflush: `%s' is not an open file, pipe or co-process", name)
 	}
 	return truth(found) - 1
+}
+
+func (m *machine) flushOut() {
+	if m.out.Flush() != nil {
+		panic(&abort{m.out.Err()})
+	}
+}
+
+// flushAll writes out everything that was printed.
+func (m *machine) flushAll() {
+	m.flushOut()
+	for _, w := range m.writers {
+		_ = w.Flush() // reported by the next write and by close
+	}
+	for _, c := range m.cmds.open {
+		if c.in != nil {
+			_ = c.in.Flush()
+		}
+	}
 }

@@ -133,7 +133,7 @@ func TestCommandsAreRefused(t *testing.T) {
 		`BEGIN { system("id") }`, `BEGIN { print "x" | "cat" }`, `BEGIN { "date" | getline x }`, `BEGIN { print "x" |& "cat" }`,
 	} {
 		out, status := runAwk(prog, "", nil)
-		if status != 2 || out != "awk: commands cannot be started from the virtual shell\n" {
+		if status != 2 || out != "awk: commands cannot be started in sandbox mode\n" {
 			t.Errorf("%q: %q, status %d", prog, out, status)
 		}
 	}

@@ -75,6 +75,7 @@ type machine struct {
 	main    mainInput
 	readers map[string]*reader
 	writers map[string]*writer
+	cmds    commands
 	dynamic regexCache
 	ranges  []bool // which range patterns are open
 	random  random
@@ -215,6 +216,7 @@ func (m *machine) locate(line int) string {
 
 func (m *machine) warn(line int, format string, args ...any) {
 	if m.cfg.Error != nil {
+		_ = m.out.Flush() // the next print reports it
 		fmt.Fprintf(m.cfg.Error, "%swarning: %s\n", m.locate(line), fmt.Sprintf(format, args...))
 	}
 }

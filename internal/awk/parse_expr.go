@@ -101,7 +101,9 @@ func (p *parser) comparison() expr {
 		p.chain(n)
 		switch {
 		case p.tok == tPipe && p.pipedGetline():
-			e = p.getline(e)
+			e = p.getline(e, tGetline)
+		case p.tok == tCoproc && p.pipedGetline():
+			e = p.getline(e, tCoproc)
 		case p.tok == tGt && p.noGt:
 			return e
 		case slices.Contains([]token{tLt, tLe, tEq, tNe, tGt, tGe}, p.tok):
@@ -223,7 +225,7 @@ func (p *parser) primary() expr {
 	case tFuncName:
 		return p.call()
 	case tGetline:
-		return p.getline(nil)
+		return p.getline(nil, tEOF)
 	}
 	p.unexpected()
 	return nil
@@ -357,8 +359,8 @@ func (p *parser) builtin() expr {
 }
 
 // getline reads what follows the word; from is the command before the bar.
-func (p *parser) getline(from expr) expr {
-	g := &getline{file: from, cmd: from != nil, line: p.line}
+func (p *parser) getline(from expr, op token) expr {
+	g := &getline{file: from, cmd: op, line: p.line}
 	p.next()
 	if p.tok == tName || p.tok == tDollar {
 		g.left = p.lvalue()

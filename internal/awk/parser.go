@@ -419,10 +419,10 @@ func (p *parser) print() stmt {
 	s := &printStmt{format: p.tok == tPrintf, line: p.line}
 	p.next()
 	p.noGt = true
-	if !slices.Contains([]token{tSemi, tNewline, tRbrace, tEOF, tGt, tAppend, tPipe}, p.tok) {
+	if !slices.Contains([]token{tSemi, tNewline, tRbrace, tEOF, tGt, tAppend, tPipe, tCoproc}, p.tok) {
 		s.args = p.printArgs()
 	}
-	if p.tok == tGt || p.tok == tAppend || p.tok == tPipe {
+	if slices.Contains([]token{tGt, tAppend, tPipe, tCoproc}, p.tok) {
 		s.op = p.tok
 		p.next()
 		s.dest = p.concat()

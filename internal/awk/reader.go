@@ -31,13 +31,14 @@ func (m *machine) newRecordEnd(rs string) recordEnd {
 // A reader cuts a stream into records. It turns whole buffers into strings, so
 // that records and fields are pieces of them that cost nothing.
 type reader struct {
-	src   *stream.Reader
-	close io.Closer // nil: standard input
-	taken []byte    // the buffer that was read last
-	buf   string    // what was read and not yet returned
-	raw   []byte    // buf as bytes, for a pattern as RS
-	held  int
-	end   bool // src has no more
+	src    *stream.Reader
+	close  io.Closer // nil: standard input
+	taken  []byte    // the buffer that was read last
+	copied []byte    // a buffer of our own, see next
+	buf    string    // what was read and not yet returned
+	raw    []byte    // buf as bytes, for a pattern as RS
+	held   int
+	end    bool // src has no more
 }
 
 // read returns the next record and what ended it.
@@ -91,7 +92,7 @@ func (r *reader) fill(m *machine) {
 	rest := len(r.buf)
 	var more []byte
 	for {
-		b, err := r.src.Chunk()
+		b, err := r.next(m)
 		if err == io.EOF {
 			r.end = true
 			r.taken = nil
@@ -100,7 +101,6 @@ func (r *reader) fill(m *machine) {
 		if err != nil {
 			panic(&abort{err})
 		}
-		r.taken = b
 		m.steps-- // input counts as work
 		if rest <= stream.Size && more == nil {
 			r.charge(m, rest+len(b))
@@ -117,6 +117,22 @@ func (r *reader) fill(m *machine) {
 		r.buf += string(more)
 	}
 	r.raw = nil
+}
+
+// next reads a buffer. While a command may be reading from the same stream it
+// is a copy, and what is printed must not wait for it.
+func (r *reader) next(m *machine) ([]byte, error) {
+	if r.src != m.cfg.Stdin || !m.cmds.sharing {
+		b, err := r.src.Chunk()
+		r.taken = b
+		return b, err
+	}
+	_ = m.out.Flush() // the next print reports it
+	if r.copied == nil {
+		r.copied = make([]byte, stream.Size)
+	}
+	n, err := r.src.Read(r.copied)
+	return r.copied[:n], err
 }
 
 // charge holds the room a buffer of n bytes needs, if it is more than usual.

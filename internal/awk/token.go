@@ -24,6 +24,7 @@ const (
 	tGt
 	tLt
 	tPipe
+	tCoproc
 	tQuestion
 	tColon
 	tMatch
@@ -90,7 +91,7 @@ var operators = [...]map[string]token{
 	2: {
 		"+=": tAddAssign, "-=": tSubAssign, "*=": tMulAssign, "/=": tDivAssign, "%=": tModAssign, "^=": tPowAssign,
 		"++": tIncr, "--": tDecr, "&&": tAnd, "||": tOr, "<=": tLe, ">=": tGe, "==": tEq, "!=": tNe, "!~": tNoMatch,
-		">>": tAppend, "**": tPow, "|&": tPipe,
+		">>": tAppend, "**": tPow, "|&": tCoproc,
 	},
 	1: {
 		"{": tLbrace, "}": tRbrace, "(": tLparen, ")": tRparen, "[": tLbracket, "]": tRbracket, ";": tSemi, ",": tComma,

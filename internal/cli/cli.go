@@ -140,6 +140,10 @@ func unknownCommand(err error) error {
 	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") && !strings.Contains(text, "arg(s)") {
 		return err
 	}
-	first, _, _ := strings.Cut(text, "\n")
-	return &fault.Error{Kind: fault.Invalid, Op: first, Hint: "hako --help lists the commands"}
+	first, rest, _ := strings.Cut(text, "\n")
+	hint := "hako --help lists the commands"
+	if _, near, ok := strings.Cut(rest, "Did you mean this?\n"); ok {
+		hint = "did you mean " + strings.Join(strings.Fields(near), " or ") + "? " + hint
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: first, Hint: hint}
 }

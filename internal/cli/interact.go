@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,24 +17,53 @@ import (
 	"hako/internal/run"
 )
 
-// errInteractive says that the script comes from somebody's fingers.
-var errInteractive = errors.New("interactive")
-
-func fromTerminal(streams) (string, io.Reader, error) { return "", nil, errInteractive }
-
 // terminal is the screen and keyboard of an interactive session. It is raw only
 // while a line is edited, so that commands print and Ctrl-C works as usual.
 type terminal struct {
 	in   *os.File
+	keys *keyboard
 	edit *term.Terminal
 }
 
 func newTerminal(in *os.File, out io.Writer) *terminal {
+	keys := &keyboard{Reader: in}
 	screen := struct {
 		io.Reader
 		io.Writer
-	}{in, out}
-	return &terminal{in: in, edit: term.NewTerminal(screen, "")}
+	}{keys, out}
+	return &terminal{in: in, keys: keys, edit: term.NewTerminal(screen, "")}
+}
+
+// keyboard turns Ctrl-C into "delete the line and go on": the editor would
+// take it for the end of input.
+type keyboard struct {
+	io.Reader
+	dropped bool
+}
+
+const (
+	ctrlC = 0x03
+	ctrlU = 0x15
+)
+
+func (k *keyboard) Read(p []byte) (int, error) {
+	if len(p) < 2 {
+		return k.Reader.Read(p)
+	}
+	n, err := k.Reader.Read(p[:len(p)-1])
+	if n > 0 && p[n-1] == ctrlC {
+		k.dropped = true
+		p[n-1], p[n] = ctrlU, '\r'
+		n++
+	}
+	return n, err
+}
+
+// interrupted reports, once, that Ctrl-C was typed.
+func (k *keyboard) interrupted() bool {
+	was := k.dropped
+	k.dropped = false
+	return was
 }
 
 // line reads one line with editing, history and completion.
@@ -57,6 +85,7 @@ func interact(ctx context.Context, s streams, b *opened) error {
 	fmt.Fprintln(s.err, "hako sh: a closed shell; help lists the commands, exit or Ctrl-D leaves")
 	t := newTerminal(s.in.(*os.File), s.err)
 	t.edit.AutoCompleteCallback = b.complete
+	ctx = context.WithoutCancel(ctx) // Ctrl-C ends a command, not the session
 	last := 0
 	for {
 		src, err := b.readScript(t)
@@ -66,6 +95,9 @@ func interact(ctx context.Context, s streams, b *opened) error {
 		}
 		if err != nil {
 			return err
+		}
+		if strings.TrimSpace(src) == "" {
+			continue
 		}
 		if word, rest, _ := strings.Cut(strings.TrimSpace(src), " "); word == "exit" {
 			_, _ = fmt.Sscan(rest, &last)
@@ -91,6 +123,9 @@ func (b *opened) readScript(t *terminal) (string, error) {
 		line, err := t.line(prompt)
 		if err != nil {
 			return "", err
+		}
+		if t.keys.interrupted() {
+			return "", nil
 		}
 		src += line + "\n"
 		if _, err := syntax.NewParser().Parse(strings.NewReader(src), ""); !syntax.IsIncomplete(err) {

@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // asHako is the variable that makes the test binary be hako.
@@ -10,7 +12,9 @@ const asHako = "HAKO_TEST_AS_HAKO"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asHako) != "" {
-		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+		beHako()
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"hako": beHako, "llmsh": beHako, "aicli": beHako})
 }
+
+func beHako() { os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,46 +47,48 @@ at the end. Granted files are $1, $2… in the order given.`,
 
 // runSh decides where the script comes from and runs it.
 func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
-	source := fromTerminal
-	switch {
-	case command:
-		source = func(streams) (string, io.Reader, error) { return o.script, s.in, nil }
-	case len(args) > 0 && args[0] != "-":
-		name := args[0]
-		source = func(streams) (string, io.Reader, error) { return fromFile(name, s) }
-		args = args[1:]
-	case len(args) > 0 || !isTerminal(s.in):
-		source = fromStdin
-		if len(args) > 0 {
-			args = args[1:]
+	if !command && len(args) == 0 && isTerminal(s.in) {
+		o.base = unhurried
+		b, err := o.open()
+		if err != nil {
+			return err
 		}
+		defer b.close()
+		return interact(ctx, s, b)
 	}
 	b, err := o.open()
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	script, stdin, err := source(s)
-	if err == errInteractive {
-		return interact(ctx, s, b)
-	}
-	if err != nil {
-		return err
+	script, stdin := o.script, s.in
+	if !command {
+		if script, stdin, args, err = readScript(s, args); err != nil {
+			return err
+		}
 	}
 	return b.once(ctx, s, script, stdin, append(b.granted, args...))
 }
 
-func fromFile(name string, s streams) (string, io.Reader, error) {
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return "", nil, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err)}
-	}
-	return string(src), s.in, nil
+// unhurried are the limits at a terminal: whoever types can press Ctrl-C.
+func unhurried() quota.Limits {
+	l := quota.Lenient()
+	l.Time = 10 * time.Minute
+	return l
 }
 
-func fromStdin(s streams) (string, io.Reader, error) {
+// readScript reads the script from a file, or from standard input if there is
+// no name or it is "-". A script that comes from standard input has none itself.
+func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
+	if len(args) > 0 && args[0] != "-" {
+		src, err := os.ReadFile(args[0])
+		if err != nil {
+			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err)}
+		}
+		return string(src), s.in, args[1:], err
+	}
 	src, err := io.ReadAll(s.in)
-	return string(src), strings.NewReader(""), err
+	return string(src), nil, args[min(1, len(args)):], err
 }
 
 // once runs one script and passes on its status.

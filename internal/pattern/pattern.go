@@ -35,6 +35,7 @@ type Pattern struct {
 	prefix   [2]func() *regexp.Regexp
 	suffix   [2]func() *regexp.Regexp
 	not      *negation
+	groups   bool // it has an extended form
 }
 
 // HasMeta reports whether s has a character that is special in a pattern.
@@ -60,6 +61,7 @@ func Quote(s string) string {
 func Compile(src string, mode Mode) *Pattern {
 	p := &Pattern{src: src, mode: mode}
 	tr := translate(src, mode)
+	p.groups = tr.groups
 	if tr.plain && mode&Fold == 0 {
 		p.lit, p.literal = tr.text, true
 	}
@@ -132,11 +134,25 @@ func (p *Pattern) Prefix(s string, longest bool) int {
 	case p.not != nil:
 		return p.not.prefix(s, longest)
 	}
+	if p.groups && !longest && len(s) <= longestNegation {
+		return p.shortest(s)
+	}
 	loc := p.prefix[index(longest)]().FindStringIndex(s)
 	if loc == nil {
 		return -1
 	}
 	return loc[1]
+}
+
+// shortest tries one start of s after the other: the alternatives of a group
+// have no order that would lead a regular expression to the shortest first.
+func (p *Pattern) shortest(s string) int {
+	for i := range splits(s) {
+		if p.whole.MatchString(s[:i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Suffix returns where the matching end of s starts, or -1.

@@ -10,6 +10,7 @@ import (
 type translated struct {
 	pieces  []string // stars are written as the single byte \x00
 	text    string   // the pattern without its quoting, stars left out
+	groups  bool     // it has an extended form
 	plain   bool     // nothing in it is special
 	oneStar bool     // nothing but one star is special
 	starAt  int      // where in text it stands
@@ -43,7 +44,7 @@ func translate(src string, mode Mode) *translated {
 		c := src[i]
 		if mode&ExtGlob != 0 && i+1 < len(src) && src[i+1] == '(' && strings.IndexByte("@?*+!", c) >= 0 {
 			if end := groupEnd(src, i+1); end > 0 {
-				special = true
+				special, t.groups = true, true
 				if c == '!' {
 					t.neg = &negation{
 						head:  Compile(src[:i], mode),

@@ -18,9 +18,10 @@ import (
 // A nil Gauge measures nothing and refuses nothing. It is safe for concurrent use.
 type Gauge struct {
 	limits Limits
+	*held
 
-	memory, files, output, loops atomic.Int64
-	tripped                      atomic.Pointer[fault.Error]
+	output, loops atomic.Int64
+	tripped       atomic.Pointer[fault.Error]
 
 	mu       sync.Mutex // guards what follows
 	cancel   context.CancelCauseFunc
@@ -28,8 +29,20 @@ type Gauge struct {
 	deadline time.Time
 }
 
+// held is what a session holds together with its forks.
+type held struct{ memory, files atomic.Int64 }
+
 // NewGauge returns a gauge for one session.
-func NewGauge(l Limits) *Gauge { return &Gauge{limits: l} }
+func NewGauge(l Limits) *Gauge { return &Gauge{limits: l, held: new(held)} }
+
+// Fork returns a gauge for a fork of the session: time, output and loops are
+// its own, but both together hold no more than one may.
+func (g *Gauge) Fork() *Gauge {
+	if g == nil {
+		return nil
+	}
+	return &Gauge{limits: g.limits, held: g.held}
+}
 
 // Limits returns what the gauge holds the session to.
 func (g *Gauge) Limits() Limits {

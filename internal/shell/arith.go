@@ -31,6 +31,48 @@ func (p *proc) arithm(x syntax.ArithmExpr) int64 {
 	return 0
 }
 
+// expr evaluates the expression of $((…)) and its like. Where a parameter
+// brings operators of its own, as in $((3 $op 4)) or $(($sum*2)), the text is
+// put together first and read then.
+func (p *proc) expr(x syntax.ArithmExpr) int64 {
+	if !p.bringsOperators(x) {
+		return p.arithm(x)
+	}
+	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(printNode(x)))
+	if err != nil {
+		return p.arithm(x)
+	}
+	return p.arithmText(p.quoted(w.Parts))
+}
+
+// bringsOperators reports whether an expression of several operands has a $x
+// whose value is more than one operand.
+func (p *proc) bringsOperators(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.BinaryArithm:
+		return p.isFormula(x.X) || p.isFormula(x.Y) || p.bringsOperators(x.X) || p.bringsOperators(x.Y)
+	case *syntax.UnaryArithm:
+		return p.isFormula(x.X) || p.bringsOperators(x.X)
+	case *syntax.ParenArithm:
+		return p.bringsOperators(x.X)
+	}
+	return false
+}
+
+// isFormula reports whether x is a parameter with a value like 1+2.
+func (p *proc) isFormula(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	if !ok || len(w.Parts) != 1 {
+		return false
+	}
+	pe, ok := w.Parts[0].(*syntax.ParamExp)
+	if !ok || pe.Index != nil || pe.Exp != nil || pe.Repl != nil || pe.Slice != nil || pe.Length || pe.Excl {
+		return false
+	}
+	s := p.fetch(reference{name: pe.Param.Value}).str(" ")
+	return strings.IndexAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") >= 0 && !isName(s) && len(s) <= maxExpr
+}
+
 // operand evaluates a number, a name, or an expansion that gives an expression.
 func (p *proc) operand(w *syntax.Word) int64 {
 	if len(w.Parts) == 1 {

@@ -82,6 +82,7 @@ func (p *proc) storeIndexed(v *variable, index, s string) bool {
 		return false
 	}
 	v.list.put(n, s)
+	v.set = true
 	return p.bad == nil
 }
 
@@ -144,32 +145,32 @@ func (p *proc) appended(ref reference, value string) string {
 
 // assignArray performs a=(…) and a+=(…).
 func (p *proc) assignArray(name string, a *syntax.Assign) {
-	base, _ := p.resolve(name)
-	elems := p.elementsOf(base, a.Array)
-	if p.bad != nil {
-		return
+	elems := p.elementsOf(a.Array, p.isAssoc(name))
+	if p.bad == nil {
+		p.setArray(name, elems, a.Append)
 	}
+}
+
+func (p *proc) isAssoc(name string) bool {
+	v := p.lookup(name)
+	return v != nil && v.kind == assoc
+}
+
+// setArray gives an array new elements, or more of them.
+func (p *proc) setArray(name string, elems []newElem, more bool) {
+	base, _ := p.resolve(name)
 	v := p.vars.own(base)
 	if v.attrs&readonly != 0 {
 		p.fail("%s: readonly variable", base)
 		return
 	}
-	if !a.Append {
+	if !more {
 		v.clear()
-	} else {
-		v.toListIfScalar()
+		v.set = false
 	}
-	if v.kind == scalar {
-		v.kind = indexed
-	}
+	v.toList()
 	v.set = true
 	p.fillArray(v, elems)
-}
-
-func (v *variable) toListIfScalar() {
-	if v.kind == scalar {
-		v.toList()
-	}
 }
 
 // clear empties a variable, keeping its kind.
@@ -188,9 +189,7 @@ type newElem struct {
 }
 
 // elementsOf expands the elements of an array literal.
-func (p *proc) elementsOf(name string, x *syntax.ArrayExpr) []newElem {
-	v := p.vars.get(name)
-	isAssoc := v != nil && v.kind == assoc
+func (p *proc) elementsOf(x *syntax.ArrayExpr, isAssoc bool) []newElem {
 	var out []newElem
 	for _, el := range x.Elems {
 		switch {

@@ -329,14 +329,37 @@ func join(as []atom) *syntax.Word {
 			b.Reset()
 		}
 	}
-	for _, a := range as {
-		if a.part != nil {
-			flush()
-			w.Parts = append(w.Parts, a.part)
+	for i := 0; i < len(as); i++ {
+		a := as[i]
+		if a.part == nil {
+			b.WriteString(a.text)
 			continue
 		}
-		b.WriteString(a.text)
+		flush()
+		part, n := lengthen(a.part, as[i+1:])
+		w.Parts = append(w.Parts, part)
+		i += n
 	}
 	flush()
 	return w
+}
+
+// lengthen gives $x the letters that now follow it, as bash expands braces in
+// the text before it reads names: $x{1,2} is $x1 $x2.
+func lengthen(part syntax.WordPart, rest []atom) (syntax.WordPart, int) {
+	pe, ok := part.(*syntax.ParamExp)
+	if !ok || !pe.Short || pe.Index != nil || !isName(pe.Param.Value) {
+		return part, 0
+	}
+	name, n := pe.Param.Value, 0
+	for n < len(rest) && rest[n].part == nil && isName("_"+rest[n].text) {
+		name += rest[n].text
+		n++
+	}
+	if n == 0 {
+		return part, 0
+	}
+	longer := *pe
+	longer.Param = &syntax.Lit{Value: name}
+	return &longer, n
 }

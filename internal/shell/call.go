@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/fault"
 	"hako/internal/quota"
 	"hako/internal/stream"
 	"hako/internal/vfs"
@@ -56,6 +57,11 @@ type Call struct {
 	// call's own stream.
 	Exec func(ctx context.Context, argv []string, io ExecIO) (status int, err error)
 
+	// Fork is Exec in two steps, for a command that shall run at the same time
+	// as the one that calls: what it returns must be called once, perhaps in
+	// another goroutine, and must have ended before the call does.
+	Fork func(ctx context.Context, argv []string, io ExecIO) (run func() (status int, err error), err error)
+
 	// Lookup returns the command of that name, for which, help and man.
 	Lookup func(name string) (Command, bool)
 	// Names lists all commands there are, sorted.
@@ -97,8 +103,14 @@ func (c *Call) Warn(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, c.Name+": "+format+"\n", args...)
 }
 
-// WarnFile is Warn for a file that could not be used, in the words of the C library.
-func (c *Call) WarnFile(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
+// WarnFile is Warn for a file that could not be used, in the words of the C
+// library, with the way round if there is one.
+func (c *Call) WarnFile(name string, err error) {
+	c.Warn("%s: %s", name, vfs.Reason(err))
+	if h := fault.Hint(err); h != "" {
+		fmt.Fprintf(c.Stderr, "hint: %s\n", h)
+	}
+}
 
 // Failed reports whether Warn was called.
 func (c *Call) Failed() bool { return c.failed }

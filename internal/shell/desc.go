@@ -15,7 +15,7 @@ type desc struct {
 	w        io.Writer      // nil: not open for writing
 	close    func() error   // nil: nothing to do
 	borrowed bool           // the reader belongs to somebody else
-	live     bool           // somebody may be typing: flush before waiting for it
+	live     bool           // somebody may be waiting for an answer: flush before reading on
 	refs     atomic.Int32
 }
 

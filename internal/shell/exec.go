@@ -33,7 +33,9 @@ func (p *proc) stmt(st *syntax.Stmt) {
 	if !p.tick() {
 		return
 	}
-	p.line = st.Pos().Line()
+	if !p.trapping {
+		p.line = st.Pos().Line()
+	}
 	if st.Background || st.Coprocess || st.Disown {
 		p.refuse("&", "background jobs do not exist in this shell", "run the commands one after the other, or join them with a pipe")
 		return
@@ -41,17 +43,35 @@ func (p *proc) stmt(st *syntax.Stmt) {
 	if st.Negated {
 		p.quiet++
 	}
-	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
-		p.simple(call, st.Redirs)
-	} else {
-		p.compound(st)
-	}
+	p.dispatch(st)
 	if st.Negated {
 		p.quiet--
 		p.status = negate(p.status)
 		return
 	}
 	p.afterStatus(st)
+}
+
+// dispatch runs the command of a statement. What is one command to PIPESTATUS
+// and the DEBUG trap is what does not hold other commands.
+func (p *proc) dispatch(st *syntax.Stmt) {
+	one := true
+	switch cmd := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		p.trap("DEBUG")
+		p.simple(cmd, st.Redirs)
+	case nil, *syntax.DeclClause, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		p.trap("DEBUG")
+		p.compound(st)
+	case *syntax.Subshell:
+		p.compound(st)
+	default:
+		one = false
+		p.compound(st)
+	}
+	if one {
+		p.pipeStatus, p.oneStatus = nil, p.status
+	}
 }
 
 func negate(status int) int {
@@ -119,6 +139,9 @@ func (p *proc) command(cmd syntax.Command) {
 	case *syntax.FuncDecl:
 		p.define(cmd)
 	case *syntax.ArithmCmd:
+		if p.opts.xtrace {
+			p.trace("(( " + printNode(cmd.X) + " ))")
+		}
 		p.arithmCmd(cmd.X)
 	case *syntax.LetClause:
 		for _, x := range cmd.Exprs {
@@ -161,7 +184,6 @@ func (p *proc) condition(list []*syntax.Stmt) bool {
 func (p *proc) ifClause(c *syntax.IfClause) {
 	for ; c != nil; c = c.Else {
 		if len(c.Cond) == 0 || p.condition(c.Cond) {
-			p.status = 0
 			p.stmts(c.Then)
 			return
 		}
@@ -247,12 +269,14 @@ func (p *proc) forClause(c *syntax.ForClause) {
 }
 
 func (p *proc) wordLoop(name string, items []string, do []*syntax.Stmt) {
-	p.status = 0
+	if len(items) == 0 {
+		p.status = 0
+	}
 	for _, item := range items {
 		if !p.iterate() {
 			return
 		}
-		if !p.assign(name, item) {
+		if !p.setLoopName(name, item) {
 			return
 		}
 		p.stmts(do)
@@ -260,6 +284,17 @@ func (p *proc) wordLoop(name string, items []string, do []*syntax.Stmt) {
 			return
 		}
 	}
+}
+
+// setLoopName gives the variable of a loop its next value; a name reference is
+// itself changed, to refer to something else in every turn.
+func (p *proc) setLoopName(name, item string) bool {
+	if v := p.vars.get(name); v != nil && v.attrs&nameref != 0 {
+		v = p.vars.own(name)
+		v.str, v.set = item, true
+		return true
+	}
+	return p.assign(name, item) || p.failed()
 }
 
 func (p *proc) cLoop(loop *syntax.CStyleLoop, do []*syntax.Stmt) {
@@ -292,6 +327,7 @@ func (p *proc) selectLoop(name string, items []string, do []*syntax.Stmt) {
 		}
 		line, ok := p.readLine(0, '\n', true)
 		if !ok {
+			p.print("")
 			p.status = 1
 			return
 		}
@@ -314,8 +350,10 @@ func (p *proc) caseClause(c *syntax.CaseClause) {
 	if p.failed() {
 		return
 	}
-	p.status = 0
-	fall := false
+	if p.opts.xtrace {
+		p.trace("case " + shellQuote(text) + " in")
+	}
+	matched, fall := false, false
 	for _, item := range c.Items {
 		if !fall && !p.anyPattern(item.Patterns, text) {
 			if p.failed() {
@@ -323,11 +361,17 @@ func (p *proc) caseClause(c *syntax.CaseClause) {
 			}
 			continue
 		}
+		if matched = matched || len(item.Stmts) > 0; !matched {
+			p.status = 0
+		}
 		p.stmts(item.Stmts)
 		if p.flow != next || item.Op == syntax.Break {
 			return
 		}
 		fall = item.Op == syntax.Fallthrough
+	}
+	if !matched {
+		p.status = 0
 	}
 }
 
@@ -363,81 +407,8 @@ func (p *proc) binary(c *syntax.BinaryCmd) {
 	}
 }
 
-func (p *proc) define(c *syntax.FuncDecl) {
-	p.status = 0
-	if p.shared {
-		funcs := make(map[string]*function, len(p.funcs)+1)
-		for k, v := range p.funcs {
-			funcs[k] = v
-		}
-		p.funcs, p.shared = funcs, false
-	}
-	if err := p.vars.charge(256); err != nil {
-		p.stop(err)
-		return
-	}
-	p.funcs[c.Name.Value] = &function{c.Name.Value, c.Body}
-}
-
-// invoke calls a function.
-func (p *proc) invoke(f *function, args []string) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
-		p.stop(err)
-		return
-	}
-	params, loops := p.params, p.loops
-	p.params, p.loops = args, 0
-	p.frames = append(p.frames, frame{name: f.name, line: p.line})
-	p.depth++
-	p.stmt(f.body)
-	if p.flow == returning {
-		p.flow = next
-	}
-	p.trap("RETURN")
-	p.depth--
-	p.leave()
-	p.params, p.loops = params, loops
-}
-
-// leave ends the innermost frame and brings back what it hid.
-func (p *proc) leave() {
-	f := &p.frames[len(p.frames)-1]
-	for name, v := range f.hidden {
-		p.restore(name, v)
-	}
-	p.frames = p.frames[:len(p.frames)-1]
-}
-
-// restore puts back a variable that was hidden for a while; nil means there was none.
-func (p *proc) restore(name string, v *variable) {
-	if cur := p.vars.vars[name]; cur != nil {
-		_ = p.vars.charge(-cur.size)
-	}
-	if v == nil {
-		delete(p.vars.vars, name)
-		if p.vars.parent != nil && p.vars.parent.get(name) != nil {
-			p.vars.place(name, nil)
-		}
-		return
-	}
-	p.vars.place(name, v)
-	_ = p.vars.charge(v.size)
-}
-
-// hide takes a variable out of sight and returns it, for restore.
-func (p *proc) hide(name string) *variable {
-	old := p.vars.get(name)
-	if mine := p.vars.vars[name]; mine != nil {
-		_ = p.vars.charge(-mine.size)
-	} else if old != nil {
-		old = old.clone()
-	}
-	p.vars.place(name, &variable{})
-	return old
-}
-
 func (p *proc) arithmCmd(x syntax.ArithmExpr) {
-	n := p.arithm(x)
+	n := p.expr(x)
 	if p.bad != nil && !stops(p.bad) {
 		p.errorf("((: %v", p.bad)
 		p.bad = nil
@@ -464,33 +435,4 @@ func (p *proc) timeClause(c *syntax.TimeClause) {
 		return
 	}
 	p.errorf("\nreal\t%dm%.3fs\nuser\t0m0.000s\nsys\t0m0.000s", int(d.Minutes()), d.Seconds()-60*float64(int(d.Minutes())))
-}
-
-// trap runs the action set for a signal, if any.
-func (p *proc) trap(name string) {
-	src, ok := p.traps[name]
-	if !ok || p.trapping || src == "" {
-		return
-	}
-	p.trapping = true
-	status := p.status
-	p.eval(src)
-	if p.flow != exiting {
-		p.status = status
-	}
-	p.trapping = false
-}
-
-// exitTrap runs the EXIT action when a process ends, whatever ended it, unless
-// it is being stopped.
-func (p *proc) exitTrap() {
-	if src, ok := p.traps["EXIT"]; ok && p.fatal == nil && src != "" {
-		delete(p.traps, "EXIT")
-		status := p.status
-		p.flow = next
-		p.eval(src)
-		if p.flow != exiting {
-			p.status = status
-		}
-	}
 }

@@ -175,7 +175,7 @@ func (e *expander) part(part syntax.WordPart, quoted bool) {
 	case *syntax.CmdSubst:
 		e.add(e.p.cmdSubst(part), quoted)
 	case *syntax.ArithmExp:
-		e.add(itoa(e.p.arithm(part.X)), quoted)
+		e.add(itoa(e.p.expr(part.X)), quoted)
 	case *syntax.ExtGlob:
 		e.group(part)
 	case *syntax.ProcSubst:
@@ -307,11 +307,21 @@ func (e *expander) literal(s string, tilde bool) {
 
 // splitLiteral adds the text inside ${x:-text}, which is split like a result.
 func (e *expander) splitLiteral(s string) {
-	if e.mode != toFields || strings.IndexByte(s, '\\') >= 0 {
+	if e.mode != toFields {
 		e.literal(s, false)
 		return
 	}
-	e.split(s)
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			e.split(s)
+			return
+		}
+		e.split(s[:i])
+		_, w := utf8.DecodeRuneInString(s[i+1:])
+		e.literal(s[i:i+1+w], false)
+		s = s[i+1+w:]
+	}
 }
 
 // tilde replaces a leading ~ and returns the rest.

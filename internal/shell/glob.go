@@ -15,14 +15,28 @@ func (p *proc) glob(src string) []string {
 	if strings.HasPrefix(src, "/") {
 		start, rest = "/", strings.TrimLeft(src, "/")
 	}
+	ignore, _ := p.get("GLOBIGNORE")
+	g.dots = p.opts.dotglob || ignore != ""
 	g.walk(start, strings.Split(rest, "/"))
 	slices.Sort(g.found)
-	return slices.Compact(g.found)
+	g.found = slices.Compact(g.found)
+	if ignore != "" {
+		g.ignore(strings.Split(ignore, ":"))
+	}
+	return g.found
+}
+
+// ignore drops the names that match a pattern of GLOBIGNORE.
+func (g *globber) ignore(patterns []string) {
+	g.found = slices.DeleteFunc(g.found, func(name string) bool {
+		return slices.ContainsFunc(patterns, func(src string) bool { return g.p.compile(src, g.fold).Match(name) })
+	})
 }
 
 type globber struct {
 	p     *proc
 	fold  bool
+	dots  bool // hidden names match too
 	found []string
 	steps int
 }
@@ -48,7 +62,7 @@ func (g *globber) walk(base string, parts []string) {
 	last := len(parts) == 1
 	switch {
 	case part == "" && last: // a trailing slash: only directories
-		if g.isDir(base) {
+		if base != "" && g.isDir(base) {
 			g.found = append(g.found, strings.TrimSuffix(base, "/")+"/")
 		}
 	case part == "":
@@ -120,7 +134,7 @@ func (g *globber) match(base, part string, parts []string) {
 			return
 		}
 		name := e.Name()
-		if name[0] == '.' && part[0] != '.' && !g.p.opts.dotglob || !pat.Match(name) {
+		if name[0] == '.' && part[0] != '.' && !g.dots || !pat.Match(name) {
 			continue
 		}
 		g.enter(joinName(base, name), e, parts)
@@ -152,7 +166,7 @@ func (g *globber) deep(base string, parts []string) {
 			return
 		}
 		name := e.Name()
-		if e.IsDir() && (name[0] != '.' || g.p.opts.dotglob) {
+		if e.IsDir() && (name[0] != '.' || g.dots) {
 			g.deepBelow(joinName(base, name)+"/", rest)
 		}
 	}
@@ -164,7 +178,7 @@ func (g *globber) deepBelow(base string, rest []string) {
 	}
 	g.walk(base, rest)
 	for _, e := range g.list(base) {
-		if name := e.Name(); e.IsDir() && (name[0] != '.' || g.p.opts.dotglob) {
+		if name := e.Name(); e.IsDir() && (name[0] != '.' || g.dots) {
 			g.deepBelow(joinName(base, name)+"/", rest)
 		}
 	}

@@ -3,8 +3,6 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -143,16 +141,18 @@ func (p *proc) source(args []string) error {
 		p.errorf("%s: %s", args[0], vfs.Reason(err))
 		return Status(1)
 	}
-	old := p.params
+	params, file, changed := p.params, p.file, p.newParams
 	if len(args) > 1 {
 		p.params = args[1:]
 	}
+	p.file, p.newParams = args[0], false
 	p.sourced++
 	p.eval(string(src))
 	p.sourced--
-	if len(args) > 1 {
-		p.params = old
+	if len(args) > 1 && !p.newParams {
+		p.params = params
 	}
+	p.file, p.newParams = file, changed || p.newParams
 	if p.flow == returning {
 		p.flow = next
 	}
@@ -300,44 +300,6 @@ func (f *function) source() string {
 	return f.name + " () \n" + body
 }
 
-func (p *proc) trapCmd(args []string) error {
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 || args[0] == "-p" {
-		for _, name := range slices.Sorted(maps.Keys(p.traps)) {
-			p.print("trap -- " + quoteAlways(p.traps[name]) + " " + name)
-		}
-		return nil
-	}
-	if args[0] == "-l" {
-		return nil
-	}
-	if p.traps == nil {
-		p.traps = map[string]string{}
-	}
-	action, names := args[0], args[1:]
-	if len(names) == 0 {
-		action, names = "-", args
-	}
-	for _, name := range names {
-		name = signalName(name)
-		if action == "-" {
-			delete(p.traps, name)
-		} else {
-			p.traps[name] = action
-		}
-	}
-	return nil
-}
-
-func signalName(s string) string {
-	if s == "0" {
-		return "EXIT"
-	}
-	return strings.TrimPrefix(strings.ToUpper(s), "SIG")
-}
-
 // shell runs sh, bash and llmsh: a script in a subshell of this one.
 func (p *proc) shell(name string, args []string) error {
 	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
@@ -392,18 +354,18 @@ func (p *proc) shellArgs(name string, args []string) (string, error) {
 		}
 		_ = p.set([]string{strings.NewReplacer("c", "", "l", "", "i", "", "s", "").Replace(word)})
 	}
-	p.params = nil
+	p.params, p.argv0, p.file = nil, name, ""
 	switch {
 	case command && len(args) == 0:
 		p.errorf("%s: -c: option requires an argument", name)
 		return "", Status(2)
 	case command:
-		if len(args) > 2 {
-			p.params = args[2:]
+		if len(args) > 1 {
+			p.argv0, p.params = args[1], args[2:]
 		}
 		return args[0], nil
 	case len(args) > 0 && args[0] != "-":
-		p.params = args[1:]
+		p.params, p.argv0, p.file = args[1:], args[0], args[0]
 		src, err := p.ses.FS.ReadFile(p.path(args[0]))
 		if err != nil && !stops(err) {
 			p.errorf("%s: %s: %s", name, args[0], vfs.Reason(err))

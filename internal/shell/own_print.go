@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -248,7 +249,7 @@ const maxWidth = math.MaxInt32
 // count reads a width or precision: digits or *.
 func (f *formatter) count(s string, i int) (int, int) {
 	if i < len(s) && s[i] == '*' {
-		n := f.integer(f.next())
+		n := f.integer(f.next(), true)
 		return int(max(min(n, maxWidth), -maxWidth)), i + 1
 	}
 	n := 0
@@ -329,9 +330,7 @@ func (f *formatter) fill(n int, c byte) {
 }
 
 func (f *formatter) number(sp spec) {
-	given := len(f.args) > 0
-	n := f.integer(f.next())
-	_ = given
+	n := f.integer(f.next(), sp.verb == 'd' || sp.verb == 'i')
 	var s, sign string
 	switch sp.verb {
 	case 'd', 'i':
@@ -352,6 +351,9 @@ func (f *formatter) number(sp spec) {
 		if sp.verb == 'X' {
 			s, sign = strings.ToUpper(s), strings.ToUpper(sign)
 		}
+	}
+	if sp.prec == 0 && n == 0 {
+		s = ""
 	}
 	if sp.prec > len(s) {
 		s = strings.Repeat("0", sp.prec-len(s)) + s
@@ -383,7 +385,7 @@ func signOf(sp spec, neg bool) string {
 
 // integer reads an argument as C does: decimal, octal, hexadecimal, or the
 // code of a character behind a quote.
-func (f *formatter) integer(s string) int64 {
+func (f *formatter) integer(s string, signed bool) int64 {
 	t := strings.TrimSpace(s)
 	if t == "" {
 		return 0
@@ -396,8 +398,12 @@ func (f *formatter) integer(s string) int64 {
 	if err == nil && !strings.Contains(t, "_") {
 		return n
 	}
-	if u, err := strconv.ParseUint(t, 0, 64); err == nil {
+	if u, err := strconv.ParseUint(t, 0, 64); err == nil && !signed {
 		return int64(u)
+	}
+	if isRange(err) {
+		f.p.errorf("printf: warning: %s: Numerical result out of range", s)
+		return n
 	}
 	f.p.errorf("printf: %s: invalid number", s)
 	f.status = 1
@@ -414,7 +420,7 @@ func (f *formatter) float(sp spec) {
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil && s != "" && !isRange(err) {
 		if s[0] == '\'' || s[0] == '"' {
-			x = float64(f.integer(s))
+			x = float64(f.integer(s, true))
 		} else {
 			f.p.errorf("printf: %s: invalid number", s)
 			f.status = 1
@@ -455,7 +461,7 @@ func (f *formatter) float(sp spec) {
 	f.pad(sp, out, ' ')
 }
 
-func isRange(err error) bool { return strings.Contains(err.Error(), "range") }
+func isRange(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
 // fixFloat spells infinities and %g as C does.
 func fixFloat(s string) string {
@@ -467,7 +473,7 @@ func fixFloat(s string) string {
 func (f *formatter) time(sp spec) {
 	t := f.p.ses.Now()
 	if len(f.args) > 0 {
-		if n := f.integer(f.next()); n >= 0 {
+		if n := f.integer(f.next(), true); n >= 0 {
 			t = time.Unix(n, 0)
 		}
 	} else {

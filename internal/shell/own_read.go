@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ type reading struct {
 	fd     int
 	prompt string
 	wait   time.Duration
+	poll   bool // -t 0: only ask
 }
 
 func (p *proc) read(args []string) error {
@@ -26,7 +28,16 @@ func (p *proc) read(args []string) error {
 	names, err := r.parse(args)
 	if err != nil {
 		p.errorf("read: %v", err)
+		if errors.Is(err, errNumber) {
+			return Status(1)
+		}
 		return Status(2)
+	}
+	for _, name := range names {
+		if base, _, _ := strings.Cut(name, "["); !isName(base) {
+			p.errorf("read: `%s': not a valid identifier", name)
+			return Status(1)
+		}
 	}
 	if r.prompt != "" {
 		_ = p.write(2, []byte(r.prompt))
@@ -35,6 +46,9 @@ func (p *proc) read(args []string) error {
 	if d == nil || d.r == nil {
 		p.errorf("read: %d: invalid file descriptor: Bad file descriptor", r.fd)
 		return Status(1)
+	}
+	if r.poll {
+		return nil // there is always something to read, if only the end
 	}
 	text, complete := r.take(p, d)
 	if p.bad != nil && stops(p.bad) {
@@ -104,14 +118,17 @@ func (r *reading) option(c byte, value string) error {
 		var sec float64
 		sec, err = strconv.ParseFloat(value, 64)
 		r.wait = time.Duration(sec * float64(time.Second))
+		r.poll = sec == 0
 	case 'u':
 		r.fd, err = strconv.Atoi(value)
 	}
 	if err != nil {
-		return errors.New(value + ": invalid number")
+		return fmt.Errorf("%s: %w", value, errNumber)
 	}
 	return nil
 }
+
+var errNumber = errors.New("invalid number")
 
 // take reads one record. A backslash takes the meaning from the character
 // behind it unless -r is given; such characters come back behind a \x01 mark
@@ -318,69 +335,4 @@ func (p *proc) readLine(fd int, delim byte, trim bool) (string, bool) {
 		s = strings.TrimSuffix(s, string(delim))
 	}
 	return s, true
-}
-
-// mapfile reads lines into an array.
-func (p *proc) mapfile(args []string) error {
-	delim, trim, fd := byte('\n'), false, 0
-	limit, origin, skip := 0, int64(-1), 0
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		word := args[0]
-		args = args[1:]
-		if word == "-t" {
-			trim = true
-			continue
-		}
-		if strings.HasPrefix(word, "-t") {
-			trim, word = true, "-"+word[2:]
-		}
-		value := word[2:]
-		if value == "" && len(args) > 0 {
-			value, args = args[0], args[1:]
-		}
-		n, _ := strconv.Atoi(value)
-		switch word[1] {
-		case 'd':
-			delim = 0
-			if value != "" {
-				delim = value[0]
-			}
-		case 'n':
-			limit = n
-		case 'O':
-			origin = int64(n)
-		case 's':
-			skip = n
-		case 'u':
-			fd = n
-		default:
-			p.errorf("mapfile: %s: invalid option", word)
-			return Status(2)
-		}
-	}
-	v := p.vars.own(firstOr(args, "MAPFILE"))
-	if origin < 0 {
-		v.clear()
-		origin = 0
-	}
-	v.toList()
-	return p.fillLines(v, fd, delim, trim, limit, skip, origin)
-}
-
-func (p *proc) fillLines(v *variable, fd int, delim byte, trim bool, limit, skip int, at int64) error {
-	for n := 0; limit == 0 || n < limit+skip; n++ {
-		line, ok := p.readLine(fd, delim, trim)
-		if !ok {
-			break
-		}
-		if n < skip {
-			continue
-		}
-		if err := p.vars.resize(v, v.size+int64(len(line))+48); err != nil {
-			return err
-		}
-		v.list.put(at, line)
-		at++
-	}
-	return p.ses.Gauge.Err()
 }

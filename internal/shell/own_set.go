@@ -8,11 +8,11 @@ import (
 
 // letterOptions maps the letters of set to option names.
 var letterOptions = map[rune]string{
-	'e': "errexit", 'u': "nounset", 'x': "xtrace", 'f': "noglob", 'a': "allexport", 'C': "noclobber", 'n': "noexec", 'v': "verbose",
+	'e': "errexit", 'u': "nounset", 'x': "xtrace", 'f': "noglob", 'a': "allexport", 'C': "noclobber", 'n': "noexec", 'v': "verbose", 'E': "errtrace", 'T': "functrace",
 }
 
 // harmless are options that exist in bash and change nothing here.
-const harmless = " braceexpand emacs errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor nolog notify onecmd physical posix privileged vi " +
+const harmless = " braceexpand emacs hashall histexpand history ignoreeof interactive-comments keyword monitor nolog notify onecmd physical posix privileged vi " +
 	"autocd cdspell checkhash checkjobs checkwinsize cmdhist compat31 complete_fullquote direxpand dirspell execfail expand_aliases extdebug extquote force_fignore globasciiranges globskipdots " +
 	"gnu_errfmt histappend histreedit histverify hostcomplete huponexit interactive_comments lithist localvar_inherit localvar_unset login_shell mailwarn no_empty_cmd_completion progcomp promptvars " +
 	"restricted_shell shift_verbose sourcepath xpg_echo patsub_replacement varredir_close assoc_expand_once "
@@ -22,7 +22,7 @@ func (p *proc) option(name string) (*bool, bool) {
 	o := &p.opts
 	m := map[string]*bool{
 		"errexit": &o.errexit, "nounset": &o.nounset, "pipefail": &o.pipefail, "noglob": &o.noglob, "xtrace": &o.xtrace,
-		"allexport": &o.allexport, "noclobber": &o.noclobber, "noexec": &o.noexec, "verbose": &o.verbose,
+		"allexport": &o.allexport, "noclobber": &o.noclobber, "noexec": &o.noexec, "verbose": &o.verbose, "errtrace": &o.errtrace, "functrace": &o.functrace,
 		"nullglob": &o.nullglob, "failglob": &o.failglob, "extglob": &o.extglob, "globstar": &o.globstar, "dotglob": &o.dotglob,
 		"nocaseglob": &o.nocaseglob, "nocasematch": &o.nocasematch, "lastpipe": &o.lastpipe, "inherit_errexit": &o.inheritErrexit,
 	}
@@ -33,7 +33,11 @@ func (p *proc) option(name string) (*bool, bool) {
 }
 
 // setNames are the options that set -o lists.
-var setNames = []string{"allexport", "errexit", "noclobber", "noexec", "noglob", "nounset", "pipefail", "verbose", "xtrace"}
+var setNames = strings.Fields("allexport braceexpand emacs errexit errtrace functrace hashall histexpand history ignoreeof interactive-comments keyword monitor " +
+	"noclobber noexec noglob nolog notify nounset onecmd physical pipefail posix privileged verbose vi xtrace")
+
+// alwaysOn are the options without a switch here that bash has on.
+const alwaysOn = " braceexpand hashall interactive-comments "
 
 // shoptNames are the options that shopt lists.
 var shoptNames = []string{"dotglob", "extglob", "failglob", "globstar", "inherit_errexit", "lastpipe", "nocaseglob", "nocasematch", "nullglob"}
@@ -41,12 +45,12 @@ var shoptNames = []string{"dotglob", "extglob", "failglob", "globstar", "inherit
 // flags returns the value of $-.
 func (p *proc) flags() string {
 	var b strings.Builder
-	for _, c := range "aefnuvxC" {
-		if on, _ := p.option(letterOptions[c]); on != nil && *on {
+	for _, c := range "aefhnuvxBCET" {
+		if on, _ := p.option(letterOptions[c]); c == 'h' || c == 'B' || on != nil && *on {
 			b.WriteRune(c)
 		}
 	}
-	return b.String() + "hB"
+	return b.String()
 }
 
 func (p *proc) set(args []string) error {
@@ -60,14 +64,15 @@ func (p *proc) set(args []string) error {
 	}
 	for len(args) > 0 {
 		word := args[0]
-		if word == "--" || word == "-" {
-			p.params = args[1:]
+		if word == "-" {
+			p.opts.xtrace, p.opts.verbose = false, false
+		}
+		if word == "--" || word == "-" && len(args) > 1 {
+			p.params, p.newParams = args[1:], true
 			return nil
 		}
-		if len(word) < 2 || word[0] != '-' && word[0] != '+' {
-			if word == "-" || word == "" || word[0] != '-' && word[0] != '+' {
-				p.params = args
-			}
+		if word == "" || word[0] != '-' && word[0] != '+' {
+			p.params, p.newParams = args, true
 			return nil
 		}
 		args = args[1:]
@@ -97,7 +102,7 @@ func (p *proc) setWord(word string, args []string) ([]string, error) {
 		}
 		name, ok := letterOptions[c]
 		if !ok {
-			if strings.ContainsRune("bhkmptBEHPT", c) {
+			if strings.ContainsRune("bhkmptBHP", c) {
 				continue
 			}
 			return nil, fmt.Errorf("-%c: invalid option", c)
@@ -118,19 +123,37 @@ func (p *proc) setOption(name string, on bool) error {
 	return nil
 }
 
+func (p *proc) isOn(name string) bool {
+	if b, _ := p.option(name); b != nil {
+		return *b
+	}
+	return strings.Contains(alwaysOn, " "+name+" ")
+}
+
 func (p *proc) listOptions(table bool) {
 	for _, name := range setNames {
-		b, _ := p.option(name)
+		on := p.isOn(name)
 		if table {
-			p.print(fmt.Sprintf("%-15s\t%s", name, onOff(*b)))
+			p.print(fmt.Sprintf("%-15s\t%s", name, onOff(on)))
 			continue
 		}
 		sign := "+"
-		if *b {
+		if on {
 			sign = "-"
 		}
 		p.print("set " + sign + "o " + name)
 	}
+}
+
+// optionList returns the options that are on, as $SHELLOPTS has them.
+func (p *proc) optionList(names []string, always ...string) string {
+	for _, name := range names {
+		if p.isOn(name) && name != "extglob" {
+			always = append(always, name)
+		}
+	}
+	slices.Sort(always)
+	return strings.Join(always, ":")
 }
 
 func onOff(b bool) string {
@@ -165,7 +188,7 @@ func (p *proc) shopt(args []string) error {
 				*b = strings.Contains(mode, "s")
 			}
 		default:
-			on := b != nil && *b
+			on := p.isOn(name)
 			if !on {
 				status = 1
 			}

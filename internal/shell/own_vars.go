@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,6 +21,7 @@ type declaration struct {
 	funcs   bool // -f
 	names   bool // -F
 	done    bool // "--" was seen
+	status  int
 }
 
 // flag reads one option word.
@@ -82,7 +82,16 @@ func newDeclaration(variant string) *declaration {
 	return d
 }
 
-// declClause runs declare and its like from the syntax tree.
+// declItem is one name of a declaration, its value expanded.
+type declItem struct {
+	word  string         // name or name=value, when it came as a word
+	tree  *syntax.Assign // when it came as an assignment
+	text  string
+	elems []newElem
+}
+
+// declClause runs declare and its like from the syntax tree. All values are
+// expanded before any name is changed: local x=1 y=$x takes the outer x.
 func (p *proc) declClause(c *syntax.DeclClause) {
 	d := newDeclaration(c.Variant.Value)
 	p.substatus = -1
@@ -93,148 +102,207 @@ func (p *proc) declClause(c *syntax.DeclClause) {
 		}
 	}
 	p.ses.seen.command(d.variant)
-	p.status = 0
-	n := 0
+	var items []declItem
 	for _, a := range c.Args {
-		if a.Name == nil || a.Naked && a.Value != nil { // an option, or a word only now known
-			for _, word := range p.fields([]*syntax.Word{a.Value}) {
-				n += p.declareWord(d, word)
-			}
-		} else {
-			n++
-			p.declareAssign(d, a)
-		}
+		items = p.declItems(items, d, a)
 		if p.failed() {
 			return
 		}
 	}
-	p.finish(d, n)
+	p.declareAll(d, items)
+}
+
+// declItems expands one argument of the tree; options go into d at once.
+func (p *proc) declItems(items []declItem, d *declaration, a *syntax.Assign) []declItem {
+	if a.Name == nil || a.Naked && a.Value != nil { // an option, or a word only now known
+		for _, word := range p.fields([]*syntax.Word{a.Value}) {
+			if !p.declareOption(d, word) {
+				items = append(items, declItem{word: word})
+			}
+		}
+		return items
+	}
+	item := declItem{tree: a}
+	if a.Value != nil {
+		item.text = p.assignValue(a.Value)
+	}
+	if a.Array != nil {
+		item.elems = p.elementsOf(a.Array, d.hasKind && d.kind == assoc || p.isAssoc(a.Name.Value))
+	}
+	return append(items, item)
 }
 
 // declareWords runs declare and its like from expanded words.
 func (p *proc) declareWords(variant string, args []string) error {
 	d := newDeclaration(variant)
-	p.status = 0
-	n := 0
+	var items []declItem
 	for _, word := range args {
-		n += p.declareWord(d, word)
+		if !p.declareOption(d, word) {
+			items = append(items, declItem{word: word})
+		}
 	}
-	p.finish(d, n)
+	p.declareAll(d, items)
 	return asStatus(p.status)
 }
 
-// declareWord handles one expanded word and returns 1 if it was a name.
-func (p *proc) declareWord(d *declaration, word string) int {
-	if !d.done && len(word) > 1 && (word[0] == '-' || word[0] == '+') {
-		if word == "--" {
-			d.done = true
-		} else if err := d.flag(word); err != nil {
-			p.errorf("%s: %v", d.variant, err)
-			p.status = 2
+func (p *proc) declareAll(d *declaration, items []declItem) {
+	for _, item := range items {
+		if item.tree != nil {
+			p.declareAssign(d, item)
+		} else {
+			p.declareWord(d, item.word)
 		}
-		return 0
+		if p.failed() {
+			return
+		}
+	}
+	if len(items) == 0 && d.status == 0 {
+		p.listDeclared(d)
+	}
+	p.status = d.status
+}
+
+// declareOption takes a word that is an option.
+func (p *proc) declareOption(d *declaration, word string) bool {
+	if d.done || len(word) < 2 || word[0] != '-' && word[0] != '+' {
+		return false
+	}
+	if word == "--" {
+		d.done = true
+	} else if err := d.flag(word); err != nil {
+		p.errorf("%s: %v", d.variant, err)
+		d.status = 2
+	}
+	return true
+}
+
+// declareWord handles one expanded word.
+func (p *proc) declareWord(d *declaration, word string) {
+	if word == "-" && d.variant == "local" && len(p.frames) > 0 {
+		opts := p.opts
+		p.frames[len(p.frames)-1].opts = &opts
+		return
 	}
 	name, value, ok := strings.Cut(word, "=")
 	plus := strings.HasSuffix(name, "+") && ok
 	name = strings.TrimSuffix(name, "+")
-	if base, _, _ := strings.Cut(name, "["); !isName(base) {
+	if base, _, _ := strings.Cut(name, "["); !isName(base) && !d.funcs {
 		p.errorf("%s: `%s': not a valid identifier", d.variant, word)
-		p.status = 1
-		return 1
+		d.status = 1
+		return
+	}
+	if d.hasKind && ok && strings.HasPrefix(value, "(") && strings.HasSuffix(value, ")") {
+		p.declareLiteral(d, name+"="+value)
+		return
 	}
 	p.declare(d, name, ok, func() {
-		ref := reference{name: name}
-		if base, sub, has := strings.Cut(name, "["); has {
-			ref = reference{base, strings.TrimSuffix(sub, "]"), true}
-		}
+		ref := refOf(name)
 		if plus {
 			value = p.appended(ref, value)
 		}
 		p.assignRef(ref, value)
 	})
-	return 1
+}
+
+// declareLiteral takes declare -a "x=(1 2)", an array literal inside a word.
+func (p *proc) declareLiteral(d *declaration, src string) {
+	prog, err := p.ses.Parse(src)
+	if err != nil || len(prog.Stmts) != 1 {
+		p.fail("%s: syntax error in array literal", src)
+		return
+	}
+	call, ok := prog.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) != 1 || len(call.Args) > 0 {
+		p.fail("%s: syntax error in array literal", src)
+		return
+	}
+	for _, item := range p.declItems(nil, d, call.Assigns[0]) {
+		p.declareAssign(d, item)
+	}
 }
 
 // declareAssign handles one assignment of the tree.
-func (p *proc) declareAssign(d *declaration, a *syntax.Assign) {
-	hasValue := !a.Naked && (a.Value != nil || a.Array != nil || a.Append || true)
-	if a.Array != nil && !d.hasKind {
-		v := p.vars.get(a.Name.Value)
-		if v == nil || v.kind == scalar {
-			d2 := *d
-			d2.kind, d2.hasKind = indexed, true
-			d = &d2
-		}
+func (p *proc) declareAssign(d *declaration, item declItem) {
+	a := item.tree
+	name := a.Name.Value
+	if a.Array != nil && !d.hasKind && !p.isAssoc(name) {
+		d2 := *d
+		d2.kind, d2.hasKind = indexed, true
+		defer func() { d.status = d2.status }()
+		p.declare(&d2, name, true, func() { p.setArray(name, item.elems, a.Append) })
+		return
 	}
-	// The value is expanded before the name is made local: local x=$x.
-	var text string
-	if hasValue && a.Array == nil && a.Value != nil {
-		text = p.assignValue(a.Value)
-		if p.bad != nil {
+	p.declare(d, name, !a.Naked, func() {
+		if a.Array != nil {
+			p.setArray(name, item.elems, a.Append)
 			return
 		}
-	}
-	var elems []newElem
-	if a.Array != nil && !(d.hasKind && d.kind == assoc) {
-		elems = p.elementsOf(a.Name.Value, a.Array)
-	}
-	p.declare(d, a.Name.Value, hasValue, func() {
-		switch {
-		case a.Array != nil && elems != nil && !a.Append:
-			v := p.vars.own(a.Name.Value)
-			v.clear()
-			v.set = true
-			p.fillArray(v, elems)
-		case a.Array != nil:
-			p.assignArray(a.Name.Value, a)
-		default:
-			ref := reference{name: a.Name.Value}
-			if a.Index != nil {
-				ref.sub, ref.index = true, p.indexText(ref.name, a.Index)
-			}
-			if a.Append {
-				text = p.appended(ref, text)
-			}
-			p.assignRef(ref, text)
+		ref := reference{name: name}
+		if a.Index != nil {
+			ref.sub, ref.index = true, p.indexText(name, a.Index)
 		}
+		if a.Append {
+			item.text = p.appended(ref, item.text)
+		}
+		if d.hasKind && d.kind == indexed && a.Index == nil && strings.HasPrefix(item.text, "(") && strings.HasSuffix(item.text, ")") {
+			p.declareLiteral(d, name+"="+item.text)
+			return
+		}
+		p.assignRef(ref, item.text)
 	})
 }
 
 // declare applies a declaration to one name; set assigns its value.
 func (p *proc) declare(d *declaration, name string, hasValue bool, set func()) {
-	if d.funcs {
+	name, _, _ = strings.Cut(name, "[")
+	switch {
+	case d.funcs:
 		p.declareFunc(d, name, false)
 		return
-	}
-	if d.print && !hasValue {
-		p.printVar(d.variant, name)
+	case d.print && !hasValue:
+		p.printVar(d, name)
 		return
-	}
-	if d.variant == "local" && len(p.frames) == 0 {
+	case d.variant == "local" && len(p.frames) == 0:
 		p.errorf("local: can only be used in a function")
-		p.status = 1
+		d.status = 1
 		return
 	}
-	name0, _, _ := strings.Cut(name, "[")
-	if len(p.frames) > 0 && !d.global && (d.variant == "local" || d.variant == "declare" || d.variant == "typeset") {
-		p.makeLocal(name0)
-	}
-	v := p.vars.own(name0)
-	if d.hasKind && d.kind != v.kind {
-		p.changeKind(v, d.kind)
-	}
-	if v.attrs&readonly != 0 && hasValue {
-		p.errorf("%s: readonly variable", name0)
-		p.status = 1
+	if len(p.frames) > 0 && !d.global && (d.variant == "local" || d.variant == "declare" || d.variant == "typeset") && !p.makeLocal(name) {
+		d.refuse(p, "%s: readonly variable", name)
 		return
 	}
+	v := p.vars.own(name)
+	switch {
+	case v.attrs&readonly != 0 && (hasValue || d.remove&readonly != 0):
+		d.refuse(p, "%s: readonly variable", name)
+		return
+	case d.hasKind && v.kind != scalar && v.kind != d.kind:
+		d.refuse(p, "%s: cannot convert one kind of array to the other", name)
+		return
+	case d.hasKind && v.kind == scalar:
+		v.changeKind(d.kind)
+	}
+	p.applyAttrs(d, v, name, hasValue, set)
+}
+
+// refuse reports what cannot be declared; the other names go on.
+func (d *declaration) refuse(p *proc, format, name string) {
+	p.errorf("%s: "+format, d.variant, name)
+	d.status = 1
+}
+
+// applyAttrs assigns the value between the attributes that shape it and those
+// that would forbid it.
+func (p *proc) applyAttrs(d *declaration, v *variable, name string, hasValue bool, set func()) {
 	if d.add&nameref != 0 {
-		set()
+		if hasValue {
+			v.attrs &^= nameref
+			set()
+		}
 		v.attrs |= d.add
 		return
 	}
-	before := d.add &^ readonly
-	v.attrs = (v.attrs | before) &^ d.remove
+	v.attrs = (v.attrs | d.add&^readonly) &^ d.remove
 	if d.add&lower != 0 {
 		v.attrs &^= upper
 	}
@@ -244,46 +312,69 @@ func (p *proc) declare(d *declaration, name string, hasValue bool, set func()) {
 	if hasValue {
 		set()
 	}
-	p.vars.own(name0).attrs |= d.add & readonly
+	p.vars.own(name).attrs |= d.add & readonly
 }
 
-func (p *proc) changeKind(v *variable, kind valueKind) {
-	switch kind {
-	case indexed:
+// changeKind makes an array of a scalar, which becomes its first element. An
+// array that is only declared stays unset.
+func (v *variable) changeKind(kind valueKind) {
+	set, old := v.set, v.str
+	if kind == indexed {
 		v.toList()
-		v.kind = indexed
-	case assoc:
-		v.kind, v.table = assoc, newTable()
-		v.str, v.list = "", list{}
+		v.set = set
+		return
+	}
+	v.kind, v.table, v.str = assoc, newTable(), ""
+	if set {
+		v.table.put("0", old)
 	}
 }
 
-// makeLocal hides a variable until the innermost function ends.
-func (p *proc) makeLocal(name string) {
+// makeLocal hides a variable until the innermost function ends. It reports
+// false for a global read-only variable, which nothing may hide.
+func (p *proc) makeLocal(name string) bool {
 	f := &p.frames[len(p.frames)-1]
 	if _, ok := f.hidden[name]; ok {
-		return
+		return true
+	}
+	if v := p.vars.get(name); v != nil && v.attrs&readonly != 0 && p.isGlobal(name) {
+		return false
 	}
 	if f.hidden == nil {
 		f.hidden = map[string]*variable{}
 	}
 	f.hidden[name] = p.hide(name)
+	return true
 }
 
-// finish prints what was asked for when no names were given.
-func (p *proc) finish(d *declaration, names int) {
-	if names > 0 || p.status != 0 {
-		return
+func (p *proc) isGlobal(name string) bool {
+	for _, f := range p.frames {
+		if _, ok := f.hidden[name]; ok {
+			return false
+		}
 	}
-	if d.funcs {
+	return true
+}
+
+// listDeclared prints what was asked for when no names were given.
+func (p *proc) listDeclared(d *declaration) {
+	names := p.vars.names()
+	switch {
+	case d.funcs:
 		for _, name := range slices.Sorted(maps.Keys(p.funcs)) {
 			p.declareFunc(d, name, true)
 		}
 		return
+	case d.variant == "local" && len(p.frames) > 0:
+		names = slices.Sorted(maps.Keys(p.frames[len(p.frames)-1].hidden))
+	case d.add == 0 && !d.hasKind && !d.print:
+		d.status = 0
+		_ = p.set(nil)
+		return
 	}
-	for _, name := range p.vars.names() {
+	for _, name := range names {
 		v := p.vars.get(name)
-		if v.attrs&d.add == d.add && (!d.hasKind || v.kind == d.kind) {
+		if v != nil && v.attrs&d.add == d.add && (!d.hasKind || v.kind == d.kind) {
 			p.print(v.declaration(name))
 		}
 	}
@@ -293,7 +384,7 @@ func (p *proc) declareFunc(d *declaration, name string, all bool) {
 	f, ok := p.funcs[name]
 	switch {
 	case !ok:
-		p.status = 1
+		d.status = 1
 	case d.add&readonly != 0 || d.add&exported != 0:
 	case d.names && all:
 		p.print("declare -f " + name)
@@ -304,11 +395,11 @@ func (p *proc) declareFunc(d *declaration, name string, all bool) {
 	}
 }
 
-func (p *proc) printVar(variant, name string) {
+func (p *proc) printVar(d *declaration, name string) {
 	v := p.vars.get(name)
 	if v == nil {
-		p.errorf("%s: %s: not found", variant, name)
-		p.status = 1
+		p.errorf("%s: %s: not found", d.variant, name)
+		d.status = 1
 		return
 	}
 	p.print(v.declaration(name))
@@ -381,179 +472,4 @@ func doubleQuote(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func (p *proc) unset(args []string) error {
-	what := byte(0)
-	status := 0
-	for _, arg := range args {
-		switch arg {
-		case "-f", "-v", "-n":
-			what = arg[1]
-			continue
-		}
-		if what == 'f' || what == 0 && p.vars.get(arg) == nil && p.funcs[arg] != nil {
-			p.unsetFunc(arg)
-			continue
-		}
-		if err := p.unsetVar(arg, what == 'n'); err != nil {
-			p.errorf("unset: %v", err)
-			status = 1
-		}
-	}
-	return asStatus(status)
-}
-
-func (p *proc) unsetFunc(name string) {
-	funcs := maps.Clone(p.funcs)
-	delete(funcs, name)
-	p.funcs, p.shared = funcs, false
-}
-
-func (p *proc) unsetVar(name string, ref bool) error {
-	base, sub, element := strings.Cut(name, "[")
-	if !ref {
-		resolved, rsub := p.resolve(base)
-		base = resolved
-		if rsub != "" && !element {
-			sub, element = rsub+"]", true
-		}
-	}
-	v := p.vars.get(base)
-	if v == nil {
-		if !isName(base) {
-			return fmt.Errorf("`%s': not a valid identifier", name)
-		}
-		return nil
-	}
-	if v.attrs&readonly != 0 {
-		return fmt.Errorf("%s: cannot unset: readonly variable", base)
-	}
-	if !element {
-		p.vars.unset(base)
-		return nil
-	}
-	v = p.vars.own(base)
-	index := strings.TrimSuffix(sub, "]")
-	switch {
-	case index == "@" || index == "*":
-		v.clear()
-	case v.kind == assoc:
-		v.table.remove(strings.Trim(index, `"'`))
-	default:
-		n := p.arithmText(index)
-		if n < 0 {
-			n += v.list.top() + 1
-		}
-		v.list.remove(n)
-	}
-	return nil
-}
-
-func (p *proc) shift(args []string) error {
-	n := 1
-	if len(args) > 0 {
-		var err error
-		if n, err = strconv.Atoi(args[0]); err != nil || n < 0 {
-			return fmt.Errorf("%s: shift count out of range", args[0])
-		}
-	}
-	if n > len(p.params) {
-		return Status(1)
-	}
-	p.params = p.params[n:]
-	return nil
-}
-
-func (p *proc) let(args []string) error {
-	n := int64(0)
-	for _, arg := range args {
-		n = p.arithmText(arg)
-		if p.bad != nil {
-			if stops(p.bad) {
-				return p.bad
-			}
-			p.errorf("let: %v", p.bad)
-			p.bad = nil
-			return Status(1)
-		}
-	}
-	return asStatus(int(truth(n == 0)))
-}
-
-// getopts reads the next option of the words.
-func (p *proc) getopts(args []string) error {
-	if len(args) < 2 {
-		return ErrUsage
-	}
-	spec, name, words := args[0], args[1], args[2:]
-	if len(args) == 2 {
-		words = p.params
-	}
-	ind, _ := p.get("OPTIND")
-	i, _ := strconv.Atoi(ind)
-	if i < 1 {
-		i = 1
-	}
-	if i != p.getoptAt {
-		p.getoptAt, p.getopt = i, 0
-	}
-	return p.nextOption(spec, name, words, i)
-}
-
-func (p *proc) nextOption(spec, name string, words []string, i int) error {
-	quiet := strings.HasPrefix(spec, ":")
-	end := func(i int) error {
-		p.assign("OPTIND", strconv.Itoa(i))
-		p.assign(name, "?")
-		p.getopt, p.getoptAt = 0, i
-		return Status(1)
-	}
-	if i > len(words) || len(words[i-1]) < 2 || words[i-1][0] != '-' {
-		return end(i)
-	}
-	word := words[i-1]
-	if word == "--" {
-		return end(i + 1)
-	}
-	at := p.getopt + 1
-	c := word[at : at+1]
-	rest := word[at+1:]
-	p.getopt++
-	if rest == "" {
-		i, p.getopt = i+1, 0
-	}
-	pos := strings.Index(strings.TrimPrefix(spec, ":"), c)
-	takes := pos >= 0 && strings.HasPrefix(strings.TrimPrefix(spec, ":")[pos+1:], ":")
-	switch {
-	case pos < 0 || c == ":":
-		p.optionError(quiet, name, "?", c, "illegal option -- "+c)
-	case !takes:
-		p.assign(name, c)
-		p.vars.unset("OPTARG")
-	case rest != "":
-		p.assign(name, c)
-		p.assign("OPTARG", rest)
-		i, p.getopt = i+1, 0
-	case i > len(words):
-		p.optionError(quiet, name, ":", c, "option requires an argument -- "+c)
-	default:
-		p.assign(name, c)
-		p.assign("OPTARG", words[i-1])
-		i++
-	}
-	p.getoptAt = i
-	p.assign("OPTIND", strconv.Itoa(i))
-	return nil
-}
-
-func (p *proc) optionError(quiet bool, name, mark, c, msg string) {
-	if quiet {
-		p.assign(name, mark)
-		p.assign("OPTARG", c)
-		return
-	}
-	p.errorf("getopts: %s", msg)
-	p.assign(name, "?")
-	p.vars.unset("OPTARG")
 }

@@ -47,10 +47,37 @@ func (p *proc) pipeline(c *syntax.BinaryCmd) {
 	procs[last].stage(stages[last].st)
 	wg.Wait()
 	p.gather(procs)
+	if p.opts.lastpipe {
+		p.absorb(procs[last])
+	}
 }
 
-// connect makes a subshell for each stage, joined by pipes. With lastpipe the
-// last stage still is a subshell: nobody has needed the difference so far.
+// absorb takes over what the last stage did, for lastpipe. The stage ran as a
+// subshell all the same: the other stages were reading the state of p.
+func (p *proc) absorb(q *proc) {
+	for name, v := range q.vars.vars {
+		if v == nil {
+			p.vars.unset(name)
+			continue
+		}
+		if old := p.vars.vars[name]; old != nil {
+			_ = p.vars.charge(-old.size)
+		}
+		v.size = 0
+		p.vars.place(name, v)
+		if err := p.vars.resize(v, v.bytes()); err != nil {
+			p.stop(err)
+			return
+		}
+	}
+	p.funcs, p.shared = q.funcs, q.shared && p.shared
+	p.dir, p.stack, p.params, p.opts = q.dir, q.stack, q.params, q.opts
+	if q.flow != discarding {
+		p.flow, p.levels = q.flow, q.levels
+	}
+}
+
+// connect makes a subshell for each stage, joined by pipes.
 func (p *proc) connect(stages []stage) []*proc {
 	procs := make([]*proc, len(stages))
 	var in *desc

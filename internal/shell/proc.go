@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -36,22 +37,26 @@ type proc struct {
 	req    *run.Request
 	parent *proc // nil for the session itself
 
-	vars   *scope
-	funcs  map[string]*function
-	shared bool // funcs belongs to the parent too
-	fds    fdTable
-	dir    string
-	stack  []string // of pushd
-	params []string
-	frames []frame // of function calls, innermost last
-	opts   options
-	traps  map[string]string
+	vars       *scope
+	funcs      map[string]*function
+	shared     bool // funcs belongs to the parent too
+	fds        fdTable
+	dir        string
+	stack      []string // of pushd
+	params     []string
+	frames     []frame // of function calls, innermost last
+	opts       options
+	traps      map[string]string
+	outerTraps map[string]string // what a subshell lists until it sets a trap itself
 
 	status     int
-	pipeStatus []int
-	substatus  int // of the last command substitution of a command, or -1
+	pipeStatus []int // of the stages of the last pipeline; nil: it was one command
+	oneStatus  int   // the status of that command
+	substatus  int   // of the last command substitution of a command, or -1
 	lastArg    string
 	line       uint
+	file       string // the script file this comes from; empty: the request itself
+	argv0      string // $0
 
 	flow     flow
 	levels   int   // of break and continue still to go
@@ -66,6 +71,7 @@ type proc struct {
 	random           *rand.Rand
 	getopt, getoptAt int    // position of getopts within a bundle of options, and the word it is in
 	sourced          int    // enclosing sourced files
+	newParams        bool   // set has given new positional parameters
 	call             *Call  // reused hooks for builtins
 	scratch          []byte // reused by echo
 }
@@ -73,6 +79,7 @@ type proc struct {
 type function struct {
 	name string
 	body *syntax.Stmt
+	file string
 }
 
 // frame is one function call: what its local variables hid.
@@ -80,16 +87,18 @@ type frame struct {
 	name   string
 	hidden map[string]*variable
 	line   uint
+	file   string   // of the caller
+	opts   *options // to bring back, after local -
 }
 
 // options are what set and shopt change.
 type options struct {
-	errexit, nounset, pipefail, noglob, xtrace, allexport, noclobber, noexec, verbose                                bool
+	errexit, nounset, pipefail, noglob, xtrace, allexport, noclobber, noexec, verbose, errtrace, functrace           bool
 	nullglob, failglob, extglob, globstar, dotglob, nocaseglob, nocasematch, lastpipe, inheritErrexit, expandAliases bool
 }
 
 func newProc(s *Session) *proc {
-	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now()}
+	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako"}
 	if p.dir == "" {
 		p.dir = "/box"
 	}
@@ -125,12 +134,21 @@ func (p *proc) sub(ctx context.Context) *proc {
 	c.flow, c.fatal, c.bad, c.call, c.scratch = next, nil, nil, nil, nil
 	c.loops = 0
 	c.random = rand.New(rand.NewPCG(uint64(p.random.Uint32()), 2))
+	c.inheritTraps(p)
+	return &c
+}
+
+// inheritTraps gives a subshell the traps of its parent that go on in it.
+func (c *proc) inheritTraps(p *proc) {
+	if len(p.traps) == 0 {
+		return
+	}
+	if c.outerTraps == nil {
+		c.outerTraps = p.traps
+	}
 	c.traps = maps.Clone(p.traps)
 	delete(c.traps, "EXIT")
-	if !p.opts.inheritErrexit {
-		delete(c.traps, "ERR")
-	}
-	return &c
+	c.keptTraps()
 }
 
 // end lets go of what a subshell holds and passes on what stops the script.
@@ -254,11 +272,15 @@ func (p *proc) get(name string) (string, bool) {
 // lookup follows name references.
 func (p *proc) lookup(name string) *variable {
 	v := p.vars.get(name)
-	for i := 0; v != nil && v.attrs&nameref != 0 && v.set && i < 10; i++ {
+	for range 10 {
+		if v == nil || v.attrs&nameref == 0 || !v.set {
+			return v
+		}
 		base, _, _ := strings.Cut(v.str, "[")
 		v = p.vars.get(base)
 	}
-	return v
+	p.errorf("warning: %s: circular name reference", name)
+	return nil
 }
 
 // resolve returns the name that a name reference stands for, and its subscript.
@@ -274,7 +296,8 @@ func (p *proc) resolve(name string) (string, string) {
 		}
 		name = base
 	}
-	return name, ""
+	p.errorf("warning: %s: circular name reference", name)
+	return "", ""
 }
 
 // dynamic returns the variables that are computed when they are read.
@@ -300,6 +323,10 @@ func (p *proc) dynamic(name string) (string, bool) {
 		return "1", true
 	case "BASH":
 		return "/bin/bash", true
+	case "SHELLOPTS":
+		return p.optionList(setNames), true
+	case "BASHOPTS":
+		return p.optionList(shoptNames, "cmdhist", "complete_fullquote", "extquote", "force_fignore", "globasciiranges", "globskipdots", "patsub_replacement", "promptvars", "sourcepath"), true
 	}
 	return "", false
 }
@@ -327,17 +354,21 @@ func (p *proc) capture(stmts []*syntax.Stmt) string {
 	c.stmts(stmts)
 	c.end()
 	p.adopt(c)
-	p.substatus = c.status
+	p.substatus, p.status = c.status, c.status
 	return buf.text()
 }
 
-// gathered is the output of a command substitution.
+// gathered is the output of a command substitution. Commands that run at the
+// same time may write to it.
 type gathered struct {
-	p *proc
-	b []byte
+	p  *proc
+	mu sync.Mutex
+	b  []byte
 }
 
 func (g *gathered) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if len(g.b)+len(b) > 4096 {
 		if err := g.p.ses.Gauge.Fits(int64(2 * (len(g.b) + len(b)))); err != nil {
 			return 0, err

@@ -61,7 +61,7 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return p.hereText(put, or(n, 0), p.hereDoc(r))
 	case syntax.WordHdoc:
-		return p.hereText(put, or(n, 0), p.word(r.Word)+"\n")
+		return p.hereText(put, or(n, 0), append([]byte(p.word(r.Word)), '\n'))
 	}
 	word := p.redirWord(r.Word)
 	if p.bad != nil {
@@ -233,26 +233,39 @@ func (p *proc) duplicate(op syntax.RedirOperator, n int, word, name string, put 
 	return nil
 }
 
-func (p *proc) hereText(put func(int, *desc), n int, text string) error {
-	if p.bad == nil {
-		put(n, (&desc{r: stream.NewBytes([]byte(text))}).hold())
+// hereText opens text for reading. It is held for as long as it is open.
+func (p *proc) hereText(put func(int, *desc), n int, text []byte) error {
+	if p.bad != nil {
+		return nil
 	}
+	size := int64(len(text))
+	if err := p.ses.Gauge.Hold(size); err != nil {
+		return err
+	}
+	put(n, (&desc{r: stream.NewBytes(text), close: func() error { return p.ses.Gauge.Hold(-size) }}).hold())
 	return nil
 }
 
 // hereDoc expands the body of a here-document. Its lines are not split, and
 // quotes in it are ordinary characters; with a quoted delimiter nothing is special.
-func (p *proc) hereDoc(r *syntax.Redirect) string {
+func (p *proc) hereDoc(r *syntax.Redirect) []byte {
 	if r.Hdoc == nil {
-		return ""
+		return nil
 	}
 	raw := isQuoted(r.Word)
-	var b strings.Builder
+	var b []byte
 	start := true // of a line
 	for _, part := range r.Hdoc.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
-			b.WriteString(p.quoted([]syntax.WordPart{part}))
+			text := p.quoted([]syntax.WordPart{part})
+			if p.bad == nil {
+				p.bad = p.ses.Gauge.Fits(int64(2*len(b) + 3*len(text)))
+			}
+			if p.bad != nil {
+				return nil
+			}
+			b = append(b, text...)
 			start = false
 			continue
 		}
@@ -263,10 +276,10 @@ func (p *proc) hereDoc(r *syntax.Redirect) string {
 		if !raw {
 			text = hereLit(text)
 		}
-		b.WriteString(text)
+		b = append(b, text...)
 		start = strings.HasSuffix(text, "\n")
 	}
-	return b.String()
+	return b
 }
 
 // isQuoted reports whether any part of a here-document's delimiter is quoted.

@@ -19,7 +19,8 @@ func TestRunner(t *testing.T) {
 	runtest.Test(t, func(*testing.T) run.Runner { return newSession() })
 }
 
-// TestGatedRunner runs it again through the gate, as every door does.
+// TestGatedRunner runs it again through the gate, as every door does. A gate
+// parses the text itself: it trusts no tree that somebody else brings.
 func TestGatedRunner(t *testing.T) {
 	judge := policy.Default("virtual", policy.Options{})
 	runtest.Test(t, func(t *testing.T) run.Runner {
@@ -29,7 +30,7 @@ func TestGatedRunner(t *testing.T) {
 		}
 		t.Cleanup(func() { log.Close() })
 		return &gate.Gate{Policy: judge, Meter: quota.NewMeter(quota.Unlimited()), Log: log, Next: newSession()}
-	})
+	}, "program before script")
 }
 
 func newSession() *shell.Session {

@@ -120,24 +120,35 @@ func (s *Session) Words() []string {
 }
 
 // Fork returns an independent session that starts out as this one stands.
-// Its gauge is new, with the same limits and charged with what it inherits.
+// Together they hold no more than one of them may; give up a fork by Close.
 func (s *Session) Fork() (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.Options
-	o.Gauge = quota.NewGauge(s.Gauge.Limits())
-	o.FS = s.FS.Fork()
+	o.Gauge = s.Gauge.Fork()
+	o.FS = s.FS.ForkFor(o.Gauge)
 	c := &Session{Options: o}
 	c.root = newProc(c)
-	if err := c.Gauge.Hold(s.Gauge.Held()); err != nil {
-		return nil, err
-	}
 	for _, name := range s.root.vars.names() {
-		c.root.vars.place(name, s.root.vars.get(name).clone())
+		v := s.root.vars.get(name).clone()
+		c.root.vars.place(name, v)
+		if err := c.root.vars.charge(v.size); err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	c.root.funcs = maps.Clone(s.root.funcs)
 	c.root.dir, c.root.opts, c.root.params = s.root.dir, s.root.opts, s.root.params
 	return c, nil
+}
+
+// Close gives back what the session holds. It must not be used after.
+func (s *Session) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.root.fds.drop()
+	s.root.vars.drop()
+	s.FS.Close()
 }
 
 // Compare lists the files that differ between two sessions.

@@ -148,17 +148,26 @@ func TestForkAndCompare(t *testing.T) {
 // TestForkKeepsLimits checks that forking is no way to get more.
 func TestForkKeepsLimits(t *testing.T) {
 	limits := quota.Lenient()
-	limits.Memory, limits.Files = 4<<20, 20
-	s := shell.NewSession(shell.Options{Commands: builtin.All(), Gauge: quota.NewGauge(limits)})
-	say(t, s, "x=$(printf '%03000000d' 1)")
+	limits.Memory, limits.Files = 32<<20, 20
+	g := quota.NewGauge(limits)
+	s := shell.NewSession(shell.Options{Commands: builtin.All(), Gauge: g})
+	say(t, s, "x=$(printf '%04000000d' 1); touch {1..8}")
+	held := g.Held()
 	f, err := s.Fork()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, script := range map[string]string{"memory": "y=$x", "files": "touch {1..30}"} {
+	for name, script := range map[string]string{"memory": "a=$x$x; b=$a$a; c=$b$b", "files": "touch a b c d e f g h i j k l m"} {
 		if _, err := f.Run(t.Context(), &run.Request{Script: script}); fault.KindOf(err) != fault.Exhausted || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", script, err)
 		}
+	}
+	if got := say(t, s, "echo ${#x}"); got != "4000000\n" {
+		t.Errorf("its fork left the parent %q", got)
+	}
+	f.Close()
+	if now := g.Held(); now != held {
+		t.Errorf("held %d before the fork, %d after it was closed", held, now)
 	}
 }
 

@@ -27,6 +27,7 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 		p.bare(call, redirs)
 		return
 	}
+	p.xtrace(argv)
 	if len(redirs) > 0 {
 		undo, ok := p.redirect(redirs)
 		if argv[0] == "exec" && len(argv) == 1 && ok {
@@ -43,7 +44,6 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 			return
 		}
 	}
-	p.xtrace(argv)
 	p.call1(argv)
 	p.lastArg = argv[len(argv)-1]
 }
@@ -52,22 +52,21 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 func (p *proc) bare(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	undo, ok := p.redirect(redirs)
 	defer undo()
-	if !ok {
-		return
-	}
-	p.status = 0
+	p.lastArg = ""
 	for _, a := range call.Assigns {
 		p.assignment(a, 0)
 		if p.opts.xtrace && p.bad == nil {
-			v, _ := p.get(a.Name.Value)
-			p.trace(a.Name.Value + "=" + shellQuote(v))
+			p.traceAssign(a)
 		}
 		if p.failed() {
 			return
 		}
 	}
-	if p.substatus >= 0 && p.flow == next {
-		p.status = p.substatus
+	switch {
+	case !ok:
+		p.status = 1
+	case p.flow == next:
+		p.status = max(p.substatus, 0)
 	}
 }
 
@@ -260,9 +259,9 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 	}
 	c.Stdout = stream.NewWriter(dst)
 	if in != nil && in.live {
-		w := c.Stdout
+		w, outer := c.Stdout, in.r.Wait
 		in.r.Wait = func() { _ = w.Flush() }
-		defer func() { in.r.Wait = nil }()
+		defer func() { in.r.Wait = outer }()
 	}
 	err := cmd.Run(p.ctx, c)
 	if ferr := c.Stdout.Flush(); ferr != nil && (err == nil || !stops(err)) {
@@ -281,7 +280,7 @@ func (p *proc) hooks() *Call {
 	if p.call == nil {
 		p.call = &Call{
 			FS: p.ses.FS, Gauge: p.ses.Gauge, Now: p.ses.Now, Seed: p.ses.Seed,
-			Getenv: p.get, Environ: p.environ, Exec: p.exec, Lookup: p.find, Names: p.ses.names,
+			Getenv: p.get, Environ: p.environ, Exec: p.exec, Fork: p.fork, Lookup: p.find, Names: p.ses.names,
 		}
 	}
 	c := *p.call
@@ -321,14 +320,22 @@ func (p *proc) environ() []string {
 
 // exec implements [Call.Exec].
 func (p *proc) exec(ctx context.Context, argv []string, x ExecIO) (int, error) {
-	if len(argv) == 0 {
-		return 0, nil
-	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	run, err := p.fork(ctx, argv, x)
+	if err != nil {
 		return 1, err
 	}
+	return run()
+}
+
+// fork implements [Call.Fork].
+func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (int, error), err error) {
+	if len(argv) == 0 {
+		return func() (int, error) { return 0, nil }, nil
+	}
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		return nil, err
+	}
 	c := p.sub(ctx)
-	defer c.end()
 	if x.Clean {
 		c.vars = newScope(nil, p.ses.Gauge)
 	}
@@ -339,14 +346,17 @@ func (p *proc) exec(ctx context.Context, argv []string, x ExecIO) (int, error) {
 		c.dir = x.Dir
 	}
 	if x.Stdin != nil {
-		c.fds.set(0, (&desc{r: x.Stdin, borrowed: true}).hold())
+		c.fds.set(0, (&desc{r: x.Stdin, borrowed: true, live: true}).hold())
 	}
 	if x.Stdout != nil {
 		c.fds.set(1, (&desc{w: x.Stdout}).hold())
 	}
 	c.quiet++
-	c.call1(argv)
-	return c.status, c.fatal
+	return func() (int, error) {
+		defer c.end()
+		c.call1(argv)
+		return c.status, c.fatal
+	}, nil
 }
 
 // path returns the absolute form of a name.
@@ -355,6 +365,17 @@ func (p *proc) path(name string) string {
 		return path.Clean(name)
 	}
 	return path.Join(p.dir, name)
+}
+
+// traceAssign prints an assignment for set -x: a value as it was expanded, an
+// array as it was written.
+func (p *proc) traceAssign(a *syntax.Assign) {
+	if a.Array != nil {
+		p.trace(a.Name.Value + "=" + printNode(a.Array))
+		return
+	}
+	v, _ := p.get(a.Name.Value)
+	p.trace(a.Name.Value + "=" + shellQuote(v))
 }
 
 // xtrace prints a command before it runs, for set -x.

@@ -169,8 +169,7 @@ func (p *proc) unaryTest(op, arg string) bool {
 		v := p.vars.get(arg)
 		return v != nil && v.attrs&nameref != 0
 	case "-o":
-		on, _ := p.option(arg)
-		return on != nil && *on
+		return p.isOn(arg)
 	case "-t":
 		return false // never a terminal
 	}
@@ -296,9 +295,13 @@ func (t *tester) run() (bool, error) {
 		if a[0] == "(" && a[2] == ")" {
 			return a[1] != "", nil
 		}
-		if a[1] != "-a" && a[1] != "-o" {
-			return false, fmt.Errorf("%s: binary operator expected", a[1])
+		switch a[1] {
+		case "-a":
+			return a[0] != "" && a[2] != "", nil
+		case "-o":
+			return a[0] != "" || a[2] != "", nil
 		}
+		return false, fmt.Errorf("%s: binary operator expected", a[1])
 	case 4:
 		if a[0] == "!" {
 			sub := &tester{p: t.p, args: a[1:]}

@@ -16,16 +16,23 @@ import (
 // side writes to them. Granted real files can be read in both, but written
 // only in the main line: the tree that [New] returned, until [FS.Main] says
 // otherwise.
-func (t *FS) Fork() *FS {
+func (t *FS) Fork() *FS { return t.fork(t.env) }
+
+// ForkFor is Fork with a gauge of its own, which must be a fork of t's.
+func (t *FS) ForkFor(g *quota.Gauge) *FS {
+	return t.fork(&env{gauge: g, strict: t.env.strict, now: t.env.now, seen: map[string]bool{}, inodes: t.env.inodes})
+}
+
+func (t *FS) fork(e *env) *FS {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	f := &FS{env: t.env, mu: new(sync.RWMutex), grants: map[string]*grant{}, line: t.line}
-	copies := map[backend]*memory{t.mem: t.mem.fork()}
+	f := &FS{env: e, mu: new(sync.RWMutex), grants: map[string]*grant{}, line: t.line}
+	copies := map[backend]*memory{t.mem: t.mem.fork(e)}
 	for at, g := range t.grants {
 		own := *g
 		if m, ok := g.b.(*memory); ok {
 			if copies[m] == nil {
-				copies[m] = m.fork()
+				copies[m] = m.fork(e)
 			}
 			own.b = copies[m]
 		}
@@ -66,8 +73,8 @@ func (m *memory) empty(dir *node) {
 }
 
 // fork copies the tree of nodes; hard links stay linked.
-func (m *memory) fork() *memory {
-	f := &memory{env: m.env, chance: m.chance.fork()}
+func (m *memory) fork(e *env) *memory {
+	f := &memory{env: e, chance: m.chance.fork()}
 	f.root = f.copy(m.root, map[*node]*node{})
 	return f
 }

@@ -58,7 +58,7 @@ type env struct {
 	gauge  *quota.Gauge
 	strict bool
 	now    func() time.Time
-	inodes atomic.Uint64
+	inodes *atomic.Uint64
 
 	mu   sync.Mutex // guards seen
 	seen map[string]bool
@@ -74,7 +74,7 @@ type grant struct {
 
 // New returns a private tree with /box, /tmp and /dev in memory.
 func New(o Options) *FS {
-	e := &env{gauge: o.Gauge, strict: o.Strict, now: o.Now, seen: map[string]bool{}}
+	e := &env{gauge: o.Gauge, strict: o.Strict, now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
 	if e.now == nil {
 		e.now = time.Now
 	}

@@ -63,6 +63,7 @@ type packer struct {
 
 	level  int
 	suffix string
+	spoilt bool // the data of the current file is no good
 	status int
 	totals [2]int64
 	listed int
@@ -217,19 +218,13 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 		p.tool.trouble(p, packMissing, target, vfs.Reason(err))
 		return nil
 	}
-	before := p.status
-	p.status = 0
 	w := stream.NewWriter(out)
 	err = p.stream(name, f, w, out)
 	w.Release()
 	if cerr := out.Close(); err == nil {
 		err = cerr
 	}
-	failed := p.status == 1
-	if p.status == 0 || before == 1 {
-		p.status = before
-	}
-	if err != nil || failed {
+	if err != nil || p.spoilt {
 		p.FS.Remove(p.Path(target))
 		return err
 	}
@@ -246,6 +241,7 @@ func (p *packer) replace(name, target string, f *vfs.File, info vfs.Info) error 
 // stream moves one input to one output. file is the file behind w, if any.
 // Troubles with the data are reported; errors of the session are returned.
 func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.File) error {
+	p.spoilt = false
 	src := &watchedReader{ctx: p.ctx, r: r}
 	in, out, err := p.move(name, src, w)
 	if ferr := w.Flush(); err == nil || ferr != nil {
@@ -260,16 +256,10 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 		return cmp3(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.tool.trouble(p, packGarbage, name, "")
-	case errors.Is(err, errPackFormat):
-		p.tool.trouble(p, packNotFormat, name, "")
-		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		p.tool.trouble(p, packCut, name, "")
-		return nil
 	case isLimit(err):
 		return err
 	case err != nil:
-		p.tool.trouble(p, packCorrupt, name, err.Error())
+		p.spoil(name, err)
 		return nil
 	}
 	if p.verbose && p.tool.done != nil {
@@ -280,6 +270,19 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 		p.tool.done(p, name, to, in, out)
 	}
 	return nil
+}
+
+// spoil reports data that cannot be unpacked.
+func (p *packer) spoil(name string, err error) {
+	p.spoilt = true
+	switch {
+	case errors.Is(err, errPackFormat):
+		p.tool.trouble(p, packNotFormat, name, "")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		p.tool.trouble(p, packCut, name, "")
+	default:
+		p.tool.trouble(p, packCorrupt, name, err.Error())
+	}
 }
 
 // move returns the bytes read and written.

@@ -48,6 +48,9 @@ func (t *tarCall) read() error {
 		reader := &tarReader{tarCall: t}
 		reader.r = tar.NewReader(&countedReader{unpacked, &reader.plain})
 		err = reader.members()
+		if p == nil && reader.seen == 0 && (err == nil && reader.plain == 0 || errors.Is(err, io.ErrUnexpectedEOF)) {
+			err = tar.ErrHeader
+		}
 	}
 	switch {
 	case watched.err != nil:
@@ -91,14 +94,7 @@ func (t *tarCall) broken(p *packer, err error) error {
 	switch {
 	case p != nil && !errors.Is(err, tar.ErrHeader):
 		t.Name = p.tool.name
-		switch {
-		case errors.Is(err, errPackFormat):
-			p.tool.trouble(p, packNotFormat, "stdin", "")
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			p.tool.trouble(p, packCut, "stdin", "")
-		default:
-			p.tool.trouble(p, packCorrupt, "stdin", err.Error())
-		}
+		p.spoil("stdin", err)
 		t.Name = name
 		t.say("Child returned status %d", max(p.status, 1))
 		return errTarFatal
@@ -229,6 +225,10 @@ func (r *tarReader) extract(full, name string, h *tar.Header) error {
 	}
 	if isLimit(err) {
 		return err
+	}
+	if h.Typeflag == tar.TypeSymlink {
+		r.fail("%s: Cannot create symlink to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
+		return nil
 	}
 	r.fail("%s: Cannot open: %s", name, vfs.Reason(err))
 	return nil

@@ -76,15 +76,26 @@ func (x *xxd) zeroRun(data []byte) bool {
 	before := x.given["zero"]
 	x.given["zero"] = zero
 	if !zero || !before {
-		x.given["star"] = false
+		x.given["star"], x.held = false, nil
 		return false
 	}
 	if !x.given["star"] {
 		x.given["star"] = true
 		io.WriteString(x.w, "*\n")
 	}
+	x.held = append(x.held[:0], data...)
 	x.at += int64(len(data))
 	return true
+}
+
+// lastRow shows the last line even if it was swallowed.
+func (x *xxd) lastRow() error {
+	if !x.given["star"] || len(x.held) == 0 {
+		return nil
+	}
+	x.at -= int64(len(x.held))
+	x.auto = false
+	return x.row(x.held)
 }
 
 // revert turns a dump back into bytes.

@@ -21,11 +21,11 @@ const awkHelp = `  -F FS      fields are separated by FS: a character, "\t" or a
   -f FILE    read the program from FILE; may be repeated
   -e TEXT    program text; may be repeated
   --csv      input is comma-separated values with quotes
-A pipe to or from a command and system() are refused: pipe awk's output instead.
+Pipes to and from commands and system() run what this shell can run.
 Examples:
   awk '{s += $NF} END {print s}' log
   awk -F, 'NR > 1 && $3 > 10 {print $1, $3}' table.csv
-  awk '{n[$1]++} END {for (k in n) print n[k], k}' log | sort -rn
+  awk '{n[$1]++} END {for (k in n) print n[k], k | "sort -rn"}' log
   awk -v OFS='\t' '{$1 = $1} 1' words.txt`
 
 var (
@@ -107,6 +107,9 @@ func awkConfig(c *shell.Call) *awk.Config {
 			info, err := c.FS.Stat(c.Path(name))
 			return err == nil && info.IsDir()
 		},
+		Command: func(ctx context.Context, text string, io awk.Streams) (func() (int, error), error) {
+			return c.Fork(ctx, []string{"sh", "-c", text}, shell.ExecIO{Stdin: io.Stdin, Stdout: io.Stdout, Env: io.Env, Clean: io.Env != nil})
+		},
 	}
 }
 
@@ -129,6 +132,8 @@ func setAwk(cfg *awk.Config, o option) error {
 		cfg.Vars = append(cfg.Vars, o.Value)
 	case "k":
 		cfg.CSV = true
+	case "S":
+		cfg.Command = nil
 	}
 	return nil
 }
@@ -154,8 +159,9 @@ func awkSource(c *shell.Call, o option) (awk.Source, error) {
 	return awk.Source{Name: o.Value, Text: string(text)}, err
 }
 
-// awkFail prints a message of the language as it is.
+// awkFail prints a message of the language as it is, after what was printed before.
 func awkFail(c *shell.Call, err error) error {
+	_ = c.Stdout.Flush() // the shell reports it
 	var own *awk.Error
 	if errors.As(err, &own) {
 		fmt.Fprintln(c.Stderr, own.Text)

@@ -131,12 +131,12 @@ func bzip2Done(p *packer, from, to string, in, out int64) {
 	if from == "stdin" {
 		from = "(stdin)"
 	}
-	fmt.Fprintf(p.Stderr, "  %s: ", from)
+	fmt.Fprintf(p.Stderr, "  %s: %s", from, strings.Repeat(" ", max(0, 7-len(from))))
 	switch {
 	case p.test:
-		fmt.Fprintln(p.Stderr, " ok")
+		fmt.Fprintln(p.Stderr, "ok")
 	case p.decode:
-		fmt.Fprintln(p.Stderr, " done")
+		fmt.Fprintln(p.Stderr, "done")
 	case in == 0:
 		fmt.Fprintln(p.Stderr, " no data compressed.")
 	default:

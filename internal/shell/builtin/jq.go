@@ -57,7 +57,8 @@ type jqCall struct {
 	name       string // of the file being read
 	rest       []string
 	closing    func()
-	broken     int // files that could not be opened
+	queue      []any // events of --stream that wait
+	broken     int   // files that could not be opened
 	last       any
 	any        bool
 }
@@ -321,8 +322,18 @@ func (j *jqCall) next() (any, error) {
 
 // one reads a value or a line.
 func (j *jqCall) one() (any, error) {
+	if len(j.queue) > 0 {
+		v := j.queue[0]
+		j.queue = j.queue[1:]
+		return v, nil
+	}
 	if !j.rawInput {
-		return j.parser.value()
+		v, err := j.parser.value()
+		if err == nil && j.events {
+			err = j.run.events(v, nil, func(e any) { j.queue = append(j.queue, e) })
+			v, j.queue = j.queue[0], j.queue[1:]
+		}
+		return v, err
 	}
 	line, err := j.parser.in.Line()
 	if err != nil {

@@ -26,12 +26,21 @@ func jqPlainPath(q *gojq.Query) bool {
 }
 
 func jqPlainIndex(x *gojq.Index) bool {
-	return x == nil || x.Name != "" || x.Str != nil && x.Str.Queries == nil || !x.IsSlice && x.Start != nil && jqClosed(x.Start)
+	return x == nil || x.Name != "" || x.Str != nil && jqClosedText(x.Str) || !x.IsSlice && x.Start != nil && jqClosed(x.Start)
 }
 
 func jqPlainSuffixes(list []*gojq.Suffix) bool {
 	for _, s := range list {
 		if s.Iter || !jqPlainIndex(s.Index) {
+			return false
+		}
+	}
+	return true
+}
+
+func jqClosedText(s *gojq.String) bool {
+	for _, q := range s.Queries {
+		if !jqClosed(q) {
 			return false
 		}
 	}
@@ -60,7 +69,7 @@ func jqClosed(q *gojq.Query) bool {
 	case gojq.TermTypeNumber, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse:
 		return true
 	case gojq.TermTypeString:
-		return t.Str.Queries == nil
+		return jqClosedText(t.Str)
 	case gojq.TermTypeFunc:
 		return t.Func.Name[0] == '$'
 	case gojq.TermTypeArray:

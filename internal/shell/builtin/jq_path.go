@@ -330,7 +330,7 @@ func (r *jqRun) setItem(v any, i int, item any, own jqOwner) (any, error) {
 		}
 		items := make([]any, size, size+size/4)
 		copy(items, a.items)
-		a = &jqArray{items: items}
+		a = &jqArray{items: items, origin: a.origin}
 		if own != nil {
 			own[a] = true
 		}
@@ -454,4 +454,35 @@ func (r *jqRun) delItem(a *jqArray, key any, own jqOwner) (any, error) {
 	}
 	a.items = slices.Delete(a.items, from, to)
 	return a, nil
+}
+
+// events takes a value apart for --stream: [path, leaf], and [path] where a
+// container closes.
+func (r *jqRun) events(v any, keys []any, out func(any)) error {
+	if err := r.enter(); err != nil {
+		return err
+	}
+	defer r.leave()
+	if err := r.alloc(int64(160 + 32*len(keys))); err != nil {
+		return err
+	}
+	var last any
+	empty := true
+	err := error(nil)
+	switch v.(type) {
+	case *jqArray, *jqObject:
+		err = r.each(v, &jqPath{}, func(x any, p *jqPath) error {
+			last, empty = p.key, false
+			return r.events(x, append(slices.Clip(keys), p.key), out)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if empty {
+		out(newJqArray(newJqArray(keys...), v))
+	} else {
+		out(newJqArray(newJqArray(append(slices.Clip(keys), last)...)))
+	}
+	return nil
 }

@@ -21,8 +21,9 @@ type jqBig struct {
 // A jqArray is a list. The newest array grown from a common part may grow in
 // place, so that adding to the end again and again stays cheap.
 type jqArray struct {
-	items []any
-	tip   bool
+	items  []any
+	tip    bool
+	origin any // what it was read from, if somebody wants to write it the same way
 }
 
 func newJqArray(items ...any) *jqArray { return &jqArray{items: items} }
@@ -32,17 +33,18 @@ func (a *jqArray) with(more []any) *jqArray {
 	if !a.tip {
 		grown := make([]any, len(a.items), max(2*len(a.items), len(a.items)+len(more)))
 		copy(grown, a.items)
-		return &jqArray{append(grown, more...), true}
+		return &jqArray{items: append(grown, more...), tip: true, origin: a.origin}
 	}
 	a.tip = false
-	return &jqArray{append(a.items, more...), true}
+	return &jqArray{items: append(a.items, more...), tip: true, origin: a.origin}
 }
 
 // A jqObject keeps its keys in the order they came, as jq does.
 type jqObject struct {
-	keys  []string
-	vals  []any
-	index *jqIndex // nil while there are few keys
+	keys   []string
+	vals   []any
+	index  *jqIndex // nil while there are few keys
+	origin any      // as of a jqArray; a changed copy keeps it
 }
 
 // A jqIndex finds keys. Objects that grew from one another share it: a
@@ -111,7 +113,7 @@ func (o *jqObject) drop(key string) {
 
 // clone returns a copy that may be changed.
 func (o *jqObject) clone() *jqObject {
-	c := &jqObject{keys: slices.Clip(o.keys), vals: slices.Clone(o.vals), index: o.index}
+	c := &jqObject{keys: slices.Clip(o.keys), vals: slices.Clone(o.vals), index: o.index, origin: o.origin}
 	if o.index != nil && len(o.index.at) != len(o.keys) {
 		c.index = nil
 	}

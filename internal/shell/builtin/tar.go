@@ -285,10 +285,20 @@ func (t *tarCall) once(text string) {
 	}
 }
 
-// excluded reports whether a pattern matches the name, or the name from one
-// of its slashes on.
+// excluded reports whether a pattern matches the name or a directory it is in.
 func (t *tarCall) excluded(name string) bool {
 	name = strings.TrimSuffix(name, "/")
+	for name != "" && len(t.exclude) > 0 {
+		if t.matches(name) {
+			return true
+		}
+		name = name[:max(strings.LastIndexByte(name, '/'), 0)]
+	}
+	return false
+}
+
+// matches tries the patterns on a name and on what follows its slashes.
+func (t *tarCall) matches(name string) bool {
 	for _, pattern := range t.exclude {
 		if wildMatch(pattern, name) {
 			return true

@@ -49,6 +49,7 @@ type xxd struct {
 	w                                                                    io.Writer
 	at                                                                   int64
 	out                                                                  []byte
+	held                                                                 []byte // a line of zeros that was swallowed
 }
 
 func runXxd(ctx context.Context, c *shell.Call) error {
@@ -240,7 +241,10 @@ func (x *xxd) run(in io.Reader) error {
 	case x.include:
 		return x.dumpC(in)
 	}
-	return eachRow(in, x.cols, true, func(data []byte, _ bool) error { return x.row(data) }, nil)
+	if err := eachRow(in, x.cols, true, func(data []byte, _ bool) error { return x.row(data) }, nil); err != nil {
+		return err
+	}
+	return x.lastRow()
 }
 
 // skip moves to the start; a negative one counts from the end of the file.

@@ -17,7 +17,7 @@ const xzHelp = `  -c, --stdout      write to standard output, keep the files
   -q, --quiet       no warnings
   -t, --test        test
   -v, --verbose     say what is done
-  -0 … -9           dictionary of 256 kB … 64 MB (-6, 8 MB)
+  -0 … -9           dictionary of 256 kB … 16 MB (-6, 8 MB)
 Only the .xz format with the LZMA2 filter; not .lzma, and no -l.
 
 Examples:
@@ -40,11 +40,11 @@ var xzTool = packTool{
 }
 
 // xzDicts are the dictionary sizes of the levels.
-var xzDicts = [...]int{256 << 10, 1 << 20, 2 << 20, 4 << 20, 4 << 20, 8 << 20, 8 << 20, 16 << 20, 32 << 20, 64 << 20}
+var xzDicts = [...]int{256 << 10, 1 << 20, 2 << 20, 4 << 20, 4 << 20, 8 << 20, 8 << 20, 16 << 20, 16 << 20, 16 << 20}
 
 func createXz(p *packer, w io.Writer, name string) (io.WriteCloser, error) {
 	dict := xzDicts[p.level]
-	cost := int64(dict) * 8 // measured: the match finder keeps positions beside the bytes
+	cost := int64(dict)*6 + 4<<20 // measured: the match finder keeps positions beside the bytes
 	if err := p.Gauge.Hold(cost); err != nil {
 		return nil, err
 	}

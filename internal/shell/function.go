@@ -1,0 +1,85 @@
+package shell
+
+import "mvdan.cc/sh/v3/syntax"
+
+func (p *proc) define(c *syntax.FuncDecl) {
+	p.status = 0
+	if p.shared {
+		funcs := make(map[string]*function, len(p.funcs)+1)
+		for k, v := range p.funcs {
+			funcs[k] = v
+		}
+		p.funcs, p.shared = funcs, false
+	}
+	if p.funcs[c.Name.Value] == nil {
+		if err := p.vars.charge(256); err != nil {
+			p.stop(err)
+			return
+		}
+	}
+	p.funcs[c.Name.Value] = &function{c.Name.Value, c.Body, p.file}
+}
+
+// invoke calls a function.
+func (p *proc) invoke(f *function, args []string) {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	params, loops := p.params, p.loops
+	p.params, p.loops = args, 0
+	p.frames = append(p.frames, frame{name: f.name, line: p.line, file: p.file})
+	p.file = f.file
+	kept := p.keptTraps()
+	p.depth++
+	p.stmt(f.body)
+	if p.flow == returning {
+		p.flow = next
+	}
+	p.trap("RETURN")
+	p.bringBack(kept)
+	p.depth--
+	p.leave()
+	p.params, p.loops = params, loops
+}
+
+// leave ends the innermost frame and brings back what it hid.
+func (p *proc) leave() {
+	f := &p.frames[len(p.frames)-1]
+	p.file = f.file
+	if f.opts != nil {
+		p.opts = *f.opts
+	}
+	for name, v := range f.hidden {
+		p.restore(name, v)
+	}
+	p.frames = p.frames[:len(p.frames)-1]
+}
+
+// restore puts back a variable that was hidden for a while; nil means there was none.
+func (p *proc) restore(name string, v *variable) {
+	if cur := p.vars.vars[name]; cur != nil {
+		_ = p.vars.charge(-cur.size)
+	}
+	if v == nil {
+		delete(p.vars.vars, name)
+		if p.vars.parent != nil && p.vars.parent.get(name) != nil {
+			p.vars.place(name, nil)
+		}
+		return
+	}
+	p.vars.place(name, v)
+	_ = p.vars.charge(v.size)
+}
+
+// hide takes a variable out of sight and returns it, for restore.
+func (p *proc) hide(name string) *variable {
+	old := p.vars.get(name)
+	if mine := p.vars.vars[name]; mine != nil {
+		_ = p.vars.charge(-mine.size)
+	} else if old != nil {
+		old = old.clone()
+	}
+	p.vars.place(name, &variable{})
+	return old
+}

@@ -1,0 +1,380 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// transform applies the operators that change a value.
+func (p *proc) transform(pe *syntax.ParamExp, ref reference, v value) value {
+	switch {
+	case pe.Length:
+		return text(strconv.Itoa(p.length(v)), true)
+	case pe.Slice != nil:
+		return p.slice(pe, ref, v)
+	case pe.Repl != nil:
+		return p.replace(pe.Repl, v)
+	case pe.Exp == nil:
+		return v
+	case pe.Exp.Op == syntax.OtherParamOps:
+		return p.atOperator(pe, ref, v)
+	}
+	if !v.set && !v.isList {
+		return v
+	}
+	pat := p.pattern(pe.Exp.Word)
+	if p.bad != nil {
+		return v
+	}
+	return v.each(func(s string) string { return p.cut(pe.Exp.Op, s, pat) })
+}
+
+func (v value) each(f func(string) string) value {
+	out := v
+	out.list = make([]string, len(v.list))
+	for i, s := range v.list {
+		out.list[i] = f(s)
+	}
+	return out
+}
+
+func (p *proc) length(v value) int {
+	if v.isList {
+		return len(v.list)
+	}
+	return utf8.RuneCountInString(v.str(""))
+}
+
+// cut applies # ## % %% ^ ^^ , ,, .
+func (p *proc) cut(op syntax.ParExpOperator, s, pat string) string {
+	switch op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		if n := p.compile(pat, p.opts.nocasematch).Prefix(s, op == syntax.RemLargePrefix); n >= 0 {
+			return s[n:]
+		}
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		if n := p.compile(pat, p.opts.nocasematch).Suffix(s, op == syntax.RemLargeSuffix); n >= 0 {
+			return s[:n]
+		}
+	case syntax.UpperFirst:
+		return p.recase(s, pat, true, unicode.ToUpper)
+	case syntax.UpperAll:
+		return p.recase(s, pat, false, unicode.ToUpper)
+	case syntax.LowerFirst:
+		return p.recase(s, pat, true, unicode.ToLower)
+	case syntax.LowerAll:
+		return p.recase(s, pat, false, unicode.ToLower)
+	}
+	return s
+}
+
+// recase changes the case of the characters that match pat, or of all.
+func (p *proc) recase(s, pat string, firstOnly bool, to func(rune) rune) string {
+	if pat == "" {
+		pat = "?"
+	}
+	match := p.compile(pat, false)
+	first := true
+	return strings.Map(func(r rune) rune {
+		if !first && firstOnly {
+			return r
+		}
+		first = false
+		if match.Match(string(r)) {
+			return to(r)
+		}
+		return r
+	}, s)
+}
+
+// replace applies ${x/pat/text} and its like.
+func (p *proc) replace(r *syntax.Replace, v value) value {
+	pat, with := p.pattern(r.Orig), p.replacement(r.With)
+	if p.bad != nil {
+		return v
+	}
+	if rest, ok := strings.CutPrefix(string(with), "/"); ok && pat == "" && r.All {
+		pat, with = "/", template(rest) // ${x////-}
+	}
+	anchor := byte(0)
+	if !r.All && pat != "" && (pat[0] == '#' || pat[0] == '%') {
+		anchor, pat = pat[0], pat[1:]
+	}
+	if pat == "" && anchor == 0 {
+		return v
+	}
+	m := p.compile(pat, p.opts.nocasematch)
+	return v.each(func(s string) string {
+		switch anchor {
+		case '#':
+			if n := m.Prefix(s, true); n >= 0 {
+				return with.expand(s[:n]) + s[n:]
+			}
+			return s
+		case '%':
+			if n := m.Suffix(s, true); n >= 0 {
+				return s[:n] + with.expand(s[n:])
+			}
+			return s
+		}
+		return p.substitute(s, m, with, r.All)
+	})
+}
+
+// template is a replacement: & stands for what was matched, and a backslash
+// takes the meaning from the character behind it.
+type template string
+
+func (t template) expand(match string) string {
+	if strings.IndexAny(string(t), `\&`) < 0 {
+		return string(t)
+	}
+	var b strings.Builder
+	for i := 0; i < len(t); i++ {
+		switch {
+		case t[i] == '&':
+			b.WriteString(match)
+		case t[i] == '\\' && i+1 < len(t):
+			i++
+			b.WriteByte(t[i])
+		default:
+			b.WriteByte(t[i])
+		}
+	}
+	return b.String()
+}
+
+func (p *proc) replacement(w *syntax.Word) template {
+	if w == nil {
+		return ""
+	}
+	e := expander{p: p, mode: toTemplate}
+	e.parts(w.Parts, false)
+	return template(e.cur)
+}
+
+// templateQuote takes the meaning from & and backslash in text that was quoted;
+// in other text only a backslash before & is special.
+func templateQuote(s string, quoted bool) string {
+	if strings.IndexAny(s, `\&`) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		amp := i+1 < len(s) && s[i+1] == '&'
+		if s[i] == '&' && quoted || s[i] == '\\' && (quoted || !amp) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+		if s[i] == '\\' && amp && !quoted {
+			i++
+			b.WriteByte('&')
+		}
+	}
+	return b.String()
+}
+
+type finder interface{ Find(string, int) (int, int) }
+
+func (p *proc) substitute(s string, m finder, with template, all bool) string {
+	var b strings.Builder
+	at := 0
+	for at <= len(s) {
+		i, j := m.Find(s, at)
+		if i < 0 {
+			break
+		}
+		b.WriteString(s[at:i])
+		b.WriteString(with.expand(s[i:j]))
+		if b.Len() > checkFrom {
+			if err := p.ses.Gauge.Fits(int64(2 * b.Len())); err != nil {
+				p.bad = err
+				return ""
+			}
+		}
+		if j == i { // an empty match: go on behind the next character
+			if i >= len(s) {
+				at = len(s)
+				break
+			}
+			_, w := utf8.DecodeRuneInString(s[i:])
+			b.WriteString(s[i : i+w])
+			j = i + w
+		}
+		at = j
+		if !all {
+			break
+		}
+	}
+	b.WriteString(s[min(at, len(s)):])
+	return b.String()
+}
+
+// slice applies ${x:offset:length}.
+func (p *proc) slice(pe *syntax.ParamExp, ref reference, v value) value {
+	offset, n := int64(0), int64(-1)
+	if pe.Slice.Offset != nil {
+		offset = p.arithm(pe.Slice.Offset)
+	}
+	hasLen := pe.Slice.Length != nil
+	if hasLen {
+		n = p.arithm(pe.Slice.Length)
+	}
+	if p.bad != nil {
+		return v
+	}
+	if v.isList {
+		return p.sliceList(ref, v, offset, n, hasLen)
+	}
+	return text(p.sliceText(v.str(""), offset, n, hasLen), v.set)
+}
+
+func (p *proc) sliceText(s string, offset, n int64, hasLen bool) string {
+	ascii := isASCII(s)
+	size := int64(len(s))
+	if !ascii {
+		size = int64(utf8.RuneCountInString(s))
+	}
+	if offset < 0 {
+		offset += size
+	}
+	if offset < 0 || offset > size {
+		return ""
+	}
+	end := size
+	switch {
+	case hasLen && n < 0:
+		if end = size + n; end < offset {
+			p.fail("%d: substring expression < 0", n)
+			return ""
+		}
+	case hasLen && n < size-offset:
+		end = offset + n
+	}
+	if ascii {
+		return s[offset:end]
+	}
+	return string([]rune(s)[offset:end])
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// sliceList cuts a list of elements; $@ counts from $0.
+func (p *proc) sliceList(ref reference, v value, offset, n int64, hasLen bool) value {
+	list := v.list
+	if !ref.sub {
+		list = append([]string{p.argv0}, list...)
+	}
+	size := int64(len(list))
+	if ref.sub && v.keys != nil && len(v.keys) > 0 {
+		if sparse := p.sparseStart(ref, v, offset); sparse >= 0 {
+			offset = sparse
+		}
+	} else if offset < 0 {
+		offset += size
+	}
+	if hasLen && n < 0 {
+		p.fail("%d: substring expression < 0", n)
+		return v
+	}
+	if offset < 0 || offset >= size {
+		v.list = nil
+		return v
+	}
+	end := size
+	if hasLen && n < size-offset {
+		end = offset + n
+	}
+	v.list = list[offset:end]
+	return v
+}
+
+// sparseStart finds the position of the first element whose index is at least offset.
+func (p *proc) sparseStart(ref reference, v value, offset int64) int64 {
+	a := p.lookup(ref.name)
+	if a == nil || a.kind != indexed {
+		return max(offset, -1)
+	}
+	if offset < 0 {
+		if offset += a.list.top() + 1; offset < 0 {
+			return int64(len(v.list))
+		}
+	}
+	at, _ := a.list.find(offset)
+	return int64(at)
+}
+
+// atOperator applies ${x@Q} and its like.
+func (p *proc) atOperator(pe *syntax.ParamExp, ref reference, v value) value {
+	op := literalIndex(pe.Exp.Word)
+	switch op {
+	case "Q":
+		if !v.set {
+			return v
+		}
+		return v.each(quoteAlways)
+	case "E":
+		return v.each(ansiC)
+	case "U":
+		return v.each(strings.ToUpper)
+	case "L":
+		return v.each(strings.ToLower)
+	case "u":
+		return v.each(func(s string) string { return p.recase(s, "", true, unicode.ToUpper) })
+	case "A", "a", "K", "k":
+		return p.describe(op, ref, v)
+	case "P":
+		p.refuse("${"+ref.name+"@P}", "expanding a value as a prompt would run what is written in it", "use the value itself")
+		p.fail("prompt expansion refused")
+		return v
+	}
+	p.fail("%s: bad substitution", printNode(pe))
+	return v
+}
+
+func (p *proc) describe(op string, ref reference, v value) value {
+	a := p.lookup(ref.name)
+	if a == nil {
+		return value{}
+	}
+	switch op {
+	case "a":
+		return v.each(func(string) string { return a.letters() })
+	case "A":
+		if a.kind != scalar {
+			return text(a.declaration(ref.name), true)
+		}
+		head := ""
+		if a.attrs != 0 {
+			head = "declare -" + a.letters() + " "
+		}
+		return text(head+ref.name+"="+quoteAlways(a.str), a.set)
+	case "k":
+		return value{list: pairs(v, func(s string) string { return s }), isList: true, set: true}
+	}
+	out := strings.Join(pairs(v, doubleQuote), " ")
+	if a.kind == assoc {
+		out += " "
+	}
+	return text(out, true)
+}
+
+// pairs returns subscripts and values in turn.
+func pairs(v value, quote func(string) string) []string {
+	var out []string
+	for i, k := range v.keys {
+		out = append(out, k, quote(v.list[i]))
+	}
+	return out
+}
