@@ -38,7 +38,7 @@ type File struct {
 	torn *Torn // the piece of a line that the file ended with
 	head int64 // seq when we last looked after the side file
 
-	noted place // what we wrote there
+	noted place // what we wrote there, or what the log ended with when we opened it
 }
 
 // A place is a position in the chain.
@@ -65,6 +65,7 @@ func Open(path string, opt Options) (*File, error) {
 		f.Close()
 		return nil, err
 	}
+	l.noted = l.last
 	return l, nil
 }
 

@@ -58,7 +58,10 @@ func (l *File) contains(old place) bool {
 
 func readHead(r io.Reader) (place, error) {
 	var p place
-	_, err := fmt.Fscanf(r, "%d %64s\n", &p.seq, &p.hash)
+	text, err := io.ReadAll(io.LimitReader(r, 256)) // Fscanf alone would read byte by byte
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "%d %64s\n", &p.seq, &p.hash)
+	}
 	if err == nil && len(p.hash) != len(start.hash) {
 		err = io.ErrUnexpectedEOF
 	}

@@ -20,12 +20,22 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/internal/fault"
+	"hako/internal/stream"
 )
 
 // streams are what a subcommand gets instead of the globals of package os.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	keys     io.Reader // in; if that is a terminal, to be read by several in turn
+}
+
+func newStreams(in io.Reader, out, err io.Writer) streams {
+	s := streams{in: in, out: out, err: err, keys: in}
+	if isTerminal(in) {
+		s.keys = stream.NewShared(in)
+	}
+	return s
 }
 
 // status gives each kind of failure its exit status; docs/exit-status.md says
@@ -52,15 +62,16 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	root := newRoot(streams{stdin, stdout, stderr})
+	root := newRoot(newStreams(stdin, stdout, stderr))
 	root.SetArgs(words(args))
 	return report(root.ExecuteContext(ctx), stderr)
 }
 
 // personalities maps the other names hako answers to onto its subcommands.
 var personalities = map[string][]string{
-	"llmsh": {"sh"},
-	"aicli": nil,
+	"llmsh":  {"sh"},
+	"llmcmd": {"cmd"},
+	"aicli":  nil,
 }
 
 // words returns the words after the name, with the subcommand that the name

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/audit"
 	"hako/internal/config"
+	"hako/internal/fault"
 	"hako/internal/quota"
 	"hako/internal/shell"
 	"hako/internal/tool"
@@ -23,7 +25,6 @@ type execOptions struct {
 	urls  []string
 	start int64
 	size  int64
-	key   string
 	json  bool
 }
 
@@ -47,19 +48,18 @@ one page at a time. With --json the answer has the fields a model sees.`,
 	f.StringArrayVar(&o.urls, "allow-url", nil, "let curl get what is below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
 	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
-	f.StringVar(&o.key, "idempotency", "", "answer the same request with the same `KEY` from memory")
 	f.BoolVar(&o.json, "json", false, "print the whole answer as JSON")
 	return cmd
 }
 
 func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
-	e, b, err := o.executor()
+	e, b, err := o.executor(cmd.Flags().Changed("size"))
 	if err != nil {
 		return err
 	}
 	defer b.close()
 	defer watchdog(b.gauge, s.err)()
-	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size, Idempotency: o.key})
+	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size})
 	if o.json {
 		return printAnswer(s, out)
 	}
@@ -94,10 +94,13 @@ func answerStatus(out tool.Output) error {
 }
 
 // executor puts the read-only profile together.
-func (o *execOptions) executor() (*tool.Executor, *opened, error) {
+func (o *execOptions) executor(sized bool) (*tool.Executor, *opened, error) {
 	conf, err := o.load()
 	if err != nil {
 		return nil, nil, err
+	}
+	if !sized {
+		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
 	web := &websearch.Fetcher{Prefixes: append(config.ExecutePrefixes.Of(conf).V, o.urls...)}
 	cwd, err := os.Getwd()
@@ -116,15 +119,13 @@ func (o *execOptions) executor() (*tool.Executor, *opened, error) {
 		return nil, nil, err
 	}
 	return &tool.Executor{
-		Runner: b.runner, Actor: "user", Files: o.file, Dir: o.dir, Real: realpath, Web: web,
-		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(o.file, web.Prefixes),
+		Runner: b.runner, Actor: "user", Files: o.file, Dir: o.dir, Real: resolve, Web: web,
+		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(o.file, web.Prefixes), Refused: b.refused,
 	}, b, nil
 }
 
-// realpath follows links, or returns the path as it is.
-func realpath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
+// refused puts on record what execute refused before it came to the gate.
+func (b *opened) refused(actor, command string, why *fault.Error) {
+	_ = b.log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
+	_ = b.log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Kind: why.Kind.String()})
 }

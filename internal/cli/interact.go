@@ -25,8 +25,8 @@ type terminal struct {
 	edit *term.Terminal
 }
 
-func newTerminal(in *os.File, out io.Writer) *terminal {
-	keys := &keyboard{Reader: in}
+func newTerminal(in *os.File, typed io.Reader, out io.Writer) *terminal {
+	keys := &keyboard{Reader: typed}
 	screen := struct {
 		io.Reader
 		io.Writer
@@ -83,7 +83,7 @@ func (t *terminal) line(prompt string) (string, error) {
 // interact reads lines and runs them until the end of input or exit.
 func interact(ctx context.Context, s streams, b *opened) error {
 	fmt.Fprintln(s.err, "hako sh: a closed shell; help lists the commands, exit or Ctrl-D leaves")
-	t := newTerminal(s.in.(*os.File), s.err)
+	t := newTerminal(s.in.(*os.File), s.keys, s.err)
 	t.edit.AutoCompleteCallback = b.complete
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ends a command, not the session
 	last := 0
@@ -140,7 +140,7 @@ func (b *opened) line(ctx context.Context, s streams, src string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	res, err := b.runner.Run(ctx, &run.Request{
-		Actor: "user", Script: src, Stdin: s.in, Stdout: s.out, Stderr: s.err,
+		Actor: "user", Script: src, Stdin: s.keys, Stdout: s.out, Stderr: s.err,
 	})
 	if err != nil && fault.KindOf(err) == fault.Other && ctx.Err() != nil {
 		fmt.Fprintln(s.err, "hako: interrupted")

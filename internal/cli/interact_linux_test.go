@@ -129,7 +129,7 @@ const (
 
 // TestInteractive sits down at a terminal.
 func TestInteractive(t *testing.T) {
-	s := startScreen(t)
+	s := startScreen(t, "--limit", "loops=1000")
 	s.waitFor("/box$ ")
 	s.press("echo $((6*7)) 箱\r")
 	s.waitFor("\n42 箱")
@@ -171,10 +171,12 @@ func TestInteractive(t *testing.T) {
 	s.waitFor("nope: command not found")
 	s.waitFor("/box$ ")
 	s.press("while :; do :; done\r") // neither do limits
-	s.waitFor("limit ")
+	s.waitFor("limit loops=1000")
+	s.waitFor("/box$ ")
+	s.press("false\r")
 	s.waitFor("/box$ ")
 	s.press(pressD)
-	s.leave(6)
+	s.leave(1)
 }
 
 // TestInteractiveLeave ends a session by exit and by Ctrl-D.

@@ -16,6 +16,7 @@ import (
 	"hako/internal/gate"
 	"hako/internal/policy"
 	"hako/internal/quota"
+	"hako/internal/redact"
 	"hako/internal/run"
 	"hako/internal/shell"
 	"hako/internal/shell/builtin"
@@ -29,6 +30,8 @@ var commands = []func(streams) *cobra.Command{
 	newPolicy,
 	newAudit,
 	newQuota,
+	newConfig,
+	newCmd,
 	newDemo,
 	newVersion,
 }
@@ -171,16 +174,33 @@ func (o *box) guard(conf *config.Config, b *opened) error {
 	if err != nil {
 		return err
 	}
-	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{})
+	secrets := knownSecrets(os.Environ())
+	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: secrets})
 	if err != nil {
 		return err
 	}
 	b.meter = quota.NewMeter(conf.Budget(quota.Unlimited()))
 	b.runner = &gate.Gate{
 		Policy: judge, Meter: b.meter, Log: b.log, Next: b.session,
-		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause,
+		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: secrets,
 	}
 	return nil
+}
+
+// knownSecrets gathers the user's own keys from the environment: whatever they
+// look like, they are not to be shown or written down.
+func knownSecrets(environ []string) *redact.Set {
+	var set redact.Set
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		name = strings.ToUpper(name)
+		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "_CREDENTIALS"} {
+			if strings.HasSuffix(name, end) && len(value) >= 8 {
+				set.Add(value)
+			}
+		}
+	}
+	return &set
 }
 
 // grant makes real files visible in the tree.
@@ -242,12 +262,13 @@ func loadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	root = resolve(root) // the shell may have come here through a link
 	home, _ := os.UserHomeDir()
 	allowed := policy.AllowedCommands{
 		UseDefault: config.AllowedUseDefault.Of(conf).V, Additional: config.AllowedAdditional.Of(conf).V,
 		Exclude: config.AllowedExclude.Of(conf).V, CustomList: config.AllowedCustom.Of(conf).V,
 	}
-	p, err := allowed.Compile(profile, policy.Options{Root: root, Dir: root, Home: home})
+	p, err := allowed.Compile(profile, policy.Options{Root: root, Dir: root, Home: home, Resolve: resolve})
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +284,18 @@ func loadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 		}
 	}
 	return p, nil
+}
+
+// resolve follows the links in a path as far as it exists.
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	return filepath.Join(resolve(dir), filepath.Base(path))
 }
 
 func addRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {

@@ -76,7 +76,7 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 	}
 	p, err := loadPolicy(conf, profile)
 	if err == nil && o.root != "" {
-		p = p.For(profile, policy.Options{Root: o.root, Dir: o.root})
+		p = p.For(profile, policy.Options{Root: o.root, Dir: o.root, Resolve: resolve})
 	}
 	return p, err
 }

@@ -61,7 +61,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		return err
 	}
 	defer b.close()
-	script, stdin := o.script, s.in
+	script, stdin := o.script, s.keys
 	if !command {
 		if script, stdin, args, err = readScript(s, args); err != nil {
 			return err
@@ -85,7 +85,7 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 		if err != nil {
 			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err)}
 		}
-		return string(src), s.in, args[1:], err
+		return string(src), s.keys, args[1:], err
 	}
 	src, err := io.ReadAll(s.in)
 	return string(src), nil, args[min(1, len(args)):], err

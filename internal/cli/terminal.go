@@ -15,6 +15,7 @@ import (
 
 	"hako/internal/fault"
 	"hako/internal/gate"
+	"hako/internal/stream"
 )
 
 // isTerminal reports whether a stream is a terminal.
@@ -51,14 +52,13 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 	if !isTerminal(s.in) || !isTerminal(s.err) {
 		return nil
 	}
-	in := bufio.NewReader(s.in)
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
 		fmt.Fprintf(s.err, "hako: %s wants to run: %s\n", q.Actor, q.Command)
 		if q.Reason != "" {
 			fmt.Fprintf(s.err, "hako: it says: %s\n", q.Reason)
 		}
 		fmt.Fprintf(s.err, "hako: %s (%s)\nhako: allow? [y]es once, for this [s]ession, [N]o: ", q.Why, q.Rule)
-		line, err := in.ReadString('\n')
+		line, err := bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
 		if err != nil && err != io.EOF {
 			return gate.No, err
 		}

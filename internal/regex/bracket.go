@@ -2,13 +2,14 @@ package regex
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 var (
 	anySet   = newSet([]rune{0, maxChar})
-	wordSet  = mustClass("word")
-	spaceSet = mustClass("space")
+	wordSet  = sync.OnceValue(func() *set { return mustClass("word") }) // a thousand ranges: made when first needed
+	spaceSet = sync.OnceValue(func() *set { return mustClass("space") })
 )
 
 func mustClass(name string) *set {

@@ -21,7 +21,7 @@ type classes struct {
 func newClasses(p *prog) *classes {
 	sets := p.distinctSets()
 	if p.asserts&wordAsserts != 0 {
-		sets = append(sets, wordSet)
+		sets = append(sets, wordSet())
 	}
 	cuts := []rune{0, '\n', '\n' + 1, utf8.RuneSelf}
 	for _, s := range sets {

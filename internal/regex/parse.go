@@ -279,13 +279,13 @@ func (p *parser) backRef(n int) (*node, error) {
 func classEscape(c rune) *node {
 	switch c {
 	case 'w':
-		return &node{op: opSet, set: wordSet}
+		return &node{op: opSet, set: wordSet()}
 	case 'W':
-		return &node{op: opSet, set: wordSet.negate()}
+		return &node{op: opSet, set: wordSet().negate()}
 	case 's':
-		return &node{op: opSet, set: spaceSet}
+		return &node{op: opSet, set: spaceSet()}
 	case 'S':
-		return &node{op: opSet, set: spaceSet.negate()}
+		return &node{op: opSet, set: spaceSet().negate()}
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (p *proc) isFormula(x syntax.ArithmExpr) bool {
 		return false
 	}
 	s := p.fetch(reference{name: pe.Param.Value}).str(" ")
-	return strings.IndexAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") >= 0 && !isName(s) && len(s) <= maxExpr
+	return strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s) && len(s) <= maxExpr
 }
 
 // operand evaluates a number, a name, or an expansion that gives an expression.

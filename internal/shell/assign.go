@@ -183,9 +183,8 @@ func (v *variable) clear() {
 
 // newElem is one element of an array literal.
 type newElem struct {
-	index  string // empty means the next one
-	value  string
-	append bool
+	index string // empty means the next one
+	value string
 }
 
 // elementsOf expands the elements of an array literal.

@@ -89,7 +89,7 @@ func printNode(n syntax.Node) string {
 	var b strings.Builder
 	if x, ok := n.(syntax.ArithmExpr); ok {
 		if _, word := n.(*syntax.Word); !word {
-			n = &syntax.ArithmExp{X: x}
+			n = &syntax.ArithmExp{Left: x.Pos(), X: x, Right: x.End()} // on one line
 			_ = syntax.NewPrinter().Print(&b, &syntax.Word{Parts: []syntax.WordPart{n.(*syntax.ArithmExp)}})
 			return strings.TrimSuffix(strings.TrimPrefix(b.String(), "$(("), "))")
 		}

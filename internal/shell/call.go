@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -67,7 +68,8 @@ type Call struct {
 	// Names lists all commands there are, sorted.
 	Names func() []string
 
-	failed bool
+	stdinFile *vfs.File // what Stdin reads, if it is a regular file
+	failed    bool
 }
 
 // ExecIO changes the surroundings of a command started by [Call.Exec].
@@ -96,6 +98,14 @@ func (c *Call) Path(name string) string {
 	return path.Join(c.Dir, name)
 }
 
+// slashed keeps the slash of a name which says that it is a directory's.
+func slashed(full, name string) string {
+	if strings.HasSuffix(name, "/") && full != "/" {
+		full += "/"
+	}
+	return full
+}
+
 // Warn prints "name: text" to standard error and makes the call end with
 // status 1 if it would have ended with 0.
 func (c *Call) Warn(format string, args ...any) {
@@ -121,27 +131,46 @@ func (c *Call) Fail(status int, format string, args ...any) error {
 	return Status(status)
 }
 
+// OpenFile opens a file by the flags of package os, and [vfs.Binary].
+func (c *Call) OpenFile(name string, flag int, perm fs.FileMode) (*vfs.File, error) {
+	return c.FS.Open(slashed(c.Path(name), name), flag, perm)
+}
+
 // Open opens a file for reading.
 func (c *Call) Open(name string) (*vfs.File, error) {
-	return c.FS.Open(c.Path(name), os.O_RDONLY, 0)
+	return c.OpenFile(name, os.O_RDONLY, 0)
 }
 
 // OpenBytes is Open for commands whose business is bytes rather than text:
 // the strict profile lets them read what is not text.
 func (c *Call) OpenBytes(name string) (*vfs.File, error) {
-	return c.FS.Open(c.Path(name), os.O_RDONLY|vfs.Binary, 0)
+	return c.OpenFile(name, os.O_RDONLY|vfs.Binary, 0)
 }
 
 // Create opens a file for writing and empties it.
 func (c *Call) Create(name string) (*vfs.File, error) {
-	return c.FS.Open(c.Path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	return c.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
 // An Input is one operand opened for reading.
 type Input struct {
 	*stream.Reader
 	Name string    // the operand; "-" for standard input
-	File *vfs.File // nil for standard input
+	File *vfs.File // nil for standard input, unless it is a file yet unread
+}
+
+// StdinInput returns standard input as an operand. It has a file if it comes
+// from a regular one and nothing was read yet, so that the file may be used in
+// its place; whoever does leaves the file's position where reading ended.
+func (c *Call) StdinInput() Input {
+	in := Input{Reader: c.Stdin, Name: "-"}
+	if c.stdinFile == nil {
+		return in
+	}
+	if pos, err := c.stdinFile.Seek(0, io.SeekCurrent); err == nil && pos == 0 {
+		in.File = c.stdinFile
+	}
+	return in
 }
 
 // Inputs yields the named operands in turn, or standard input if there are
@@ -158,8 +187,8 @@ func (c *Call) inputs(names []string, open func(string) (*vfs.File, error)) iter
 	}
 	return func(yield func(Input) bool) {
 		for _, name := range names {
-			if name == "-" {
-				if !yield(Input{c.Stdin, "-", nil}) {
+			if n, ok := devFD(name); name == "-" || ok && n == 0 {
+				if !yield(c.StdinInput()) {
 					return
 				}
 				continue

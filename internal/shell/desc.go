@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"hako/internal/stream"
+	"hako/internal/vfs"
 )
 
 // A desc is an open file description: what a descriptor number stands for.
@@ -13,6 +14,7 @@ import (
 type desc struct {
 	r        *stream.Reader // nil: not open for reading
 	w        io.Writer      // nil: not open for writing
+	file     *vfs.File      // what r reads, if it is a regular file and nothing else
 	close    func() error   // nil: nothing to do
 	borrowed bool           // the reader belongs to somebody else
 	live     bool           // somebody may be waiting for an answer: flush before reading on

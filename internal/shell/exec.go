@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,7 @@ func (p *proc) stmts(list []*syntax.Stmt) {
 		}
 		dropped = 0
 		p.stmt(st)
-		if p.flow == discarding && p.parent == nil && len(p.frames) == 0 && p.loops == 0 {
+		if p.flow == discarding && p.top && len(p.frames) == 0 && p.loops == 0 {
 			p.flow, dropped = next, st.End().Line()
 		}
 		if p.flow != next {
@@ -30,7 +31,7 @@ func (p *proc) stmts(list []*syntax.Stmt) {
 
 // stmt runs one statement with its redirections and negation.
 func (p *proc) stmt(st *syntax.Stmt) {
-	if !p.tick() {
+	if !p.tick() || p.opts.noexec {
 		return
 	}
 	if !p.trapping {
@@ -55,6 +56,9 @@ func (p *proc) stmt(st *syntax.Stmt) {
 // dispatch runs the command of a statement. What is one command to PIPESTATUS
 // and the DEBUG trap is what does not hold other commands.
 func (p *proc) dispatch(st *syntax.Stmt) {
+	if !p.trapping {
+		p.current = st
+	}
 	one := true
 	switch cmd := st.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -64,6 +68,10 @@ func (p *proc) dispatch(st *syntax.Stmt) {
 		p.trap("DEBUG")
 		p.compound(st)
 	case *syntax.Subshell:
+		p.compound(st)
+	case *syntax.CaseClause:
+		p.trap("DEBUG")
+		one = false
 		p.compound(st)
 	default:
 		one = false
@@ -111,11 +119,12 @@ func (p *proc) compound(st *syntax.Stmt) {
 		p.command(st.Cmd)
 		return
 	}
+	p.substatus = -1
 	undo, ok := p.redirect(st.Redirs)
 	if ok && st.Cmd != nil {
 		p.command(st.Cmd)
 	} else if ok {
-		p.status = 0
+		p.status = max(p.substatus, 0)
 	}
 	undo()
 }
@@ -276,6 +285,7 @@ func (p *proc) wordLoop(name string, items []string, do []*syntax.Stmt) {
 		if !p.iterate() {
 			return
 		}
+		p.trap("DEBUG")
 		if !p.setLoopName(name, item) {
 			return
 		}
@@ -294,7 +304,16 @@ func (p *proc) setLoopName(name, item string) bool {
 		v.str, v.set = item, true
 		return true
 	}
-	return p.assign(name, item) || p.failed()
+	if p.assign(name, item) {
+		return true
+	}
+	if stops(p.bad) {
+		p.failed()
+		return false
+	}
+	p.errorf("%v", p.bad)
+	p.bad, p.status = nil, 1
+	return false
 }
 
 func (p *proc) cLoop(loop *syntax.CStyleLoop, do []*syntax.Stmt) {
@@ -409,7 +428,8 @@ func (p *proc) binary(c *syntax.BinaryCmd) {
 
 func (p *proc) arithmCmd(x syntax.ArithmExpr) {
 	n := p.expr(x)
-	if p.bad != nil && !stops(p.bad) {
+	var unbound stopper
+	if p.bad != nil && !stops(p.bad) && !errors.As(p.bad, &unbound) {
 		p.errorf("((: %v", p.bad)
 		p.bad = nil
 		p.status = 1

@@ -113,7 +113,7 @@ func (p *proc) assignValue(w *syntax.Word) string {
 	e := expander{p: p, mode: toString}
 	if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.Contains(lit.Value, "~") {
 		for piece := range strings.SplitAfterSeq(lit.Value, ":") {
-			e.literal(piece, true)
+			e.literal(piece, strings.HasSuffix(piece, ":") || wholeTilde(w.Parts, piece))
 		}
 		e.parts(w.Parts[1:], false)
 	} else {
@@ -148,12 +148,18 @@ func (e *expander) parts(parts []syntax.WordPart, split bool) {
 			if split {
 				e.splitLiteral(lit.Value)
 			} else {
-				e.literal(lit.Value, i == 0)
+				e.literal(lit.Value, i == 0 && wholeTilde(parts, lit.Value))
 			}
 			continue
 		}
 		e.part(part, false)
 	}
+}
+
+// wholeTilde reports whether the name behind a leading ~ ends in the literal s:
+// in ~"/x" and ~$x it does not, and nothing is expanded.
+func wholeTilde(parts []syntax.WordPart, s string) bool {
+	return len(parts) == 1 || strings.IndexByte(s, '/') >= 0
 }
 
 // part expands one part that is not an unquoted literal.
@@ -350,90 +356,6 @@ func (e *expander) tilde(s string) string {
 	return s[1+len(name):]
 }
 
-// split adds text that is cut into fields at the characters of IFS.
-func (e *expander) split(s string) {
-	if s == "" {
-		return
-	}
-	ifs := e.p.ifs()
-	for i := 0; i < len(s); {
-		j := i
-		for j < len(s) && ifs[s[j]] == 0 {
-			j++
-		}
-		if j > i {
-			e.unquoted(s[i:j])
-			i = j
-			continue
-		}
-		hard := false
-		for i < len(s) && ifs[s[i]] != 0 {
-			if ifs[s[i]] == hardSep {
-				if hard {
-					break
-				}
-				hard = true
-			}
-			i++
-		}
-		if hard {
-			e.any = true
-		}
-		e.end()
-		if len(e.out)&1023 == 0 && !e.room() {
-			return
-		}
-	}
-}
-
-// room checks that the list of fields may grow on.
-func (e *expander) room() bool {
-	n := int64(0)
-	if k := len(e.out); k > 0 {
-		n = int64(k) * int64(len(e.out[k-1])+48)
-	}
-	if err := e.p.ses.Gauge.Fits(n); err != nil {
-		e.p.bad = err
-		return false
-	}
-	return e.p.tick()
-}
-
-const (
-	softSep = 1
-	hardSep = 2
-)
-
-var defaultIFS = [256]uint8{' ': softSep, '\t': softSep, '\n': softSep}
-
-// ifs returns which bytes separate fields.
-func (p *proc) ifs() *[256]uint8 {
-	s, ok := p.get("IFS")
-	if !ok || s == " \t\n" {
-		return &defaultIFS
-	}
-	t := new([256]uint8)
-	for i := range len(s) {
-		t[s[i]] = hardSep
-		if defaultIFS[s[i]] != 0 {
-			t[s[i]] = softSep
-		}
-	}
-	return t
-}
-
-// joiner returns what stands between the elements of "$*".
-func (p *proc) joiner() string {
-	s, ok := p.get("IFS")
-	if !ok {
-		return " "
-	}
-	if s == "" {
-		return ""
-	}
-	return s[:1]
-}
-
 // end finishes the current field.
 func (e *expander) end() {
 	if e.mode != toFields {
@@ -453,7 +375,7 @@ func (e *expander) end() {
 // never closes: the command [ itself, in every turn of a loop.
 func lonelyBracket(b []byte) bool {
 	i := bytes.IndexByte(b, '[')
-	return i >= 0 && bytes.IndexAny(b, "*?(") < 0 && bytes.IndexByte(b[i:], ']') < 0
+	return i >= 0 && !bytes.ContainsAny(b, "*?(") && bytes.IndexByte(b[i:], ']') < 0
 }
 
 // files replaces a pattern by the names it matches.
@@ -498,7 +420,14 @@ func (p *proc) cmdSubst(c *syntax.CmdSubst) string {
 }
 
 func (p *proc) slurp(r *syntax.Redirect) string {
-	d, err := p.opened(p.redirWord(r.Word), r.Op)
+	word, err := p.redirWord(r.Word)
+	if p.bad != nil {
+		return ""
+	}
+	var d *desc
+	if err == nil {
+		d, err = p.opened(word, r.Op)
+	}
 	if err != nil {
 		if stops(err) {
 			p.stop(err)

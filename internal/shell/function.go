@@ -1,23 +1,52 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"maps"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 func (p *proc) define(c *syntax.FuncDecl) {
-	p.status = 0
-	if p.shared {
-		funcs := make(map[string]*function, len(p.funcs)+1)
-		for k, v := range p.funcs {
-			funcs[k] = v
-		}
-		p.funcs, p.shared = funcs, false
+	if c.Name == nil { // the parser takes () { … } without a name, which no bash has
+		p.errorf("syntax error near `()'")
+		p.status = 2
+		return
 	}
+	p.status = 0
+	p.ownFuncs()
 	if p.funcs[c.Name.Value] == nil {
 		if err := p.vars.charge(256); err != nil {
 			p.stop(err)
 			return
 		}
 	}
-	p.funcs[c.Name.Value] = &function{c.Name.Value, c.Body, p.file}
+	p.funcs[c.Name.Value] = &function{name: c.Name.Value, body: c.Body, file: p.file}
+}
+
+// ownFuncs makes the functions of a subshell its own before it changes them.
+func (p *proc) ownFuncs() {
+	if p.shared {
+		p.funcs, p.shared = maps.Clone(p.funcs), false
+	}
+}
+
+// exportFunc makes a function known to the shells started from this one.
+func (p *proc) exportFunc(f *function, on bool) {
+	p.ownFuncs()
+	changed := *f
+	changed.exported = on
+	p.funcs[f.name] = &changed
+}
+
+// exportedFuncs returns what a new shell starts with.
+func (p *proc) exportedFuncs() map[string]*function {
+	out := map[string]*function{}
+	for name, f := range p.funcs {
+		if f.exported {
+			out[name] = f
+		}
+	}
+	return out
 }
 
 // invoke calls a function.

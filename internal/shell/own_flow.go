@@ -37,9 +37,29 @@ func (p *proc) flowCommand(name string) func([]string) error {
 	case "alias":
 		return func([]string) error { return errors.New("aliases do not exist in scripts; write a function") }
 	case "umask":
-		return func([]string) error { return p.write(1, []byte("0022\n")) }
+		return p.umaskCmd
 	case "ulimit":
 		return func([]string) error { return p.write(1, []byte("unlimited\n")) }
+	}
+	return nil
+}
+
+// umaskCmd remembers the mask that scripts like to set. All files belong to
+// the same user here, so it changes nothing else.
+func (p *proc) umaskCmd(args []string) error {
+	for len(args) > 0 && (args[0] == "-p" || args[0] == "-S") {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		p.print(fmt.Sprintf("%04o", p.mask))
+		return nil
+	}
+	n, err := strconv.ParseUint(args[0], 8, 9)
+	switch {
+	case err == nil:
+		p.mask = n
+	case args[0] == "" || args[0][0] <= '9':
+		return fmt.Errorf("%s: octal number out of range", args[0])
 	}
 	return nil
 }
@@ -152,6 +172,7 @@ func (p *proc) source(args []string) error {
 	if len(args) > 1 && !p.newParams {
 		p.params = params
 	}
+	p.trap("RETURN")
 	p.file, p.newParams = file, changed || p.newParams
 	if p.flow == returning {
 		p.flow = next
@@ -167,6 +188,7 @@ func (p *proc) execCmd(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	delete(p.traps, "EXIT") // there is no shell left to run it
 	p.call1(args)
 	if p.flow == next {
 		p.flow = exiting
@@ -180,6 +202,9 @@ func (p *proc) commandCmd(args []string) error {
 		if args[0] == "--" {
 			args = args[1:]
 			break
+		}
+		if strings.Trim(args[0], "-pvV") != "" {
+			return ErrUsage
 		}
 		if strings.ContainsAny(args[0], "vV") {
 			verbose = args[0]
@@ -268,6 +293,9 @@ func (p *proc) typeCmd(args []string) error {
 		mode += args[0][1:]
 		args = args[1:]
 	}
+	if strings.Trim(mode, "afptP-") != "" {
+		return ErrUsage
+	}
 	status := 0
 	for _, name := range args {
 		kind := p.kindOf(name)
@@ -307,9 +335,9 @@ func (p *proc) shell(name string, args []string) error {
 	}
 	c := p.sub(p.ctx)
 	defer c.end()
-	c.opts = options{extglob: true}
+	c.opts, c.top = options{extglob: true}, true
 	c.frames, c.traps, c.quiet = nil, nil, 0
-	c.funcs, c.shared = map[string]*function{}, false
+	c.funcs, c.shared = p.exportedFuncs(), false
 	c.exportedOnly()
 	src, err := c.shellArgs(name, args)
 	if err != nil {
@@ -334,25 +362,26 @@ func (p *proc) exportedOnly() {
 
 // shellArgs reads the words after sh and returns the script.
 func (p *proc) shellArgs(name string, args []string) (string, error) {
-	command := false
+	command, stdin := false, false
 	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
 		word := args[0]
 		args = args[1:]
 		if word == "--" {
 			break
 		}
-		if word == "-o" && len(args) > 0 {
-			_ = p.set([]string{word, args[0]})
-			args = args[1:]
-			continue
-		}
 		if strings.HasPrefix(word, "--") {
 			continue
 		}
-		if strings.Contains(word, "c") {
-			command = true
+		command = command || strings.Contains(word, "c")
+		stdin = stdin || strings.Contains(word, "s")
+		letters := []string{strings.NewReplacer("c", "", "l", "", "i", "", "s", "").Replace(word)}
+		if strings.HasSuffix(word, "o") && len(args) > 0 { // -euo pipefail
+			letters = append(letters, args[0])
+			args = args[1:]
 		}
-		_ = p.set([]string{strings.NewReplacer("c", "", "l", "", "i", "", "s", "").Replace(word)})
+		if len(letters[0]) > 1 {
+			_ = p.set(letters)
+		}
 	}
 	p.params, p.argv0, p.file = nil, name, ""
 	switch {
@@ -364,6 +393,8 @@ func (p *proc) shellArgs(name string, args []string) (string, error) {
 			p.argv0, p.params = args[1], args[2:]
 		}
 		return args[0], nil
+	case stdin:
+		p.params = args
 	case len(args) > 0 && args[0] != "-":
 		p.params, p.argv0, p.file = args[1:], args[0], args[0]
 		src, err := p.ses.FS.ReadFile(p.path(args[0]))

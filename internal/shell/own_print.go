@@ -287,9 +287,7 @@ func (f *formatter) apply(sp spec, text string) {
 		f.text(sp, backslashQuote(f.next()))
 	case 'c':
 		s := f.next()
-		if s != "" {
-			s = s[:1]
-		}
+		s = (s + "\x00")[:1]
 		sp.prec = -1
 		f.text(sp, s)
 	case 'd', 'i', 'u', 'o', 'x', 'X':

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -56,8 +57,12 @@ func (p *proc) flags() string {
 func (p *proc) set(args []string) error {
 	if len(args) == 0 {
 		for _, name := range p.vars.names() {
-			if v := p.vars.get(name); v.kind == scalar && v.set {
+			v := p.vars.get(name)
+			switch {
+			case v.kind == scalar && v.set:
 				p.print(name + "=" + shellQuote(v.str))
+			case v.kind != scalar && v.set:
+				p.print(name + "=" + v.elements())
 			}
 		}
 		return nil
@@ -233,6 +238,9 @@ func (p *proc) cd(args []string) error {
 	default:
 		dir = args[0]
 	}
+	if found := p.fromCDPath(dir); found != "" {
+		dir, show = found, true
+	}
 	if err := p.chdir(dir); err != nil {
 		return err
 	}
@@ -240,6 +248,25 @@ func (p *proc) cd(args []string) error {
 		p.print(p.dir)
 	}
 	return nil
+}
+
+// fromCDPath looks for a directory in those of CDPATH.
+func (p *proc) fromCDPath(dir string) string {
+	list, _ := p.get("CDPATH")
+	first, _, _ := strings.Cut(dir, "/")
+	if list == "" || dir == "" || first == "" || first == "." || first == ".." {
+		return ""
+	}
+	for _, base := range strings.Split(list, ":") {
+		if base == "" || base == "." {
+			continue
+		}
+		full := path.Join(p.path(base), dir)
+		if info, err := p.ses.FS.Stat(full); err == nil && info.IsDir() {
+			return full
+		}
+	}
+	return ""
 }
 
 func (p *proc) chdir(dir string) error {

@@ -58,6 +58,9 @@ func (p *proc) unsetVar(name string, ref bool) error {
 		if !isName(base) {
 			return fmt.Errorf("`%s': not a valid identifier", name)
 		}
+		if !element {
+			p.forget(base)
+		}
 		return nil
 	}
 	if v.attrs&readonly != 0 {
@@ -76,8 +79,18 @@ func (p *proc) unsetVar(name string, ref bool) error {
 		v.table.remove(strings.Trim(index, `"'`))
 	default:
 		n := p.arithmText(index)
+		if v.kind == scalar {
+			if n != 0 {
+				return fmt.Errorf("%s: not an array variable", base)
+			}
+			p.forget(base)
+			return nil
+		}
 		if n < 0 {
 			n += v.list.top() + 1
+		}
+		if n < 0 {
+			return fmt.Errorf("[%s]: bad array subscript", index)
 		}
 		v.list.remove(n)
 	}
@@ -88,15 +101,16 @@ func (p *proc) unsetVar(name string, ref bool) error {
 // one of a caller is given up, so that what it hid is seen again.
 func (p *proc) forget(name string) {
 	for i := len(p.frames) - 1; i >= 0; i-- {
-		hidden := p.frames[i].hidden
-		old, ok := hidden[name]
+		f := &p.frames[i]
+		old, ok := f.hidden[name]
 		if !ok {
 			continue
 		}
 		if i == len(p.frames)-1 {
 			break
 		}
-		delete(hidden, name)
+		p.ownHidden(f)
+		delete(f.hidden, name)
 		p.restore(name, old)
 		return
 	}

@@ -299,6 +299,11 @@ func (p *proc) applyAttrs(d *declaration, v *variable, name string, hasValue boo
 			v.attrs &^= nameref
 			set()
 		}
+		if v.str == name && len(p.frames) == 0 {
+			v.str, v.set = "", false
+			d.refuse(p, "%s: nameref variable self references not allowed", name)
+			return
+		}
 		v.attrs |= d.add
 		return
 	}
@@ -340,11 +345,24 @@ func (p *proc) makeLocal(name string) bool {
 	if v := p.vars.get(name); v != nil && v.attrs&readonly != 0 && p.isGlobal(name) {
 		return false
 	}
-	if f.hidden == nil {
-		f.hidden = map[string]*variable{}
+	p.ownHidden(f)
+	old := p.hide(name)
+	f.hidden[name] = old
+	if old != nil {
+		p.vars.own(name).attrs = old.attrs & exported
 	}
-	f.hidden[name] = p.hide(name)
 	return true
+}
+
+// ownHidden makes ready to change what a frame hides. A subshell shares the
+// frames it was born in with its parent and takes a copy first.
+func (p *proc) ownHidden(f *frame) {
+	switch {
+	case f.hidden == nil:
+		f.hidden = map[string]*variable{}
+	case !p.top:
+		f.hidden = maps.Clone(f.hidden)
+	}
 }
 
 func (p *proc) isGlobal(name string) bool {
@@ -385,7 +403,9 @@ func (p *proc) declareFunc(d *declaration, name string, all bool) {
 	switch {
 	case !ok:
 		d.status = 1
-	case d.add&readonly != 0 || d.add&exported != 0:
+	case (d.add|d.remove)&exported != 0:
+		p.exportFunc(f, d.add&exported != 0)
+	case d.add&readonly != 0:
 	case d.names && all:
 		p.print("declare -f " + name)
 	case d.names:
@@ -438,10 +458,15 @@ func (v *variable) declaration(name string) string {
 	case v.kind == scalar:
 		return head
 	}
-	keys, vals := v.keys(), v.values()
-	if len(keys) == 0 && !v.set {
+	if !v.set {
 		return head
 	}
+	return head + "=" + v.elements()
+}
+
+// elements returns the literal of an array.
+func (v *variable) elements() string {
+	keys, vals := v.keys(), v.values()
 	var b strings.Builder
 	for i, k := range keys {
 		if v.kind == assoc && !isName(k) && strings.IndexFunc(k, func(r rune) bool { return !strings.ContainsRune("0123456789.-/", r) }) >= 0 {
@@ -455,7 +480,7 @@ func (v *variable) declaration(name string) string {
 			b.WriteByte(' ')
 		}
 	}
-	return head + "=(" + b.String() + ")"
+	return "(" + b.String() + ")"
 }
 
 func doubleQuote(s string) string {

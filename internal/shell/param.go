@@ -277,8 +277,11 @@ func (p *proc) specialParam(name string) (value, bool) {
 		return value{}, false
 	}
 	n, err := strconv.Atoi(name)
-	if err != nil || n > len(p.params) {
+	switch {
+	case err != nil || n > len(p.params):
 		return text("", false), true
+	case n == 0: // ${00}
+		return text(p.argv0, true), true
 	}
 	return text(p.params[n-1], true), true
 }
@@ -371,6 +374,10 @@ func (e *expander) alternative(pe *syntax.ParamExp, ref reference, val value, qu
 	default:
 		if missing {
 			s := e.p.word(pe.Exp.Word)
+			if !isName(ref.name) {
+				e.p.fail("$%s: cannot assign in this way", ref.name)
+				return
+			}
 			e.p.assignRef(ref, s)
 			val = text(s, true)
 		}

@@ -130,7 +130,7 @@ func (p *proc) replace(r *syntax.Replace, v value) value {
 type template string
 
 func (t template) expand(match string) string {
-	if strings.IndexAny(string(t), `\&`) < 0 {
+	if !strings.ContainsAny(string(t), `\&`) {
 		return string(t)
 	}
 	var b strings.Builder
@@ -160,7 +160,7 @@ func (p *proc) replacement(w *syntax.Word) template {
 // templateQuote takes the meaning from & and backslash in text that was quoted;
 // in other text only a backslash before & is special.
 func templateQuote(s string, quoted bool) string {
-	if strings.IndexAny(s, `\&`) < 0 {
+	if !strings.ContainsAny(s, `\&`) {
 		return s
 	}
 	var b strings.Builder

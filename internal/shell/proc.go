@@ -36,6 +36,7 @@ type proc struct {
 	ctx    context.Context
 	req    *run.Request
 	parent *proc // nil for the session itself
+	top    bool  // a whole shell, not a subshell of one
 
 	vars       *scope
 	funcs      map[string]*function
@@ -43,6 +44,7 @@ type proc struct {
 	fds        fdTable
 	dir        string
 	stack      []string // of pushd
+	mask       uint64   // of umask
 	params     []string
 	frames     []frame // of function calls, innermost last
 	opts       options
@@ -55,8 +57,9 @@ type proc struct {
 	substatus  int   // of the last command substitution of a command, or -1
 	lastArg    string
 	line       uint
-	file       string // the script file this comes from; empty: the request itself
-	argv0      string // $0
+	current    *syntax.Stmt // the command being run
+	file       string       // the script file this comes from; empty: the request itself
+	argv0      string       // $0
 
 	flow     flow
 	levels   int   // of break and continue still to go
@@ -77,9 +80,10 @@ type proc struct {
 }
 
 type function struct {
-	name string
-	body *syntax.Stmt
-	file string
+	name     string
+	body     *syntax.Stmt
+	file     string
+	exported bool // a shell started from this one has it too
 }
 
 // frame is one function call: what its local variables hid.
@@ -93,12 +97,12 @@ type frame struct {
 
 // options are what set and shopt change.
 type options struct {
-	errexit, nounset, pipefail, noglob, xtrace, allexport, noclobber, noexec, verbose, errtrace, functrace           bool
-	nullglob, failglob, extglob, globstar, dotglob, nocaseglob, nocasematch, lastpipe, inheritErrexit, expandAliases bool
+	errexit, nounset, pipefail, noglob, xtrace, allexport, noclobber, noexec, verbose, errtrace, functrace bool
+	nullglob, failglob, extglob, globstar, dotglob, nocaseglob, nocasematch, lastpipe, inheritErrexit      bool
 }
 
 func newProc(s *Session) *proc {
-	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako"}
+	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako", top: true, mask: 0o022}
 	if p.dir == "" {
 		p.dir = "/box"
 	}
@@ -125,7 +129,7 @@ func newProc(s *Session) *proc {
 // waits; it must not be used after p goes on.
 func (p *proc) sub(ctx context.Context) *proc {
 	c := *p
-	c.ctx, c.parent = ctx, p
+	c.ctx, c.parent, c.top = ctx, p, false
 	c.vars = newScope(p.vars, p.ses.Gauge)
 	c.shared = true
 	c.fds = p.fds.share()
@@ -205,7 +209,7 @@ func (p *proc) failed() bool {
 	var s stopper
 	if errors.As(err, &s) {
 		p.flow = exiting
-		if p.parent == nil && !p.opts.errexit {
+		if p.top && !p.opts.errexit {
 			p.status = s.status // as bash has it
 		}
 		return true
@@ -317,7 +321,12 @@ func (p *proc) dynamic(name string) (string, bool) {
 		return strconv.Itoa(int(p.line)), true
 	case "BASH_SUBSHELL":
 		return strconv.Itoa(p.subDepth()), true
-	case "UID", "EUID":
+	case "BASH_COMMAND":
+		if p.current == nil {
+			return "", false
+		}
+		return strings.TrimSpace(printNode(p.current)), true
+	case "UID", "EUID", "GROUPS":
 		return "1000", true
 	case "BASHPID", "PPID":
 		return "1", true
@@ -333,7 +342,7 @@ func (p *proc) dynamic(name string) (string, bool) {
 
 func (p *proc) subDepth() int {
 	n := 0
-	for q := p; q.parent != nil; q = q.parent {
+	for q := p; !q.top; q = q.parent {
 		n++
 	}
 	return n

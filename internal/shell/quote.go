@@ -77,9 +77,10 @@ func backslashQuote(s string) string {
 	return b.String()
 }
 
-// ansiC decodes the escapes of $'…'.
+// ansiC decodes the escapes of $'…'. A NUL ends it: no value can hold one.
 func ansiC(s string) string {
 	out, _ := unescapeC(s, false)
+	out, _, _ = strings.Cut(out, "\x00")
 	return out
 }
 

@@ -61,11 +61,11 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 	case syntax.Hdoc, syntax.DashHdoc:
 		return p.hereText(put, or(n, 0), p.hereDoc(r))
 	case syntax.WordHdoc:
-		return p.hereText(put, or(n, 0), append([]byte(p.word(r.Word)), '\n'))
+		return p.hereText(put, or(n, 0), p.hereWord(r.Word))
 	}
-	word := p.redirWord(r.Word)
-	if p.bad != nil {
-		return nil
+	word, err := p.redirWord(r.Word)
+	if p.bad != nil || err != nil {
+		return err
 	}
 	switch r.Op {
 	case syntax.DplOut, syntax.DplIn:
@@ -122,16 +122,15 @@ func (p *proc) target(r *syntax.Redirect) (n int, name string, err error) {
 }
 
 // redirWord expands the word of a redirection, which must be one word.
-func (p *proc) redirWord(w *syntax.Word) string {
+func (p *proc) redirWord(w *syntax.Word) (string, error) {
 	fields := p.fields([]*syntax.Word{w})
-	if len(fields) != 1 && p.bad == nil {
-		p.fail("%s: ambiguous redirect", printWord(w))
-		return ""
+	switch {
+	case p.bad != nil:
+		return "", nil
+	case len(fields) != 1:
+		return "", fmt.Errorf("%s: ambiguous redirect", printWord(w))
 	}
-	if len(fields) == 1 {
-		return fields[0]
-	}
-	return ""
+	return fields[0], nil
 }
 
 var openFlags = map[syntax.RedirOperator]int{
@@ -231,6 +230,18 @@ func (p *proc) duplicate(op syntax.RedirOperator, n int, word, name string, put 
 		put(src, nil)
 	}
 	return nil
+}
+
+// hereWord expands the word of <<<.
+func (p *proc) hereWord(w *syntax.Word) []byte {
+	text := p.word(w)
+	if p.bad == nil {
+		p.bad = p.ses.Gauge.Fits(int64(3 * len(text)))
+	}
+	if p.bad != nil {
+		return nil
+	}
+	return append(append(make([]byte, 0, len(text)+1), text...), '\n')
 }
 
 // hereText opens text for reading. It is held for as long as it is open.

@@ -134,7 +134,11 @@ func (p *proc) builtin(argv []string) {
 	}
 	if run := p.ownCommand(name); run != nil {
 		p.ses.seen.command(name)
-		p.settle(name, run(argv[1:]))
+		err := run(argv[1:])
+		if p.bad != nil { // a variable it was to set could not be
+			err, p.bad = p.bad, nil
+		}
+		p.settle(name, err)
 		return
 	}
 	cmd, ok := p.ses.Commands[path.Base(name)]
@@ -173,7 +177,7 @@ func (p *proc) settle(name string, err error) {
 		p.status = 1
 	default:
 		p.status = 1
-		p.errorf("%s: %s", name, vfs.Reason(err))
+		p.errorf("%s: %s", name, p.reasonFor(name, err))
 		if h := fault.Hint(err); h != "" {
 			p.errorf("hint: %s", h)
 		}
@@ -181,6 +185,16 @@ func (p *proc) settle(name string, err error) {
 	if err := p.ses.Gauge.Err(); err != nil {
 		p.stop(err)
 	}
+}
+
+// reasonFor words an error. The commands of the shell itself start theirs with
+// a name of the script, which must not get a capital letter.
+func (p *proc) reasonFor(name string, err error) string {
+	words := vfs.Reason(err)
+	if _, own := shellCommands[name]; own && strings.EqualFold(words, err.Error()) {
+		return err.Error()
+	}
+	return words
 }
 
 func (p *proc) usage(name string) string {
@@ -248,7 +262,7 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 	c.Name, c.Args, c.Dir, c.failed = argv[0], argv[1:], p.dir, false
 	c.Stdin, c.Stderr = closedReader, io.Discard
 	if in != nil && in.r != nil {
-		c.Stdin = in.r
+		c.Stdin, c.stdinFile = in.r, in.file
 	}
 	if d := p.fds.get(2); d != nil && d.w != nil {
 		c.Stderr = d.w
@@ -263,7 +277,7 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 		in.r.Wait = func() { _ = w.Flush() }
 		defer func() { in.r.Wait = outer }()
 	}
-	err := cmd.Run(p.ctx, c)
+	err := p.guarded(cmd, c)
 	if ferr := c.Stdout.Flush(); ferr != nil && (err == nil || !stops(err)) {
 		err = ferr
 	}
@@ -272,6 +286,17 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 		err = Status(1)
 	}
 	return err
+}
+
+// guarded runs a builtin. A bug in one of them must not end the process, which
+// may be serving other sessions.
+func (p *proc) guarded(cmd Command, c *Call) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &fault.Error{Op: "run", Subject: cmd.Name, Why: fmt.Sprintf("it broke: %v", r), Hint: "this is a bug in hako; please report the command"}
+		}
+	}()
+	return cmd.Run(p.ctx, c)
 }
 
 // hooks returns the call with everything that is the same for all builtins of
@@ -397,7 +422,7 @@ func (p *proc) trace(text string) {
 
 // open opens a file for a redirection.
 func (p *proc) open(name string, flag int) (*desc, error) {
-	f, err := p.ses.FS.Open(p.path(name), flag, 0o666)
+	f, err := p.ses.FS.Open(slashed(p.path(name), name), flag, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -412,6 +437,9 @@ func (p *proc) open(name string, flag int) (*desc, error) {
 	if flag&os.O_WRONLY == 0 {
 		d.r = stream.NewReader(f)
 		d.r.Grow = p.ses.Gauge.Fits
+	}
+	if flag&(os.O_WRONLY|os.O_RDWR) == 0 && f.IsRegular() {
+		d.file = f
 	}
 	return d.hold(), nil
 }

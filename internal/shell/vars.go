@@ -46,6 +46,9 @@ type list struct {
 }
 
 func (l *list) find(i int64) (int, bool) {
+	if i < 0 {
+		return 0, false
+	}
 	if l.keys == nil {
 		return int(min(i, int64(len(l.vals)))), i < int64(len(l.vals))
 	}
@@ -97,7 +100,7 @@ func (l *list) spread() {
 
 // top returns the highest index, or -1.
 func (l *list) top() int64 {
-	if l.keys == nil || len(l.keys) == 0 {
+	if len(l.keys) == 0 {
 		return int64(len(l.vals)) - 1
 	}
 	return l.keys[len(l.keys)-1]

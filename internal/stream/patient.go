@@ -8,71 +8,55 @@ import (
 )
 
 // Patient returns a reader of src whose reads end when ctx does, even if src
-// never delivers. It reads ahead by one buffer, and only once it is read from.
+// never delivers. It asks src for no more than it is asked for itself, so what
+// a person types next is left to whoever reads next.
 func Patient(ctx context.Context, src io.Reader) io.Reader {
-	switch src.(type) {
+	switch src := src.(type) {
 	case nil, *bytes.Reader, *bytes.Buffer, *strings.Reader:
 		return src // these never wait
+	case *Shared:
+		return turn{ctx, src}
 	}
-	return &patient{ctx: ctx, src: src}
+	return &patient{ctx: ctx, src: src, got: make(chan delivery, 1)}
 }
 
 type patient struct {
-	ctx  context.Context
-	src  io.Reader
-	full chan delivery
-	free chan []byte
-	last []byte
+	ctx context.Context
+	src io.Reader
+	got chan delivery
+	buf []byte
 }
 
 type delivery struct {
-	b   []byte
+	n   int
 	err error
 }
 
-// Next implements [Source].
+// Next implements [Source]. A read that never returns keeps a goroutine and
+// the buffer, and nothing else.
 func (p *patient) Next() ([]byte, error) {
-	if p.full == nil {
-		p.full, p.free = make(chan delivery), make(chan []byte, 2)
-		go p.pump()
+	if p.buf == nil {
+		p.buf = Get()
 	}
-	if p.last != nil {
-		p.free <- p.last
-		p.last = nil
-	}
+	b := p.buf[:cap(p.buf)]
+	go func() {
+		n, err := p.src.Read(b)
+		p.got <- delivery{n, err}
+	}()
 	select {
-	case d := <-p.full:
-		p.last = d.b[:0]
-		return d.b, d.err
+	case d := <-p.got:
+		return b[:d.n], d.err
 	case <-p.ctx.Done():
+		p.buf = nil // the read may still come back and write into it
 		return nil, context.Cause(p.ctx)
-	}
-}
-
-// pump reads until the source or the context ends. A read that never returns
-// keeps this goroutine, and nothing else.
-func (p *patient) pump() {
-	for i := 0; ; i++ {
-		var b []byte
-		if i < 2 {
-			b = Get()
-		} else {
-			b = <-p.free
-		}
-		n, err := p.src.Read(b[:cap(b)])
-		select {
-		case p.full <- delivery{b[:n], err}:
-		case <-p.ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
 	}
 }
 
 // Read implements [io.Reader]; a Reader uses Next instead.
 func (p *patient) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	data, err := p.Next()
 	n := copy(b, data)
 	if n < len(data) {

@@ -60,6 +60,10 @@ type Executor struct {
 	// none. Fingerprint, see [Fingerprint], stands for everything granted.
 	Cache       *Cache
 	Fingerprint string
+
+	// Refused is told what was refused before it came to the Runner, for the
+	// record. Nil means nobody is interested.
+	Refused func(actor, command string, why *fault.Error)
 }
 
 // Input is one call of execute.
@@ -101,11 +105,11 @@ func Decode(raw []byte) (Input, error) {
 func (e *Executor) Call(ctx context.Context, in Input) Output {
 	size, err := e.bounds(in)
 	if err != nil {
-		return failure(in, err)
+		return e.refuse(in, err)
 	}
 	script, err := e.check(in.Command)
 	if err != nil {
-		return failure(in, err)
+		return e.refuse(in, err)
 	}
 	key := e.key(in, size)
 	if out, ok := e.Cache.get(key); ok {
@@ -115,6 +119,15 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	out, err := e.run(ctx, script, in.Start, size)
 	if err == nil {
 		e.Cache.add(key, out)
+	}
+	return out
+}
+
+// refuse answers with a refusal and has it put on record.
+func (e *Executor) refuse(in Input, err error) Output {
+	out := failure(in, err)
+	if e.Refused != nil {
+		e.Refused(e.Actor, in.Command, out.Error)
 	}
 	return out
 }

@@ -31,6 +31,9 @@ func (f *File) Name() string { return f.name }
 // IsDir reports whether it is a directory.
 func (f *File) IsDir() bool { return f.kind.IsDir() }
 
+// IsRegular reports whether it is a file like most: neither directory nor device.
+func (f *File) IsRegular() bool { return f.kind == 0 }
+
 // Stat describes the file.
 func (f *File) Stat() (Info, error) {
 	if f.closed.Load() {

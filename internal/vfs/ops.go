@@ -93,6 +93,9 @@ func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
 		return nil, err
 	}
 	create, exclusive := flag&os.O_CREATE != 0, flag&os.O_EXCL != 0
+	if create && endsInSlash(name) {
+		return nil, ErrIsDir // no way to make one
+	}
 	p, err := t.resolve(name, !(create && exclusive))
 	if err != nil {
 		return nil, err

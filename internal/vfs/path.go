@@ -38,8 +38,21 @@ func (p *place) look() (err error) {
 	return err
 }
 
-// resolve finds out where a name leads. The caller holds the lock.
+// resolve finds out where a name leads. What a slash follows must be a
+// directory if it exists. The caller holds the lock.
 func (t *FS) resolve(name string, follow bool) (place, error) {
+	slash := endsInSlash(name)
+	p, err := t.lead(name, follow || slash)
+	if slash && err == nil && p.exists && !p.info.IsDir() {
+		return place{}, ErrNotDir
+	}
+	return p, err
+}
+
+func endsInSlash(name string) bool { return len(name) > 1 && name[len(name)-1] == '/' }
+
+// lead is resolve for names without a slash at the end.
+func (t *FS) lead(name string, follow bool) (place, error) {
 	if len(name) > maxPath {
 		return place{}, ErrNameTooLong
 	}
@@ -109,7 +122,7 @@ func (t *FS) start(name string) (place, string) {
 		p := t.covering(name[:i])
 		if m, ok := p.g.b.(*memory); ok {
 			if n, err := m.walk(p.rel); err == nil && n.kind.IsDir() {
-				p.n, p.exists, p.info.mode = n, true, n.kind
+				p.n, p.exists, p.info = n, true, n.info(path.Base(p.rel))
 				return p, name[i+1:]
 			}
 		}

@@ -429,3 +429,44 @@ func TestClosedFile(t *testing.T) {
 	_, err = f.Stat()
 	wantReason(t, err, "Bad file descriptor")
 }
+
+func TestSlashMeansDirectory(t *testing.T) {
+	tree := New(Options{})
+	for _, err := range []error{tree.WriteFile("/box/a", []byte("x"), 0o644), tree.MkdirAll("/box/d", 0o755), tree.Symlink("d", "/box/l")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		flag int
+		want error
+	}{
+		{"/box/a/", os.O_RDONLY, ErrNotDir}, {"/box/a/", os.O_WRONLY | os.O_CREATE, ErrIsDir}, {"/box/a/", os.O_WRONLY, ErrNotDir}, {"/box/d/", os.O_RDONLY, nil},
+		{"/box/l/", os.O_RDONLY, nil}, {"/box/new/", os.O_WRONLY | os.O_CREATE, ErrIsDir}, {"/box/new/", os.O_RDONLY, fs.ErrNotExist}, {"/", os.O_RDONLY, nil},
+	} {
+		f, err := tree.Open(c.name, c.flag, 0o644)
+		if !errors.Is(err, c.want) {
+			t.Errorf("open %s: %v, want %v", c.name, err, c.want)
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
+	if info, err := tree.Lstat("/box/l/"); err != nil || !info.IsDir() {
+		t.Errorf("a link with a slash is %v, %v", info.Mode(), err)
+	}
+}
+
+// TestLinkToItsDirectory sees that a link to "." is told from others by its inode.
+func TestLinkToItsDirectory(t *testing.T) {
+	tree := New(Options{})
+	if err := tree.Symlink(".", "/box/self"); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := tree.Stat("/box")
+	self, err2 := tree.Stat("/box/self")
+	if err != nil || err2 != nil || self.Inode() == 0 || self.Inode() != dir.Inode() || self.Mode() != dir.Mode() {
+		t.Errorf("%v %v %v %v", dir, err, self, err2)
+	}
+}

@@ -42,7 +42,7 @@ func (b *bzip2Writer) Write(p []byte) (int, error) {
 			b.last = int(ch)
 		}
 		b.run++
-		b.crc = b.crc<<8 ^ crcTables[0][byte(b.crc>>24)^ch]
+		b.crc = b.crc<<8 ^ crcTables()[0][byte(b.crc>>24)^ch]
 	}
 	return len(p), b.err
 }
@@ -50,8 +50,7 @@ func (b *bzip2Writer) Write(p []byte) (int, error) {
 // endRun puts the current run into the block: four equal bytes are followed by
 // a count.
 func (b *bzip2Writer) endRun() {
-	for i := range min(b.run, 4) {
-		_ = i
+	for range min(b.run, 4) {
 		b.block = append(b.block, byte(b.last))
 	}
 	if b.run >= 4 {

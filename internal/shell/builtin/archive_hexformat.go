@@ -231,6 +231,14 @@ func (p *hexPart) format(b, data []byte, at int, address int64) []byte {
 	switch {
 	case p.verb == 'a' || p.verb == 'A':
 		text = p.number(strconv.FormatInt(address, p.radix))
+	case p.verb == 'p' && at < len(data) && p.width <= 1:
+		ch := data[at]
+		if ch < ' ' || ch > '~' {
+			ch = '.'
+		}
+		return append(b, ch)
+	case p.verb == 'x' && p.size == 1 && at < len(data) && p.prec < 0 && p.width == 2 && p.flags == "0" && !p.upper:
+		return append(b, lowerHex[data[at]>>4], lowerHex[data[at]&15])
 	case at >= len(data):
 		return append(b, strings.Repeat(" ", p.width)...)
 	default:

@@ -253,7 +253,7 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	case src.err != nil:
 		return src.err
 	case p.Gauge.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
-		return cmp3(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
+		return firstError(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.tool.trouble(p, packGarbage, name, "")
 	case isLimit(err):
@@ -310,8 +310,8 @@ func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, ou
 	return src.n, out, err
 }
 
-// cmp3 returns the first error there is.
-func cmp3(errs ...error) error {
+// firstError returns the first of several errors that is one.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -213,7 +213,7 @@ func (r *tarReader) extract(full, name string, h *tar.Header) error {
 	}
 	if err == nil {
 		switch h.Typeflag {
-		case tar.TypeReg, tar.TypeRegA, tar.TypeGNUSparse, tar.TypeCont:
+		case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
 			return r.regular(full, name, h)
 		case tar.TypeSymlink:
 			return r.symlink(full, name, h)
@@ -379,12 +379,11 @@ func tarMode(h *tar.Header) string {
 			b[i+1] = '-'
 		}
 	}
-	for i, special := range []struct {
+	for _, special := range []struct {
 		bit     int64
 		at      int
 		on, off byte
 	}{{0o4000, 3, 's', 'S'}, {0o2000, 6, 's', 'S'}, {0o1000, 9, 't', 'T'}} {
-		_ = i
 		if h.Mode&special.bit != 0 {
 			if b[special.at] == 'x' {
 				b[special.at] = special.on

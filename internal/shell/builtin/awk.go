@@ -101,7 +101,7 @@ func awkConfig(c *shell.Call) *awk.Config {
 			if more {
 				flag = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 			}
-			return c.FS.Open(c.Path(name), flag, 0o666)
+			return c.OpenFile(name, flag, 0o666)
 		},
 		IsDir: func(name string) bool {
 			info, err := c.FS.Stat(c.Path(name))

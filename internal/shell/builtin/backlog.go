@@ -22,6 +22,23 @@ type logBlock struct {
 	lines int64
 }
 
+// fill pushes all of a stream and calls settle after every chunk, to let go
+// of what is not needed any more.
+func (l *backlog) fill(in *stream.Reader, settle func() error) error {
+	for {
+		b, err := in.Chunk()
+		if err != nil {
+			return notEOF(err)
+		}
+		if err := l.push(b); err != nil {
+			return err
+		}
+		if err := settle(); err != nil {
+			return err
+		}
+	}
+}
+
 // push copies a chunk to the end.
 func (l *backlog) push(chunk []byte) error {
 	for len(chunk) > 0 {

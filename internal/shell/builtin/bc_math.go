@@ -63,12 +63,17 @@ func (m *bc) log(x calcNum, s int) calcNum {
 		factor = m.mul(factor, calcInt(2), 0)
 	}
 	y := m.div(m.sub(x, calcInt(1)), m.add(x, calcInt(1)), s)
-	square, power, sum := m.mul(y, y, s), y, y
+	return m.mul(m.oddSeries(y, m.mul(y, y, s), s), factor, s)
+}
+
+// oddSeries sums x + x·q/3 + x·q²/5 + … until nothing is added any more.
+func (m *bc) oddSeries(x, q calcNum, s int) calcNum {
+	power, sum := x, x
 	for i := int64(3); ; i += 2 {
-		power = m.rescale(m.mul(power, square, s), s)
+		power = m.rescale(m.mul(power, q, s), s)
 		term := m.div(power, calcInt(i), s)
 		if term.sign() == 0 {
-			return m.mul(sum, factor, s)
+			return sum
 		}
 		sum = m.add(sum, term)
 	}
@@ -111,15 +116,8 @@ func (m *bc) atan(x calcNum, s int) calcNum {
 		x = m.div(x, m.add(calcInt(1), root), s)
 		factor = m.mul(factor, calcInt(2), 0)
 	}
-	square, power, sum := m.neg(m.rescale(m.mul(x, x, s), s)), m.rescale(x, s), m.rescale(x, s)
-	for i := int64(3); ; i += 2 {
-		power = m.rescale(m.mul(power, square, s), s)
-		term := m.div(power, calcInt(i), s)
-		if term.sign() == 0 {
-			return m.mul(sum, factor, s)
-		}
-		sum = m.add(sum, term)
-	}
+	square := m.neg(m.rescale(m.mul(x, x, s), s))
+	return m.mul(m.oddSeries(m.rescale(x, s), square, s), factor, s)
 }
 
 func (m *bc) magnitude(x calcNum) calcNum {

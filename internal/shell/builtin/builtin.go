@@ -13,7 +13,7 @@ func All() shell.Set {
 		archCmd, awkCmd, b2sumCmd, base32Cmd, base64Cmd, basenameCmd, bcCmd, bunzip2Cmd, bzcatCmd, bzip2Cmd, catCmd,
 		chmodCmd, cksumCmd, clearCmd, cmpCmd, columnCmd, commCmd, cpCmd, csplitCmd, cutCmd, dateCmd, dcCmd, dfCmd, diffCmd,
 		dirnameCmd, duCmd, egrepCmd, envCmd, expandCmd, exprCmd, factorCmd, fgrepCmd, fileCmd, findCmd, fmtCmd, foldCmd, gawkCmd,
-		grepCmd, gunzipCmd, gzipCmd, headCmd, helpCmd, hexdumpCmd, hostnameCmd, idCmd, joinCmd, jqCmd, lnCmd, lsCmd,
+		grepCmd, gunzipCmd, gzipCmd, headCmd, helpCmd, hexdumpCmd, hostnameCmd, iconvCmd, idCmd, joinCmd, jqCmd, llmcmdCmd, lnCmd, lsCmd,
 		manCmd, mawkCmd, md5sumCmd, mkdirCmd, mktempCmd, mvCmd, nlCmd, nprocCmd, odCmd, pasteCmd, patchCmd,
 		printenvCmd, readlinkCmd, realpathCmd, revCmd, rmCmd, rmdirCmd, sedCmd, seqCmd, sha1sumCmd, sha224sumCmd,
 		sha256sumCmd, sha384sumCmd, sha512sumCmd, shufCmd, sleepCmd, sortCmd, splitCmd, statCmd, stringsCmd, sumCmd,

@@ -27,7 +27,9 @@ import (
 // with an error that has one of the given words.
 func hostile(t *testing.T, script string, files map[string][]byte, words ...string) {
 	t.Helper()
-	gauge := quota.NewGauge(quota.Lenient())
+	limits := quota.Lenient()
+	limits.Time = 2 * time.Second
+	gauge := quota.NewGauge(limits)
 	fs := vfs.New(vfs.Options{Gauge: gauge})
 	for name, data := range files {
 		if err := fs.WriteFile("/box/"+name, data, 0o644); err != nil {
@@ -35,13 +37,14 @@ func hostile(t *testing.T, script string, files map[string][]byte, words ...stri
 		}
 	}
 	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Gauge: gauge, Dir: "/box"})
+	runtime.GC()
 	var out strings.Builder
 	begin := time.Now()
 	_, err := ses.Run(context.Background(), &run.Request{Script: script, Stdout: io.Discard, Stderr: &out})
 	if err != nil {
 		out.WriteString(err.Error())
 	}
-	if took := time.Since(begin); took > 8*time.Second { // the limit is 4 s; machines that test are busy
+	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("%s took %v", script, took)
 	}
 	var m runtime.MemStats
@@ -84,7 +87,7 @@ func TestJqEndsByItself(t *testing.T) {
 
 func TestJqEndlessLoops(t *testing.T) {
 	if testing.Short() {
-		t.Skip("each takes its four seconds")
+		t.Skip("each takes its two seconds")
 	}
 	for _, program := range []string{
 		`last(repeat(1))`,
@@ -115,14 +118,12 @@ func TestYamlBomb(t *testing.T) {
 }
 
 func TestGzipBomb(t *testing.T) {
-	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, 9)
-	zeros := make([]byte, 1<<20)
-	for range 1500 {
-		w.Write(zeros)
-	}
+	var member bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&member, 9)
+	w.Write(make([]byte, 50<<20))
 	w.Close()
-	files := map[string][]byte{"bomb.gz": packed.Bytes()}
+	bomb := bytes.Repeat(member.Bytes(), 30)
+	files := map[string][]byte{"bomb.gz": bomb}
 	hostile(t, "gunzip bomb.gz", files, "file_size", "memory")
 	hostile(t, "gzip -dc bomb.gz", files, "limit output=", "limit time=")
 	hostile(t, "zcat bomb.gz | sort", files, "limit memory=", "limit time=")
@@ -154,7 +155,7 @@ func TestTarStaysInside(t *testing.T) {
 	w.Close()
 	fs := plant(t, []transcriptFile{{"in/evil.tar", b.Bytes()}})
 	got := runHako(t, fs, "cd in; mkdir x; cd x; tar xf ../evil.tar 2>/dev/null; cd /; find /box /tmp -type f -o -type l | sort; ls /")
-	for _, bad := range []string{"/box/up", "/box/in/up", "/box/b", "/box/in/b", "/tmp/pwn", "/box/pwn", "/pwn", "\nabs"} {
+	for _, bad := range []string{"/box/up", "/box/in/up", "/box/b", "/box/in/b", "/tmp/pwn", "/box/pwn", "\nabs"} {
 		if strings.Contains(got+"\n", bad+"\n") {
 			t.Errorf("%s was written:\n%s", bad, got)
 		}

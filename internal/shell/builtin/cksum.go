@@ -8,6 +8,7 @@ import (
 	"crypto/sha512"
 	"fmt"
 	"io"
+	"sync"
 
 	"hako/internal/shell"
 )
@@ -93,9 +94,10 @@ type posixCRC struct {
 
 // crcTables[k][b] is the remainder of byte b followed by k zero bytes, so that
 // eight bytes are taken in one step.
-var crcTables = makeCRCTables()
+var crcTables = sync.OnceValue(makeCRCTables)
 
-func makeCRCTables() (t [8][256]uint32) {
+func makeCRCTables() *[8][256]uint32 {
+	t := new([8][256]uint32)
 	for b := range 256 {
 		crc := uint32(b) << 24
 		for range 8 {
@@ -117,7 +119,7 @@ func makeCRCTables() (t [8][256]uint32) {
 }
 
 func (p *posixCRC) Write(b []byte) (int, error) {
-	n, crc, t := len(b), p.crc, &crcTables
+	n, crc, t := len(b), p.crc, crcTables()
 	p.length += uint64(n)
 	for len(b) >= 8 {
 		crc ^= uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -135,7 +137,7 @@ func (p *posixCRC) Write(b []byte) (int, error) {
 func (p *posixCRC) text(bool) string {
 	crc := p.crc
 	for n := p.length; n > 0; n >>= 8 {
-		crc = crc<<8 ^ crcTables[0][byte(crc>>24)^byte(n)]
+		crc = crc<<8 ^ crcTables()[0][byte(crc>>24)^byte(n)]
 	}
 	return fmt.Sprintf("%d %d", ^crc, p.length)
 }

@@ -67,10 +67,8 @@ func runCmp(ctx context.Context, c *shell.Call) error {
 	return d.run(ctx)
 }
 
-// cmpUsage words a usage error as diffutils do, which repeat their name.
 func cmpUsage(c *shell.Call, format string, args ...any) error {
-	c.Warn(format, args...)
-	return c.Fail(2, "Try '%s --help' for more information.", c.Name)
+	return usage(c, usageError{format, args})
 }
 
 func (d *byteDiff) operands(words []string) error {

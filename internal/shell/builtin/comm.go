@@ -66,18 +66,35 @@ func runComm(ctx context.Context, c *shell.Call) error {
 			s.end = 0
 		}
 	}
-	if err := twoOperands(c, names); err != nil {
+	ins, done, err := openBoth(c, names)
+	if err != nil {
 		return err
 	}
-	for i, name := range names {
-		in, done, err := openOne(c, name)
-		if err != nil {
-			return c.Fail(1, "%s: %s", name, vfs.Reason(err))
-		}
-		defer done()
-		s.sides[i].in = in.Reader
-	}
+	defer done()
+	s.sides[0].in, s.sides[1].in = ins[0].Reader, ins[1].Reader
 	return s.compare()
+}
+
+// openBoth opens the two operands a command must have. The caller calls done.
+func openBoth(c *shell.Call, names []string) (ins [2]shell.Input, done func(), err error) {
+	if err := twoOperands(c, names); err != nil {
+		return ins, nil, err
+	}
+	var opened []func()
+	done = func() {
+		for _, f := range opened {
+			f()
+		}
+	}
+	for i, name := range names {
+		in, one, err := openOne(c, name)
+		if err != nil {
+			done()
+			return ins, nil, c.Fail(1, "%s: %s", name, vfs.Reason(err))
+		}
+		ins[i], opened = in, append(opened, one)
+	}
+	return ins, done, nil
 }
 
 // twoOperands complains unless there are exactly two.

@@ -65,8 +65,8 @@ const maxDCInput = 4 << 20
 // maxDCFrames bounds macros that call each other; a call at the end of a macro replaces it.
 const maxDCFrames = 100_000
 
-// dcQuit ends the program.
-var dcQuit = errors.New("quit")
+// errQuitDC ends the program.
+var errQuitDC = errors.New("quit")
 
 func runDC(ctx context.Context, c *shell.Call) error {
 	opts, names, err := getopt(c, "e,expression: f,file: V,version")
@@ -100,7 +100,7 @@ func runDC(ctx context.Context, c *shell.Call) error {
 
 // end turns the program's own wish to stop into success.
 func (m *dc) end(err error) error {
-	if errors.Is(err, dcQuit) {
+	if errors.Is(err, errQuitDC) {
 		return nil
 	}
 	if err == nil && m.call.Failed() {

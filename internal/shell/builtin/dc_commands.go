@@ -62,7 +62,7 @@ func (m *dc) letter(f *dcFrame) byte {
 // quit leaves n macros; q at the top ends the program.
 func (m *dc) quit(n int) {
 	if n >= len(m.frames) && n == 2 {
-		stopCalc(dcQuit)
+		stopCalc(errQuitDC)
 	}
 	m.leave(n)
 }

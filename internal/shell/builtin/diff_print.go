@@ -177,25 +177,24 @@ func (p *diffPrinter) functionOf(line int) string {
 func (p *diffPrinter) contextual(list []change) {
 	h := p.around(list)
 	fmt.Fprintf(p.out, "***************%s\n*** %s ****\n", p.functionOf(h.a0), rangeText(h.a0, h.a1))
-	if slices.ContainsFunc(list, func(c change) bool { return c.a0 < c.a1 }) {
-		at := h.a0
-		for _, c := range list {
-			p.lines("  ", p.a.lines[at:c.a0])
-			p.lines(contextMark(c, "- "), p.a.lines[c.a0:c.a1])
-			at = c.a1
-		}
-		p.lines("  ", p.a.lines[at:h.a1])
-	}
+	p.half("- ", p.a.lines, list, h, func(c change) (from, to int) { return c.a0, c.a1 })
 	fmt.Fprintf(p.out, "--- %s ----\n", rangeText(h.b0, h.b1))
-	if slices.ContainsFunc(list, func(c change) bool { return c.b0 < c.b1 }) {
-		at := h.b0
-		for _, c := range list {
-			p.lines("  ", p.b.lines[at:c.b0])
-			p.lines(contextMark(c, "+ "), p.b.lines[c.b0:c.b1])
-			at = c.b1
-		}
-		p.lines("  ", p.b.lines[at:h.b1])
+	p.half("+ ", p.b.lines, list, h, func(c change) (from, to int) { return c.b0, c.b1 })
+}
+
+// half prints one file's side of a contextual hunk, unless it has no changes.
+func (p *diffPrinter) half(mark string, text [][]byte, list []change, hunk change, side func(change) (from, to int)) {
+	if !slices.ContainsFunc(list, func(c change) bool { from, to := side(c); return from < to }) {
+		return
 	}
+	at, end := side(hunk)
+	for _, c := range list {
+		from, to := side(c)
+		p.lines("  ", text[at:from])
+		p.lines(contextMark(c, mark), text[from:to])
+		at = to
+	}
+	p.lines("  ", text[at:end])
 }
 
 // contextMark is "!" for lines that changed, otherwise the mark for lines that

@@ -21,24 +21,10 @@ type diffFile struct {
 }
 
 // load reads all of a file and charges it to the session; release gives it back.
-func (d *differ) load(f *diffFile, r io.Reader) error {
-	var buf bytes.Buffer
-	chunk := make([]byte, 64<<10)
-	for {
-		n, err := r.Read(chunk)
-		if e := d.hold(int64(n)); e != nil {
-			return e
-		}
-		buf.Write(chunk[:n])
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	f.data = buf.Bytes()
-	return nil
+func (d *differ) load(f *diffFile, r io.Reader) (err error) {
+	f.data, err = slurp(d.c, r)
+	d.held += int64(cap(f.data))
+	return err
 }
 
 func (d *differ) hold(n int64) error {

@@ -165,7 +165,7 @@ func (d *digest) verify(lists []string) error {
 }
 
 // digestTally counts what became of the lines of one list.
-type digestTally struct{ good, bad, unread, malformed, checked int }
+type digestTally struct{ good, bad, unread, malformed int }
 
 func (d *digest) verifyList(in shell.Input) error {
 	var t digestTally

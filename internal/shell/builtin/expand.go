@@ -89,9 +89,14 @@ func runExpand(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
+	return eachText(c, names, func(line []byte) { expandLine(c, line, tabs, initial) })
+}
+
+// eachText has the lines of all inputs printed one by one.
+func eachText(c *shell.Call, names []string, print func(line []byte)) error {
 	for in := range c.Inputs(names) {
 		err := eachLine(in.Reader, '\n', func(line []byte, ended bool) error {
-			expandLine(c, line, tabs, initial)
+			print(line)
 			if ended {
 				c.Stdout.WriteByte('\n')
 			}

@@ -44,7 +44,6 @@ type finder struct {
 	regexType              string
 	batches                []*findBatch
 	acted                  bool // an action was given, so -print is not implied
-	quitting               bool
 	warned                 bool
 }
 

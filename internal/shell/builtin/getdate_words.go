@@ -76,7 +76,7 @@ func (p *dateParser) signedAmount() bool {
 // relative adds n units; false if the word is not a unit.
 func (p *dateParser) relative(n int, unit string) bool {
 	unit = strings.TrimSuffix(unit, "s")
-	apply := func(sign int) {}
+	var apply func(sign int)
 	days := map[string]int{"day": 1, "week": 7, "fortnight": 14}[unit]
 	span := map[string]time.Duration{"hour": time.Hour, "minute": time.Minute, "min": time.Minute, "second": time.Second, "sec": time.Second}[unit]
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"hako/internal/shell"
@@ -160,20 +159,8 @@ func headBytes(c *shell.Call, in shell.Input, n int64) error {
 func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
 	l := backlog{gauge: c.Gauge, end: h.end}
 	defer l.free()
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if err := l.push(b); err != nil {
-			return err
-		}
-		if err := h.release(c, &l); err != nil {
-			return err
-		}
+	if err := l.fill(in.Reader, func() error { return h.release(c, &l) }); err != nil {
+		return err
 	}
 	if h.bytes {
 		return l.writeBytes(c.Stdout, 0, max(0, l.size-h.n))

@@ -83,7 +83,6 @@ type hexdump struct {
 	*shell.Call
 	strings [][]hexUnit
 	at      int64 // address of the block
-	end     []byte
 	out     []byte
 }
 

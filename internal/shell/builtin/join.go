@@ -9,7 +9,6 @@ import (
 
 	"hako/internal/shell"
 	"hako/internal/stream"
-	"hako/internal/vfs"
 )
 
 var joinCmd = shell.Command{
@@ -78,16 +77,13 @@ func runJoin(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	if err := twoOperands(c, names); err != nil {
+	ins, done, err := openBoth(c, names)
+	if err != nil {
 		return err
 	}
-	for i, name := range names {
-		in, done, err := openOne(c, name)
-		if err != nil {
-			return c.Fail(1, "%s: %s", name, vfs.Reason(err))
-		}
-		defer done()
-		j.sides[i] = joinSide{in: in.Reader, name: name}
+	defer done()
+	for i, in := range ins {
+		j.sides[i] = joinSide{in: in.Reader, name: in.Name}
 	}
 	return j.run()
 }

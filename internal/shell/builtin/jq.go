@@ -150,8 +150,6 @@ func (j *jqCall) execute(f jqFilter) error {
 	}
 }
 
-var errJqFailed = errors.New("jq: an input failed")
-
 // once runs the filter on one input. An error that nobody caught is reported;
 // the next input comes all the same.
 func (j *jqCall) once(f jqFilter, v any) error {

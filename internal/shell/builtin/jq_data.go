@@ -295,7 +295,7 @@ func jqBsearch(r *jqRun, v any, a []any) (any, error) {
 	var failed error
 	i, found := sort.Find(len(list.items), func(i int) int {
 		c, err := r.compare(a[0], list.items[i])
-		failed = cmp3(failed, err)
+		failed = firstError(failed, err)
 		return c
 	})
 	if found {

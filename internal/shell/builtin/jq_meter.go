@@ -17,7 +17,7 @@ import (
 type jqMeter struct {
 	ctx   context.Context
 	call  *shell.Call
-	base  int64 // heap when the program began
+	base  int64 // what others hold in the heap; -1 while not known
 	count int64 // bytes counted since then, corrected by measuring
 	next  int64 // measure when count passes this
 	held  int64 // charged to the gauge
@@ -31,9 +31,7 @@ const (
 )
 
 func newJqMeter(ctx context.Context, c *shell.Call) *jqMeter {
-	m := &jqMeter{ctx: ctx, call: c, next: jqSlice}
-	m.base = liveHeap()
-	return m
+	return &jqMeter{ctx: ctx, call: c, next: jqSlice, base: -1}
 }
 
 func liveHeap() int64 {
@@ -60,9 +58,14 @@ func (m *jqMeter) alloc(n int64) error {
 }
 
 // measure charges the gauge with what lives. The heap still holds garbage; it
-// is collected only if it looks as if too much was held.
+// is collected the first time, to know what others hold, and then only if it
+// looks as if too much was held.
 func (m *jqMeter) measure() error {
 	gauge := m.call.Gauge
+	if m.base < 0 {
+		runtime.GC()
+		m.base = max(liveHeap()-m.count, 0)
+	}
 	live := min(max(liveHeap()-m.base, 0), m.count)
 	if room := gauge.Limits().Memory - (gauge.Held() - m.held); live+jqSlice > room {
 		runtime.GC()
@@ -84,7 +87,7 @@ func (m *jqMeter) step() error {
 		return nil
 	}
 	if m.ctx.Err() != nil {
-		return cmp3(m.call.Gauge.Err(), context.Cause(m.ctx))
+		return firstError(m.call.Gauge.Err(), context.Cause(m.ctx))
 	}
 	return nil
 }

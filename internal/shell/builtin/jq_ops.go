@@ -68,17 +68,17 @@ func jqLogic(l, r jqFilter, or bool) jqFilter {
 // are none, those of r. Errors of l count as nothing.
 func (r *jqRun) alternative(l, other jqFilter) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		any1 := false
+		found := false
 		err := r.try(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 			return l(e, v, p, func(x any, xp *jqPath) error {
 				if !jqTrue(x) {
 					return nil
 				}
-				any1 = true
+				found = true
 				return out(x, xp)
 			})
 		}, nil)(e, v, p, out)
-		if err != nil || any1 {
+		if err != nil || found {
 			return err
 		}
 		return other(e, v, p, out)
@@ -405,13 +405,13 @@ func (r *jqRun) update(l jqFilter, e *jqEnv, v any, f func(old any, out jqOut) e
 			}
 		}
 		var made any
-		any1 := false
+		found := false
 		err = jqUntil(func(e *jqEnv, v any, p *jqPath, out jqOut) error { return f(v, out) }, e, old, nil,
-			func(y any, _ *jqPath) (bool, error) { made, any1 = y, true; return false, nil })
+			func(y any, _ *jqPath) (bool, error) { made, found = y, true; return false, nil })
 		if err != nil {
 			return err
 		}
-		if !any1 {
+		if !found {
 			gone = append(gone, newJqArray(keys...))
 			return r.alloc(64)
 		}

@@ -48,11 +48,11 @@ func (j *jqCall) parse(args []string) error {
 			return err
 		}
 	}
-	return j.place1(words, file)
+	return j.chooseFilter(words, file)
 }
 
-// place1 says which word is the filter.
-func (j *jqCall) place1(words []string, file string) error {
+// chooseFilter tells the filter from the files.
+func (j *jqCall) chooseFilter(words []string, file string) error {
 	if file != "" {
 		f, err := j.Open(file)
 		if err != nil {

@@ -65,7 +65,7 @@ func (p *jqParser) value() (any, error) {
 		}
 		ch := p.buf[0]
 		if ch == '"' {
-			if done, v, err := p.word1(); done || err != nil {
+			if done, v, err := p.endWord(); done || err != nil {
 				return v, err
 			}
 			if err := p.quoted(); err != nil {
@@ -118,13 +118,13 @@ func (p *jqParser) fill() (bool, error) {
 func (p *jqParser) char(ch byte) (done bool, v any, err error) {
 	switch ch {
 	case ' ', '\t', '\r':
-		return p.word1()
+		return p.endWord()
 	case '\n':
 		p.line++
 		p.column = 0
-		return p.word1()
+		return p.endWord()
 	case '[', '{', ':', ',', ']', '}':
-		if done, v, err := p.word1(); err != nil {
+		if done, v, err := p.endWord(); err != nil {
 			return false, nil, err
 		} else if done {
 			p.again = true
@@ -135,7 +135,7 @@ func (p *jqParser) char(ch byte) (done bool, v any, err error) {
 		}
 		return p.finished()
 	case 0x1e: // the record separator of JSON text sequences
-		return p.word1()
+		return p.endWord()
 	}
 	p.word = append(p.word, ch)
 	if len(p.word) > 4096 {
@@ -154,8 +154,8 @@ func (p *jqParser) finished() (bool, any, error) {
 	return true, v, nil
 }
 
-// word1 ends a word such as true or 12.
-func (p *jqParser) word1() (bool, any, error) {
+// endWord ends a word such as true or 12.
+func (p *jqParser) endWord() (bool, any, error) {
 	if len(p.word) == 0 {
 		return false, nil, nil
 	}
@@ -307,7 +307,7 @@ func (p *jqParser) comma(top *jqOpen) error {
 // atEnd says whether the input may end here.
 func (p *jqParser) atEnd() (any, error) {
 	p.ended = true
-	if done, v, err := p.word1(); done || err != nil {
+	if done, v, err := p.endWord(); done || err != nil {
 		return v, err
 	}
 	if p.have || len(p.stack) > 0 {
@@ -376,7 +376,7 @@ func (p *jqParser) endQuoted(text []byte) error {
 	return p.put(s)
 }
 
-var errControl = errors.New("Invalid string: control characters from U+0000 through U+001F must be escaped")
+var errControl = &jqSyntax{"Invalid string: control characters from U+0000 through U+001F must be escaped"}
 
 // unquoteJSON turns escapes into what they stand for; bytes that are not UTF-8
 // become the replacement character.
@@ -403,7 +403,7 @@ func unquoteJSON(text []byte) (string, error) {
 			continue
 		}
 		if i+1 >= len(text) {
-			return "", errors.New("Expected escape character at end of string")
+			return "", &jqSyntax{"Expected escape character at end of string"}
 		}
 		r, n, err := jsonEscape(text[i+1:])
 		if err != nil {
@@ -432,14 +432,14 @@ func jsonEscape(s []byte) (r rune, n int, err error) {
 	case 'u':
 		return jsonUnicode(s)
 	}
-	return 0, 0, errors.New("Invalid escape")
+	return 0, 0, &jqSyntax{"Invalid escape"}
 }
 
 // jsonUnicode reads uXXXX, or two of them that form a pair.
 func jsonUnicode(s []byte) (rune, int, error) {
 	hi, ok := hex4(s)
 	if !ok {
-		return 0, 0, errors.New("Invalid escape")
+		return 0, 0, &jqSyntax{"Invalid escape"}
 	}
 	if !utf16.IsSurrogate(hi) {
 		return hi, 5, nil

@@ -103,7 +103,7 @@ func (r *jqRun) one(f jqFilter, e *jqEnv, v any) (first any, ok bool, err error)
 	return first, ok, err
 }
 
-// until1 runs f until take says stop.
+// jqUntil runs f until take wants no more.
 func jqUntil(f jqFilter, e *jqEnv, v any, p *jqPath, take func(x any, xp *jqPath) (more bool, err error)) error {
 	stop := &jqBreak{}
 	err := f(e, v, p, func(x any, xp *jqPath) error {

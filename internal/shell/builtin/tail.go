@@ -123,22 +123,12 @@ func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
 func (t *headTail) tailStream(c *shell.Call, in shell.Input) error {
 	l := backlog{gauge: c.Gauge, end: t.end}
 	defer l.free()
-	for {
-		b, err := in.Chunk()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if err := l.push(b); err != nil {
-			return err
-		}
-		if t.bytes {
-			l.trimBytes(t.n)
-		} else {
-			l.trimLines(t.n)
-		}
+	trim := l.trimLines
+	if t.bytes {
+		trim = l.trimBytes
+	}
+	if err := l.fill(in.Reader, func() error { trim(t.n); return nil }); err != nil {
+		return err
 	}
 	if t.bytes {
 		return l.writeBytes(c.Stdout, max(0, l.size-t.n), t.n)

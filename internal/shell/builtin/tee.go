@@ -32,7 +32,7 @@ func runTee(ctx context.Context, c *shell.Call) error {
 	}
 	outs := []*stream.Writer{c.Stdout}
 	for _, name := range names {
-		f, err := c.FS.Open(c.Path(name), os.O_WRONLY|os.O_CREATE|mode, 0o666)
+		f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
 		if err != nil {
 			c.Warn("%s: %s", name, vfs.Reason(err))
 			continue

@@ -67,7 +67,7 @@ func operands(c *shell.Call, names []string, open func(string) (*vfs.File, error
 	return func(yield func(shell.Input) bool) {
 		for _, name := range names {
 			if name == "-" {
-				if !yield(shell.Input{Reader: c.Stdin, Name: "-"}) {
+				if !yield(c.StdinInput()) {
 					return
 				}
 				continue
@@ -102,7 +102,7 @@ func openPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, er
 // standard input. The caller calls done.
 func openOne(c *shell.Call, name string) (in shell.Input, done func(), err error) {
 	if name == "-" {
-		return shell.Input{Reader: c.Stdin, Name: "-"}, func() {}, nil
+		return c.StdinInput(), func() {}, nil
 	}
 	f, err := openPlain(name, c.Open)
 	if err != nil {

@@ -120,7 +120,7 @@ func (t *toucher) touch(name string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := c.FS.Open(c.Path(name), os.O_WRONLY|os.O_CREATE|vfs.Binary, 0o666)
+	f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|vfs.Binary, 0o666)
 	if err != nil {
 		return err
 	}

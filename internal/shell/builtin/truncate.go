@@ -112,7 +112,7 @@ func resize(c *shell.Call, name string, create bool, base int64, op byte, n int6
 	if create {
 		flag |= os.O_CREATE
 	}
-	f, err := c.FS.Open(c.Path(name), flag, 0o666)
+	f, err := c.OpenFile(name, flag, 0o666)
 	if err != nil {
 		if !create && errors.Is(err, os.ErrNotExist) {
 			return nil

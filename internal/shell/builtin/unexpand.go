@@ -37,19 +37,7 @@ func runUnexpand(ctx context.Context, c *shell.Call) error {
 			}
 		}
 	}
-	for in := range c.Inputs(names) {
-		err := eachLine(in.Reader, '\n', func(line []byte, ended bool) error {
-			unexpandLine(c, line, tabs, all && !first)
-			if ended {
-				c.Stdout.WriteByte('\n')
-			}
-			return c.Stdout.Err()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachText(c, names, func(line []byte) { unexpandLine(c, line, tabs, all && !first) })
 }
 
 // unexpandLine gathers blanks and writes as many tabs for them as there are

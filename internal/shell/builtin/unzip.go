@@ -213,7 +213,7 @@ func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 // one prints, tests or unpacks one member.
 func (u *unzip) one(f *zip.File) error {
 	if u.ctx.Err() != nil {
-		return cmp3(u.Gauge.Err(), u.ctx.Err())
+		return firstError(u.Gauge.Err(), u.ctx.Err())
 	}
 	switch {
 	case u.print && strings.HasSuffix(f.Name, "/"):

@@ -56,7 +56,12 @@ func runUudecode(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-var errUuShort = errors.New("Short file")
+// A uuError is in the words of the original.
+type uuError string
+
+func (e uuError) Error() string { return string(e) }
+
+const errUuShort = uuError("Short file")
 
 // uudecode decodes the first encoded file of a stream.
 func uudecode(c *shell.Call, label string, in *stream.Reader, to string) error {
@@ -69,7 +74,7 @@ func uudecode(c *shell.Call, label string, in *stream.Reader, to string) error {
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, errUuShort) {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("Invalid or missing 'begin' line")
+			err = uuError("Invalid or missing 'begin' line")
 		}
 		fmt.Fprintf(c.Stderr, "uudecode fatal error:\n%s: %v\n", label, err)
 		return shell.Status(2)

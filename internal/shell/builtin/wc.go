@@ -112,24 +112,34 @@ func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
 		return 1
 	}
 	if len(names) == 0 {
-		return 7
+		names = []string{"-"}
 	}
 	width, total := 1, int64(0)
 	for _, name := range names {
-		if name == "-" {
-			width = 7
-			continue
-		}
-		info, err := c.FS.Stat(c.Path(name))
+		size, regular, err := wcSize(c, name)
 		switch {
 		case err != nil:
-		case info.Mode().IsRegular():
-			total += info.Size()
+		case regular:
+			total += size
 		default:
 			width = 7
 		}
 	}
 	return max(width, len(strconv.FormatInt(total, 10)))
+}
+
+// wcSize returns the size of an operand if it is a regular file, which
+// standard input may be, too.
+func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
+	if name == "-" {
+		f := c.StdinInput().File
+		if f == nil {
+			return 0, false, nil
+		}
+		return f.Size(), true, nil
+	}
+	info, err := c.FS.Stat(c.Path(name))
+	return info.Size(), info.Mode().IsRegular(), err
 }
 
 func (w *wcOptions) columns() int {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hako/internal/shell"
 	"hako/internal/stream"
@@ -138,12 +139,15 @@ func (y *yqCall) words(words []string) (src string, files []string) {
 	return words[0], words[1:]
 }
 
-var yqEnvCall = regexp.MustCompile(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
+// Compiled when yq is used: every start of the program would pay for it.
+var yqEnvCall = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
+})
 
 // yqEnv writes env(NAME) the way jq does. env reads the value as data.
 func yqEnv(src string) string {
-	return yqEnvCall.ReplaceAllStringFunc(src, func(call string) string {
-		m := yqEnvCall.FindStringSubmatch(call)
+	return yqEnvCall().ReplaceAllStringFunc(src, func(call string) string {
+		m := yqEnvCall().FindStringSubmatch(call)
 		if m[1] == "str" {
 			return "$ENV." + m[2]
 		}

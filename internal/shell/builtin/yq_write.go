@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -119,7 +120,9 @@ func restyle(n, was *yaml.Node, v any) *yaml.Node {
 }
 
 // yamlRisky is text that readers of YAML 1.1 take for a boolean or a number.
-var yamlRisky = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+var yamlRisky = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+})
 
 // yamlKey writes a key. Whole numbers stay without quotes, as people write them.
 func yamlKey(k string) *yaml.Node {
@@ -149,7 +152,7 @@ func yamlText(v any) *yaml.Node {
 		switch {
 		case strings.Contains(v, "\n") && v == strings.TrimLeft(v, " \t\n"):
 			n.Style = yaml.LiteralStyle
-		case yamlRisky.MatchString(v):
+		case yamlRisky().MatchString(v):
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	}

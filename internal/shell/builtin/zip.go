@@ -45,7 +45,6 @@ type zipCall struct {
 	moved                                            []string
 	w                                                *zip.Writer
 	say                                              io.Writer
-	crc                                              uint32
 }
 
 // A zipItem is a file to store and the name it gets.
@@ -162,7 +161,7 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 // collect finds what one operand stands for.
 func (z *zipCall) collect(name string) error {
 	if z.ctx.Err() != nil {
-		return cmp3(z.Gauge.Err(), z.ctx.Err())
+		return firstError(z.Gauge.Err(), z.ctx.Err())
 	}
 	if name == "-" {
 		z.items = append(z.items, zipItem{stored: "-", stdin: true})
@@ -286,15 +285,21 @@ func (z *zipCall) openOld() (*zip.Reader, func(), error) {
 
 func (z *zipCall) write(old *zip.Reader, erase []string) error {
 	z.w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, z.level) })
-	present := map[string]bool{}
+	fresh := map[string]zipItem{}
+	for _, item := range z.items {
+		fresh[item.stored] = item
+	}
 	if old != nil {
 		for _, f := range old.File {
-			present[f.Name] = true
-			if zipMatches(erase, f.Name) {
-				fmt.Fprintf(z.say, "deleting: %s\n", f.Name)
+			if item, ok := fresh[f.Name]; ok {
+				delete(fresh, f.Name)
+				if err := z.store(item, "updating"); err != nil {
+					return err
+				}
 				continue
 			}
-			if z.have[f.Name] {
+			if zipMatches(erase, f.Name) {
+				fmt.Fprintf(z.say, "deleting: %s\n", f.Name)
 				continue
 			}
 			if err := z.w.Copy(f); err != nil {
@@ -303,12 +308,10 @@ func (z *zipCall) write(old *zip.Reader, erase []string) error {
 		}
 	}
 	for _, item := range z.items {
-		verb := "  adding"
-		if present[item.stored] {
-			verb = "updating"
-		}
-		if err := z.store(item, verb); err != nil {
-			return err
+		if _, ok := fresh[item.stored]; ok {
+			if err := z.store(item, "  adding"); err != nil {
+				return err
+			}
 		}
 	}
 	return z.w.Close()
