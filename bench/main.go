@@ -1,7 +1,7 @@
 // Bench measures hako's virtual shell against bash with the GNU tools, in the
 // same run and interleaved, and writes RESULTS.md.
 //
-//	go run ./bench [-size 100] [-runs 5] [-only grep] [-quick]
+//	go run ./bench [-size 100] [-runs 5] [-only grep]
 //
 // The environment variable PEERS adds other shells: PEERS='name=cmd {S}', where
 // {S} stands for the script; several are separated by semicolons.

@@ -70,7 +70,7 @@ var powers = map[string]string{
 	"log/slog":                 "",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "private vfs",
+	"syscall":                  "cli private vfs",
 	"golang.org/x/sys/unix":    "",
 	"golang.org/x/sys/windows": "private",
 	"golang.org/x/term":        "cli",

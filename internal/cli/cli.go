@@ -60,6 +60,7 @@ func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)
 // Main runs hako with the words args, the first of which is the name it was
 // called by, and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	outliveReader()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	root := newRoot(newStreams(stdin, stdout, stderr))
@@ -92,7 +93,7 @@ nothing outside the granted files can be touched, and writes down what was done.
   hako exec --file app.log 'cat app.log | head -n 3'
   hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
   hako audit verify                             is the record whole
-  hako demo                                     two minutes, no set-up`,
+  hako demo                                     a minute, no set-up`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -136,6 +137,11 @@ func report(err error, stderr io.Writer) int {
 		return 0
 	case errors.As(err, &exit):
 		return int(exit)
+	case readerGone(err):
+		return 141 // what shells say of a writer whose reader went away
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "hako: interrupted")
+		return 130
 	}
 	err = unknownCommand(err)
 	fmt.Fprintf(stderr, "hako: %v\n", err)

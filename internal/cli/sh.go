@@ -31,7 +31,7 @@ at the end. Granted files are $1, $2… in the order given.`,
 		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
   hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
   hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
-  hako sh --rw out -c 'echo hello > out/hi.txt'
+  hako sh --rw out -c 'echo hello > hi.txt'   the shell starts in out
   hako sh                                    interactive, with history and completion`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ask = askAt(s)

@@ -3,7 +3,6 @@ package builtin
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"time"
@@ -45,16 +44,23 @@ func (f *diffFile) binary() bool {
 	return bytes.IndexByte(f.data[:min(len(f.data), 32<<10)], 0) >= 0
 }
 
-func (f *diffFile) split() {
-	f.lines = make([][]byte, 0, bytes.Count(f.data, []byte("\n"))+1)
-	for rest := f.data; len(rest) > 0; {
-		i := bytes.IndexByte(rest, '\n') + 1
+// lineCost is what a line takes beside its text: more than a short one has bytes.
+const lineCost = 24
+
+func lineCount(data []byte) int64 { return int64(bytes.Count(data, []byte("\n"))) + 1 }
+
+// splitLines cuts a text into lines. The caller has charged lineCost for each.
+func splitLines(data []byte) [][]byte {
+	lines := make([][]byte, 0, lineCount(data))
+	for len(data) > 0 {
+		i := bytes.IndexByte(data, '\n') + 1
 		if i == 0 {
-			i = len(rest)
+			i = len(data)
 		}
-		f.lines = append(f.lines, rest[:i])
-		rest = rest[i:]
+		lines = append(lines, data[:i])
+		data = data[i:]
 	}
+	return lines
 }
 
 // number gives equal lines equal numbers, looking at them as the options say.
@@ -159,8 +165,12 @@ type change struct {
 // changes compares two files.
 func (d *differ) changes(ctx context.Context, files *[2]*diffFile) ([]change, error) {
 	a, b := files[0], files[1]
-	a.split()
-	b.split()
+	for _, f := range files {
+		if err := d.hold(lineCost * lineCount(f.data)); err != nil {
+			return nil, err
+		}
+		f.lines = splitLines(f.data)
+	}
 	head, tail := d.sameEnds(a.lines, b.lines)
 	ids, err := d.number(ctx, [2][][]byte{a.lines[head : len(a.lines)-tail], b.lines[head : len(b.lines)-tail]})
 	if err != nil {

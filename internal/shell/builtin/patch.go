@@ -154,7 +154,10 @@ func (p *patcher) run(ctx context.Context, file string) error {
 	if text, rest, ok := cutSeparator(data, patchSeparator); ok && file == "" {
 		return p.filter(ctx, text, rest)
 	}
-	r := newPatchReader(data)
+	r, err := p.reader(data)
+	if err != nil {
+		return err
+	}
 	found := false
 	for {
 		part, err := r.next()
@@ -196,11 +199,26 @@ func (p *patcher) readInput() ([]byte, error) {
 
 // slurp reads everything, charging it to the session.
 func (p *patcher) slurp(r io.Reader) ([]byte, error) {
-	d := &differ{c: p.c}
-	f := &diffFile{}
-	err := d.load(f, r)
-	p.held += d.held
-	return f.data, err
+	data, err := slurp(p.c, r)
+	p.held += int64(cap(data))
+	return data, err
+}
+
+// hold charges what is given back when the command ends.
+func (p *patcher) hold(n int64) error {
+	err := p.c.Gauge.Hold(n)
+	if err == nil {
+		p.held += n
+	}
+	return err
+}
+
+// reader takes a patch apart, for which it charges lines and hunks.
+func (p *patcher) reader(patch []byte) (*patchReader, error) {
+	if err := p.hold(4 * lineCost * lineCount(patch)); err != nil {
+		return nil, err
+	}
+	return &patchReader{lines: splitLines(patch)}, nil
 }
 
 func (p *patcher) verb() string {
@@ -215,7 +233,11 @@ func (p *patcher) verb() string {
 func (p *patcher) filter(ctx context.Context, text, patch []byte) error {
 	p.messages = p.c.Stderr
 	p.silent = p.silent || !p.dry
-	part, err := newPatchReader(patch).next()
+	r, err := p.reader(patch)
+	if err != nil {
+		return err
+	}
+	part, err := r.next()
 	if err != nil {
 		return err
 	}
@@ -239,8 +261,9 @@ func (p *patcher) filter(ctx context.Context, text, patch []byte) error {
 
 // patchLines applies the hunks to a text in memory.
 func (p *patcher) patchLines(ctx context.Context, text []byte, part *filePatch) (*patching, error) {
-	f := diffFile{data: text}
-	f.split()
+	if err := p.hold(2*lineCost*lineCount(text) + int64(len(text))); err != nil { // the result, too
+		return nil, err
+	}
 	hunks := part.hunks
 	if p.reverse {
 		hunks = make([]*patchHunk, len(part.hunks))
@@ -248,7 +271,7 @@ func (p *patcher) patchLines(ctx context.Context, text []byte, part *filePatch) 
 			hunks[i] = h.reversed()
 		}
 	}
-	a := &patching{p: p, lines: f.lines}
+	a := &patching{p: p, lines: splitLines(text)}
 	return a, a.apply(ctx, hunks)
 }
 

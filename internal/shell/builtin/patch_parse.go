@@ -42,12 +42,6 @@ type patchReader struct {
 	at    int
 }
 
-func newPatchReader(data []byte) *patchReader {
-	f := diffFile{data: data}
-	f.split()
-	return &patchReader{lines: f.lines}
-}
-
 // errPatch is an error in the patch itself: status 2.
 type errPatch string
 

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package cli
+
+func outliveReader() {}
+
+func readerGone(error) bool { return false }
