@@ -32,6 +32,35 @@ func ParseScript(src string) (*syntax.File, error) {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
 			Why: fmt.Sprintf("it has %d bytes, at most %d are read", len(src), MaxScript), Hint: "put the data into a file and the commands into the script"}
 	}
+	f, err := parse(src)
+	for tries := 0; err != nil && tries < maxMends; tries++ {
+		mended := mend(src, err)
+		if mended == "" {
+			break
+		}
+		again, err2 := parse(mended)
+		if err2 != nil && !further(err2, err) {
+			break
+		}
+		src, f, err = mended, again, err2
+	}
+	if err != nil {
+		return nil, parseFault(err)
+	}
+	return f, nil
+}
+
+// maxMends bounds how often one script is mended and parsed again.
+const maxMends = 50
+
+// further reports whether the parser got further than before.
+func further(now, before error) bool {
+	a, ok1 := offset(now)
+	b, ok2 := offset(before)
+	return ok1 && ok2 && a > b+len(`""`) // the quotes themselves are no progress
+}
+
+func parse(src string) (*syntax.File, error) {
 	var r io.Reader = strings.NewReader(src)
 	if couldBeDeep(src) {
 		r = &depthReader{text: src}
@@ -40,9 +69,8 @@ func ParseScript(src string) (*syntax.File, error) {
 	f, err := p.Parse(r, "")
 	if err == nil {
 		parsers.Put(p)
-		return f, nil
 	}
-	return nil, parseFault(err)
+	return f, err
 }
 
 func parseFault(err error) error {
@@ -58,6 +86,7 @@ func parseFault(err error) error {
 		e.Subject, e.Why = fmt.Sprintf("%d:%d", pe.Pos.Line(), pe.Pos.Col()), pe.Text
 	case errors.As(err, &le):
 		e.Subject = fmt.Sprintf("%d:%d", le.Pos.Line(), le.Pos.Col())
+		e.Why = strings.TrimPrefix(e.Why, e.Subject+": ")
 	}
 	return e
 }

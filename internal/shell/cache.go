@@ -75,6 +75,9 @@ func (c *exprCache) parse(s string) (syntax.ArithmExpr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x != nil && int(x.End().Offset()) < len(strings.TrimRight(s, " \t\n")) {
+		return nil, errors.New("something follows the expression") // "3 4"
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.m) >= maxCached {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,10 +203,13 @@ func TestOracle(t *testing.T) {
 	}
 	for _, file := range transcripts(t) {
 		t.Run(nameOf(file), func(t *testing.T) {
+			tr := readTranscript(t, file)
+			if !slices.ContainsFunc(tr.cases, func(c transcriptCase) bool { return !c.differs }) {
+				return // nobody else has such a command
+			}
 			if _, err := exec.LookPath(nameOf(file)); err != nil && !inBash[nameOf(file)] {
 				missing(t, nameOf(file))
 			}
-			tr := readTranscript(t, file)
 			dir := t.TempDir()
 			for _, f := range tr.files {
 				plantReal(t, filepath.Join(dir, f.name), f.data)
