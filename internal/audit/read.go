@@ -102,6 +102,7 @@ func Query(r io.Reader, f Filter) ([]Event, error) {
 
 // Tail returns the last n events, reading no more of the log than it must.
 func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
+	n = max(n, 0)
 	for window := int64(32 << 10); ; window *= 4 {
 		text, err := readEnd(r, size, window)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,17 @@ func (o *auditOptions) open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return audit.OpenRead(path)
+	f, err := audit.OpenRead(path)
+	return f, nothingYet(err, path)
+}
+
+// nothingYet adds to the error of a record that does not exist what to do.
+func nothingYet(err error, path string) error {
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	return &fault.Error{Kind: fault.NotFound, Op: "read audit log", Subject: path, Why: "there is none",
+		Hint: "nothing was recorded there yet: run something with hako sh, or name the record with --audit"}
 }
 
 func newAuditTail(s streams) *cobra.Command {
@@ -78,6 +89,9 @@ func newAuditTail(s streams) *cobra.Command {
 			info, err := f.Stat()
 			if err != nil {
 				return err
+			}
+			if o.n < 0 {
+				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0", Hint: "write how many events you want: -n 20"}
 			}
 			events, err := audit.Tail(f, info.Size(), o.n)
 			if err != nil {
@@ -108,6 +122,9 @@ func newAuditQuery(s streams) *cobra.Command {
 			if err := o.times(); err != nil {
 				return err
 			}
+			if err := knownWhat(o.filter.What); err != nil {
+				return err
+			}
 			f, err := o.open()
 			if err != nil {
 				return err
@@ -131,6 +148,16 @@ func newAuditQuery(s streams) *cobra.Command {
 	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
 	f.StringVar(&o.until, "until", "", "before `TIME`")
 	return cmd
+}
+
+// kinds are what --what can ask for.
+var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Ended}
+
+func knownWhat(what string) error {
+	if what == "" || slices.Contains(kinds, what) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events", Hint: "they are " + strings.Join(kinds, ", ")}
 }
 
 // times reads --since and --until.
@@ -224,7 +251,7 @@ func newAuditVerify(s streams) *cobra.Command {
 			}
 			report, err := audit.VerifyFile(path)
 			if err != nil {
-				return err
+				return nothingYet(err, path)
 			}
 			if o.json {
 				if err := encode(s.out, report); err != nil {

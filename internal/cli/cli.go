@@ -89,7 +89,7 @@ func newRoot(s streams) *cobra.Command {
 		Short: "Run commands for a language model without letting it loose",
 		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
 nothing outside the granted files can be touched, and writes down what was done.`,
-		Example: `  hako sh -i app.log -c 'grep -c ERROR $1'      a closed shell over one file
+		Example: `  hako sh -i app.log -c 'grep -c ERROR "$1"'    a closed shell over one file
   hako exec --file app.log 'cat app.log | head -n 3'
   hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
   hako audit verify                             is the record whole
@@ -102,7 +102,8 @@ nothing outside the granted files can be touched, and writes down what was done.
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(*cobra.Command, []string) error { return root.Help() }})
+	root.Version = version
+	root.SetVersionTemplate("hako {{.Version}}\n")
 	for _, make := range commands {
 		root.AddCommand(make(s))
 	}
@@ -111,11 +112,29 @@ nothing outside the granted files can be touched, and writes down what was done.
 
 // flagError turns cobra's complaint about a flag into one of ours.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Err: err, Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Err: err, Hint: "see " + cmd.CommandPath() + " --help"}
 	if near, ok := nearestFlag(cmd, err.Error()); ok {
 		e.Hint = "did you mean --" + near + "? " + e.Hint
+	} else if strings.HasPrefix(err.Error(), "unknown shorthand") && strings.HasSuffix(cmd.Use, "COMMAND") {
+		e.Hint = quoteHint(cmd)
 	}
 	return e
+}
+
+// oneCommand checks that a command to run or judge was given as one word.
+func oneCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && strings.TrimSpace(args[0]) != "" {
+		return nil
+	}
+	why := "there is no command"
+	if len(args) > 1 {
+		why = fmt.Sprintf("there are %d words where one is wanted", len(args))
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Why: why, Hint: quoteHint(cmd)}
+}
+
+func quoteHint(cmd *cobra.Command) string {
+	return "quote the command as one word: " + cmd.CommandPath() + " 'ls -l | wc -l'"
 }
 
 // nearestFlag finds the flag that was perhaps meant by an unknown one.

@@ -76,7 +76,12 @@ type demonstration struct {
 	ctx context.Context
 }
 
-func (d *demonstration) step(title string) { fmt.Fprintf(d.s.out, "\n\033[1m%s\033[0m\n", title) }
+func (d *demonstration) step(title string) {
+	if isTerminal(d.s.out) && os.Getenv("NO_COLOR") == "" {
+		title = "\033[1m" + title + "\033[0m"
+	}
+	fmt.Fprintf(d.s.out, "\n%s\n", title)
+}
 
 // show prints a script and then what it does, failures included.
 func (d *demonstration) show(script string) {

@@ -26,6 +26,7 @@ type execOptions struct {
 	start int64
 	size  int64
 	json  bool
+	stdin io.Reader
 }
 
 func newExec(s streams) *cobra.Command {
@@ -39,7 +40,7 @@ one page at a time. With --json the answer has the fields a model sees.`,
 		Example: `  hako exec --file app.log 'grep ERROR app.log | head -n 3'
   hako exec --file app.log --json --size 200 'cat app.log'
   hako exec --allow-url https://example.com/docs/ 'curl -s https://example.com/docs/a.txt'`,
-		Args: cobra.ExactArgs(1),
+		Args: oneCommand,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) },
 	}
 	f := cmd.Flags()
@@ -53,6 +54,9 @@ one page at a time. With --json the answer has the fields a model sees.`,
 }
 
 func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
+	if !isTerminal(s.in) {
+		o.stdin = s.in
+	}
 	e, b, err := o.executor(cmd.Flags().Changed("size"))
 	if err != nil {
 		return err
@@ -119,7 +123,7 @@ func (o *execOptions) executor(sized bool) (*tool.Executor, *opened, error) {
 		return nil, nil, err
 	}
 	return &tool.Executor{
-		Runner: b.runner, Actor: "user", Files: o.file, Dir: o.dir, Real: resolve, Web: web,
+		Runner: b.runner, Actor: "user", Stdin: o.stdin, Files: o.file, Dir: o.dir, Real: resolve, Web: web,
 		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(o.file, web.Prefixes), Refused: b.refused,
 	}, b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -304,9 +305,12 @@ func addRules(p *policy.Policy, path string, read func(string, *os.File) (*polic
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: reasonOf(err)}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: reasonOf(err), Hint: "name a file of rules; docs/policy.md says how they are written"}
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
+	}
 	more, err := read(filepath.Base(path), f)
 	if err != nil {
 		return nil, err

@@ -84,15 +84,20 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 func newPolicyCheck(s streams) *cobra.Command {
 	var o policyOptions
 	cmd := &cobra.Command{
-		Use:   "check [--profile P] [--rules FILE] [--json] CMD",
+		Use:   "check [--profile P] [--rules FILE] [--json] COMMAND",
 		Short: "Judge a command without running it",
-		Long: `check judges every command, redirection and substitution of CMD and prints the
+		Long: `check judges every command, redirection and substitution of COMMAND and prints the
 verdicts, the strictest first. Exit status: 0 allow, 10 ask, 5 deny.
 With --batch it reads lines {"id","command"} and answers {"id","effect","verdicts"}.`,
 		Example: `  hako policy check 'git log --oneline | head'
   hako policy check --profile virtual --json 'cat a > b'
   echo '{"id":"1","command":"ls"}' | hako policy check --batch`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.batch {
+				return cobra.NoArgs(cmd, args)
+			}
+			return oneCommand(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := o.policy()
 			if err != nil {
@@ -100,9 +105,6 @@ With --batch it reads lines {"id","command"} and answers {"id","effect","verdict
 			}
 			if o.batch {
 				return checkBatch(s, p)
-			}
-			if len(args) == 0 {
-				return &fault.Error{Kind: fault.Invalid, Op: "hako policy check", Why: "there is no command to judge", Hint: "quote it as one word: hako policy check 'ls -l | wc -l'"}
 			}
 			return o.check(s, p, args[0])
 		},

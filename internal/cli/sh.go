@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,10 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		defer b.close()
 		return interact(ctx, s, b)
 	}
+	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
+		return &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",
+			Hint: "write them into the script: hako sh -c 'set -" + o.script + "; …'"}
+	}
 	b, err := o.open()
 	if err != nil {
 		return err
@@ -83,7 +88,8 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 	if len(args) > 0 && args[0] != "-" {
 		src, err := os.ReadFile(args[0])
 		if err != nil {
-			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err)}
+			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err),
+				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
 		}
 		return string(src), s.keys, args[1:], err
 	}

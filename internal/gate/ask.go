@@ -52,6 +52,10 @@ func (p *passage) ask(ctx context.Context, v policy.Verdict) error {
 		return err
 	}
 	if answer == No {
+		v.Hint = "do it another way"
+		if p.gate.Ask == nil {
+			v.Hint = "run it where a person can answer, or change the rule"
+		}
 		return p.refusal(v, why, cause)
 	}
 	p.agree(key, answer)

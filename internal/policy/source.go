@@ -79,6 +79,9 @@ func parseFault(err error) error {
 			Why: "it is nested more than about 500 levels deep", Hint: "split it into several scripts or functions"}
 	}
 	e := &fault.Error{Kind: fault.Invalid, Op: "parse script", Why: err.Error(), Hint: "quote text that is not meant as shell syntax"}
+	if syntax.IsIncomplete(err) {
+		e.Hint = "close what is still open: a quote, a bracket, or an if, for, while or case without its end"
+	}
 	var pe syntax.ParseError
 	var le syntax.LangError
 	switch {

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -42,6 +43,8 @@ func ExecuteText() string {
 type Executor struct {
 	Runner run.Runner
 	Actor  string // who asks, for the record
+
+	Stdin io.Reader // what the first command reads if it names no file; nil means nothing
 
 	// Files are the names of the granted files, as they were given, and Dir
 	// is where relative ones start: the directory of the runner. Empty means
@@ -296,7 +299,7 @@ const noteSpace = 96
 // run runs a script that was checked and cuts the page out of its output.
 func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, error) {
 	stdout, stderr := newWindow(start, size), newWindow(0, MaxPage-noteSpace)
-	res, err := e.Runner.Run(ctx, &run.Request{Actor: e.Actor, Script: script, Stdout: stdout, Stderr: stderr})
+	res, err := e.Runner.Run(ctx, &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr})
 	page, next, last := stdout.page()
 	out := Output{
 		OK: err == nil && res.Exit == 0, StdoutText: text(page), StderrText: noted(stderr),

@@ -137,6 +137,9 @@ func (p *jqParser) char(ch byte) (done bool, v any, err error) {
 	case 0x1e: // the record separator of JSON text sequences
 		return p.endWord()
 	}
+	if len(p.word) > longestJqWord {
+		return false, nil, p.wrong("Invalid literal")
+	}
 	p.word = append(p.word, ch)
 	if len(p.word) > 4096 {
 		return false, nil, p.m.alloc(1)
@@ -495,3 +498,7 @@ func parseJqNumber(s string) (any, bool) {
 	}
 	return f, true
 }
+
+// longestJqWord is more than any number or literal has; without a bound, text
+// that is no JSON would be gathered to its end.
+const longestJqWord = 1 << 20
