@@ -59,9 +59,9 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		return p.hereText(put, or(n, 0), p.hereDoc(r))
+		return p.hereText(p.keeper(name, put), or(n, 0), p.hereDoc(r))
 	case syntax.WordHdoc:
-		return p.hereText(put, or(n, 0), p.hereWord(r.Word))
+		return p.hereText(p.keeper(name, put), or(n, 0), p.hereWord(r.Word))
 	}
 	word, err := p.redirWord(r.Word)
 	if p.bad != nil || err != nil {
@@ -242,6 +242,18 @@ func (p *proc) hereWord(w *syntax.Word) []byte {
 		return nil
 	}
 	return append(append(make([]byte, 0, len(text)+1), text...), '\n')
+}
+
+// keeper returns put, or for {name}<<< what puts it at a free number for good.
+func (p *proc) keeper(name string, put func(int, *desc)) func(int, *desc) {
+	if name == "" {
+		return put
+	}
+	return func(_ int, d *desc) {
+		n := p.fds.free()
+		p.assign(name, strconv.Itoa(n))
+		p.fds.set(n, d)
+	}
 }
 
 // hereText opens text for reading. It is held for as long as it is open.
