@@ -130,7 +130,7 @@ func oneCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		why = fmt.Sprintf("there are %d words where one is wanted", len(args))
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Why: why, Hint: quoteHint(cmd)}
+	return &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Why: why, Hint: quoteHint(cmd)}
 }
 
 func quoteHint(cmd *cobra.Command) string {
