@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -213,9 +214,9 @@ func eventLine(e audit.Event) string {
 	case e.Script != "":
 		line += "  " + firstLine(e.Script)
 	case len(e.Argv) > 0:
-		line += "  " + strings.Join(e.Argv, " ")
+		line += "  " + visible(strings.Join(e.Argv, " "))
 	case e.Path != "":
-		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, e.Path, e.Bytes)
+		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, visible(e.Path), e.Bytes)
 	}
 	if e.What == audit.Ended {
 		line += fmt.Sprintf("  exit %d, %s, %d bytes", e.Exit, time.Duration(e.Micros)*time.Microsecond, e.Bytes)
@@ -236,7 +237,24 @@ func firstLine(s string) string {
 	if more {
 		first += " …"
 	}
-	return first
+	return visible(first)
+}
+
+// visible spells control characters out: text that a script chose must not
+// forge lines of the record or steer the reader's terminal.
+func visible(s string) string {
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, `\x%02x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 func newAuditVerify(s streams) *cobra.Command {

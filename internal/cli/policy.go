@@ -170,7 +170,7 @@ func encode(w io.Writer, v any) error {
 }
 
 func verdictLine(v policy.Verdict) string {
-	line := fmt.Sprintf("%-5s %s", v.Effect, strings.Join(v.Argv, " "))
+	line := fmt.Sprintf("%-5s %s", v.Effect, visible(strings.Join(v.Argv, " ")))
 	if v.Why != "" {
 		line += ": " + v.Why
 	}

@@ -238,7 +238,7 @@ func (p *proc) expression(s string) int64 {
 func (p *proc) unary(x *syntax.UnaryArithm) int64 {
 	switch x.Op {
 	case syntax.Inc, syntax.Dec:
-		ref, ok := p.target2(x.X)
+		ref, ok := p.assignable(x.X)
 		if !ok {
 			return 0
 		}
@@ -272,8 +272,8 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// target2 returns the variable an expression assigns to.
-func (p *proc) target2(x syntax.ArithmExpr) (reference, bool) {
+// assignable returns the variable an expression assigns to.
+func (p *proc) assignable(x syntax.ArithmExpr) (reference, bool) {
 	if w, ok := x.(*syntax.Word); ok && len(w.Parts) == 1 {
 		switch part := w.Parts[0].(type) {
 		case *syntax.Lit:
@@ -331,7 +331,7 @@ var assignOps = map[syntax.BinAritOperator]syntax.BinAritOperator{
 }
 
 func (p *proc) assignArithm(x *syntax.BinaryArithm, op syntax.BinAritOperator) int64 {
-	ref, ok := p.target2(x.X)
+	ref, ok := p.assignable(x.X)
 	if !ok {
 		return 0
 	}

@@ -189,7 +189,7 @@ func (p *proc) execCmd(args []string) error {
 		return nil
 	}
 	delete(p.traps, "EXIT") // there is no shell left to run it
-	p.call1(args)
+	p.runWords(args)
 	if p.flow == next {
 		p.flow = exiting
 	}

@@ -109,7 +109,7 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 	return res, err
 }
 
-// Dir returns where the session stands.
+// WorkDir returns where the session stands.
 func (s *Session) WorkDir() string { return s.root.dir }
 
 // Words returns what could stand at the start of a command, for completion.

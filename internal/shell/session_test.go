@@ -71,7 +71,7 @@ func TestSessionRemembers(t *testing.T) {
 // that works, with what it held given back.
 func TestSessionSurvives(t *testing.T) {
 	limits := quota.Lenient()
-	limits.Time, limits.Memory, limits.Loops, limits.Depth, limits.Output = 300*time.Millisecond, 16<<20, 10000, 50, 1<<20
+	limits.Time, limits.Memory, limits.Loops, limits.Depth, limits.Output = 10*time.Second, 16<<20, 10000, 50, 1<<20
 	for name, script := range map[string]string{
 		"time":   "sleep 100",
 		"loops":  "while :; do :; done",

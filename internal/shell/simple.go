@@ -44,7 +44,7 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 			return
 		}
 	}
-	p.call1(argv)
+	p.runWords(argv)
 	p.lastArg = argv[len(argv)-1]
 }
 
@@ -112,8 +112,8 @@ func (p *proc) assignedText(a *syntax.Assign) string {
 	return value
 }
 
-// call1 runs a command by its expanded words: function, shell builtin, builtin.
-func (p *proc) call1(argv []string) {
+// runWords runs a command by its expanded words: function, shell builtin, builtin.
+func (p *proc) runWords(argv []string) {
 	name := argv[0]
 	if f, ok := p.funcs[name]; ok {
 		p.invoke(f, argv[1:])
@@ -122,8 +122,11 @@ func (p *proc) call1(argv []string) {
 	p.builtin(argv)
 }
 
-// builtin is call1 without functions.
+// builtin is runWords without functions.
 func (p *proc) builtin(argv []string) {
+	if inBin(argv[0]) { // judged by the name it runs under: a rule about rm is one about /bin/rm
+		argv = append([]string{path.Base(argv[0])}, argv[1:]...)
+	}
 	name := argv[0]
 	if p.req.Check != nil {
 		if err := p.req.Check(p.ctx, argv); err != nil {
@@ -141,8 +144,8 @@ func (p *proc) builtin(argv []string) {
 		p.settle(name, err)
 		return
 	}
-	cmd, ok := p.ses.Commands[path.Base(name)]
-	if !ok || (strings.Contains(name, "/") && !inBin(name)) {
+	cmd, ok := p.ses.Commands[name]
+	if !ok {
 		p.unknown(name)
 		return
 	}
@@ -379,7 +382,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	c.quiet++
 	return func() (int, error) {
 		defer c.end()
-		c.call1(argv)
+		c.runWords(argv)
 		return c.status, c.fatal
 	}, nil
 }
