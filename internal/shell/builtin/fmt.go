@@ -219,6 +219,7 @@ const (
 )
 
 func (f *filler) addWords(text []byte) {
+	text = bytes.TrimLeft(text, " \t\n\v\f\r") // a line may begin with \v, which is no indentation
 	for len(text) > 0 {
 		n := bytes.IndexAny(text, " \t\n\v\f\r")
 		if n < 0 {
