@@ -29,7 +29,7 @@ check:
 	GOOS=windows go build -o /dev/null ./cmd/hako
 	go tool staticcheck ./...
 
-FUZZTIME ?= 8s
+FUZZTIME ?= 4s
 
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)

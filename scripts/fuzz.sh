@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every fuzz target for a short while: fuzz.sh 8s
+# Runs every fuzz target for a short while: fuzz.sh 4s
 set -eu
-time=${1:-8s}
+time=${1:-4s}
 for file in $(grep -rl '^func Fuzz' --include='*_test.go' internal); do
 	dir=$(dirname "$file")
 	for target in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file"); do
