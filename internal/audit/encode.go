@@ -16,6 +16,10 @@ import (
 // the beginning is kept, with the length and hash of the whole.
 const longest = 64 << 10
 
+// maxLine is more than any event takes: a dozen texts of that length, of which
+// each byte may be spelled with six.
+const maxLine = 8 << 20
+
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 // hashMark begins the end of every line: the hash of everything before it.
@@ -118,6 +122,8 @@ func (w *encoder) words(name string, argv []string) {
 	w.buf = append(w.buf, ']')
 }
 
+// counts spells how often each command ran. Of very many the rest is left out,
+// as are words of an argv.
 func (w *encoder) counts(m map[string]int) {
 	if len(m) == 0 {
 		return
@@ -129,9 +135,14 @@ func (w *encoder) counts(m map[string]int) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	room := longest
 	for i, name := range names {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
+		}
+		if room -= len(name) + 3; room < 0 && i > 0 {
+			w.buf = fmt.Appendf(w.buf, `"[cut]":%d`, len(names)-i)
+			break
 		}
 		w.buf = append(appendString(w.buf, shorten(w.secrets.Text(name))), ':')
 		w.buf = strconv.AppendInt(w.buf, int64(m[name]), 10)

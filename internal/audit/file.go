@@ -175,7 +175,7 @@ type tail struct {
 
 // readTail finds the last whole line of a log and the piece after it, if any.
 func readTail(r io.ReaderAt, size int64) (tail, error) {
-	for window := int64(4 << 10); ; window *= 4 {
+	for window := int64(4 << 10); ; window = min(4*window, maxTail) {
 		text, err := readEnd(r, size, window)
 		if err != nil {
 			return tail{}, err
@@ -188,11 +188,18 @@ func readTail(r io.ReaderAt, size int64) (tail, error) {
 		if len(whole) > 0 {
 			from = bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 		}
-		if from > 0 || window >= size {
+		switch {
+		case len(piece) > maxLine || len(whole)-from > maxLine:
+			return tail{}, errLong
+		case from > 0 || window >= size:
 			return parseTail(whole[from:], piece)
 		}
 	}
 }
+
+// maxTail is a window that shows the last line and the piece after it, or that
+// one of them is too long.
+const maxTail = 2*maxLine + 2
 
 func readEnd(r io.ReaderAt, size, window int64) ([]byte, error) {
 	window = min(window, size)

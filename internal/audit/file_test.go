@@ -181,6 +181,39 @@ func TestCutTailIsNoticed(t *testing.T) {
 	}
 }
 
+func TestChangedHeadIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 3)
+	whole, _ := os.ReadFile(path)
+	good, _ := os.ReadFile(HeadPath(path))
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	for _, head := range []string{"", "nonsense", string(good[:20]), string(good) + "x", "-" + string(good[1:]), strings.Repeat("0", 300)} {
+		os.WriteFile(path, bytes.Join(lines[:2], nil), 0o600)
+		os.WriteFile(HeadPath(path), []byte(head), 0o600)
+		for range 2 {
+			fill(t, path, 1)
+			if got, _ := os.ReadFile(HeadPath(path)); string(got) != head {
+				t.Errorf("%q became %q", head, got)
+			}
+			if r := check(t, path); r.OK() || !strings.Contains(r.Cut, "side file is not as it was written") {
+				t.Errorf("%q: %v", head, r)
+			}
+		}
+	}
+	os.Remove(HeadPath(path))
+	fill(t, path, 1)
+	if r := check(t, path); !r.OK() || !r.HeadSeen {
+		t.Errorf("after it was moved away: %v", r)
+	}
+	os.Chmod(HeadPath(path), 0o644) // others may have written it: neither believed nor replaced
+	before, _ := os.ReadFile(HeadPath(path))
+	fill(t, path, 1)
+	after, _ := os.ReadFile(HeadPath(path))
+	if _, err := VerifyFile(path); err == nil || !bytes.Equal(before, after) {
+		t.Errorf("open to others: %v, %q", err, after)
+	}
+}
+
 func TestUnwritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path)

@@ -2,11 +2,13 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"hako/internal/fault"
 	"hako/internal/private"
 )
 
@@ -26,18 +28,33 @@ func (l *File) noteHead() {
 	if l.last.seq <= l.head {
 		return
 	}
-	f, err := private.Open(HeadPath(l.path), os.O_CREATE|os.O_RDWR)
+	switch err := l.writeHead(); err {
+	case nil:
+		l.head, l.noted = l.last.seq, l.last
+	case errKept:
+		l.head = l.last.seq
+	}
+}
+
+// errKept is the error of a note that must stay as it is: the end was cut off,
+// somebody changed the note, or another process is ahead. [VerifyFile] tells.
+var errKept = errors.New("the side file says something else")
+
+func (l *File) writeHead() error {
+	path, text := HeadPath(l.path), fmt.Appendf(nil, headFormat, l.last.seq, l.last.hash)
+	f, err := private.Open(path, os.O_RDWR)
+	if fault.KindOf(err) == fault.NotFound {
+		return private.Replace(path, text) // all or nothing: an empty note is a changed one
+	}
 	if err != nil {
-		return
+		return err
 	}
 	defer f.Close()
-	if old, err := readHead(f); err == nil && !l.contains(old) {
-		l.head = l.last.seq // the end was cut off, or another process is ahead: keep what tells
-		return
+	if old, err := readHead(f); err != nil || !l.contains(old) {
+		return errKept
 	}
-	if _, err := f.WriteAt(fmt.Appendf(nil, headFormat, l.last.seq, l.last.hash), 0); err == nil {
-		l.head, l.noted = l.last.seq, l.last
-	}
+	_, err = f.WriteAt(text, 0)
+	return err
 }
 
 // lookBack is how much of the end of a log is searched for an earlier head.
@@ -62,7 +79,7 @@ func readHead(r io.Reader) (place, error) {
 	if err == nil {
 		_, err = fmt.Sscanf(string(text), "%d %64s\n", &p.seq, &p.hash)
 	}
-	if err == nil && len(p.hash) != len(start.hash) {
+	if err == nil && (len(p.hash) != len(start.hash) || string(text) != fmt.Sprintf(headFormat, p.seq, p.hash)) {
 		err = io.ErrUnexpectedEOF
 	}
 	return p, err

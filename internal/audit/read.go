@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,14 @@ func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
 	var line []byte
 	for {
 		line, err = readLine(in, line[:0])
-		if err == io.EOF {
+		switch err {
+		case nil:
+		case io.EOF:
 			return skipped, nil
-		}
-		if err != nil {
+		case errLong:
+			skipped++
+			continue
+		default:
 			return skipped, err
 		}
 		var e Event
@@ -104,14 +109,14 @@ func Query(r io.Reader, f Filter) ([]Event, error) {
 func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
 	n = max(n, 0)
 	for window := int64(32 << 10); ; window *= 4 {
-		text, err := readEnd(r, size, window)
-		if err != nil {
-			return nil, err
+		window = min(window, size)
+		in := bufio.NewReaderSize(io.NewSectionReader(r, size-window, window), 64<<10)
+		if window < size { // the first line began before
+			if _, err := readLine(in, nil); err != nil && err != errLong && err != io.EOF {
+				return nil, err
+			}
 		}
-		if window < size {
-			text = text[bytes.IndexByte(text, '\n')+1:] // the first line began before
-		}
-		events, err := Query(bytes.NewReader(text), Filter{Limit: max(n, 1)})
+		events, err := Query(in, Filter{Limit: max(n, 1)})
 		if err != nil || len(events) >= n || window >= size {
 			return events[max(0, len(events)-n):], err
 		}
@@ -132,27 +137,48 @@ func Follow(ctx context.Context, path string, do func(Event) error) error {
 	if _, err := f.Seek(0, io.SeekEnd); err != nil {
 		return err
 	}
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
 	var pending []byte
-	for tick := time.NewTicker(followEvery); ; {
-		more, err := io.ReadAll(f)
-		if err != nil {
-			tick.Stop()
+	for {
+		if pending, err = follow(f, pending, do); err != nil {
 			return err
 		}
-		pending = append(pending, more...)
-		whole := bytes.LastIndexByte(pending, '\n') + 1
-		if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {
-			tick.Stop()
-			return err
-		}
-		pending = append(pending[:0], pending[whole:]...)
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return nil
 		case <-tick.C:
 		}
 	}
 }
 
-const followEvery = 100 * time.Millisecond
+// follow reads to the end of r and returns the piece of a line there. It does
+// so in parts, as the file may have grown by more than fits into memory.
+func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
+	for {
+		before := len(pending)
+		pending = slices.Grow(pending, followPart)
+		n, err := r.Read(pending[before : before+followPart])
+		pending = pending[:before+n]
+		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
+			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {
+				return nil, err
+			}
+			pending = append(pending[:0], pending[whole:]...)
+		}
+		if len(pending) > maxLine {
+			pending = pending[:0] // no event: what comes of it yet will not be one either
+		}
+		if err == io.EOF {
+			return pending, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+const (
+	followEvery = 100 * time.Millisecond
+	followPart  = 64 << 10
+)

@@ -108,6 +108,9 @@ func verify(r io.Reader, head *place) (Report, error) {
 		var err error
 		if line, err = readLine(in, line[:0]); err == io.EOF {
 			break
+		} else if err == errLong {
+			report.Bad = c.blame(n, err)
+			break
 		} else if err != nil {
 			return report, err
 		}
@@ -139,7 +142,7 @@ func missing(r Report, head *place) string {
 	case head == nil || r.Bad != nil:
 		return ""
 	case head.seq < 0:
-		return "the side file is not readable: whether the end was cut off cannot be told"
+		return "the side file is not as it was written: whether the end was cut off cannot be told until it is moved away"
 	case r.Last < head.seq:
 		return fmt.Sprintf("the end was cut off: event %d was written, the last one here is %d", head.seq, r.Last)
 	}
@@ -164,10 +167,14 @@ func (c *chain) next(n int64, line []byte) *Bad {
 	if err == nil {
 		err = c.follow(line, body, hash)
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case c.piece != nil:
+	}
+	return c.blame(n, err)
+}
+
+func (c *chain) blame(n int64, err error) *Bad {
+	if c.piece != nil {
 		return c.odd
 	}
 	return &Bad{n, err.Error()}
@@ -208,16 +215,26 @@ func (c *chain) settle(torn *Torn) error {
 	return nil
 }
 
-// readLine reads a line with its newline into buf; the last may have none.
+// errLong is the error of a line that cannot be one of ours.
+var errLong = errors.New("the line is longer than any event")
+
+// readLine reads a line with its newline into buf; the last may have none. Of a
+// line over maxLine it keeps nothing and returns errLong after reading past it:
+// whoever can write to the log must not be able to exhaust our memory.
 func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
+	long := false
 	for {
 		part, err := in.ReadSlice('\n')
-		buf = append(buf, part...)
+		if long = long || len(buf)+len(part) > maxLine; long {
+			buf = buf[:0]
+		} else {
+			buf = append(buf, part...)
+		}
 		switch {
-		case err == nil:
-			return buf, nil
 		case err == bufio.ErrBufferFull:
-		case err == io.EOF && len(buf) > 0:
+		case long && (err == nil || err == io.EOF):
+			return buf, errLong
+		case err == nil || err == io.EOF && len(buf) > 0:
 			return buf, nil
 		default:
 			return buf, err

@@ -2,9 +2,12 @@ package audit
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +38,102 @@ func TestVerifyNamesTheFirstBadLine(t *testing.T) {
 		if err != nil || r.OK() || r.Bad == nil || r.Bad.Line != c.line || !strings.Contains(r.Bad.Why, c.why) {
 			t.Errorf("%s: %v, %v; want line %d: %s", name, r, err, c.line, c.why)
 		}
+	}
+}
+
+// junk is a reader of so many bytes without a newline.
+type junk struct{ left int64 }
+
+func (j *junk) Read(p []byte) (int, error) {
+	n := min(int64(len(p)), j.left)
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	if j.left -= n; n == 0 {
+		return 0, io.EOF
+	}
+	return int(n), nil
+}
+
+func (j *junk) ReadAt(p []byte, off int64) (int, error) {
+	return (&junk{max(0, j.left-off)}).Read(p)
+}
+
+// frugal fails the test if do allocates more than a few of the longest lines.
+func frugal(t *testing.T, what string, do func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 15*maxLine {
+		t.Errorf("%s allocates %d MB", what, used>>20)
+	}
+}
+
+func TestOverlongLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 2)
+	whole, _ := os.ReadFile(path)
+	const size = 20 * maxLine
+	none := func(Event) error { return nil }
+	for _, end := range []string{"", "\n", "\n" + string(whole)} {
+		log := func() io.Reader {
+			return io.MultiReader(bytes.NewReader(whole), &junk{size}, strings.NewReader(end))
+		}
+		frugal(t, "verify", func() {
+			r, err := Verify(log())
+			if err != nil || r.Events != 2 || r.Bad == nil || r.Bad.Line != 3 || r.Bad.Why != "the line is longer than any event" {
+				t.Errorf("end %.5q: %v, %v", end, r, err)
+			}
+		})
+		frugal(t, "scan", func() {
+			if skipped, err := Scan(log(), none); err != nil || skipped != 1 {
+				t.Errorf("scan: %d, %v", skipped, err)
+			}
+		})
+		frugal(t, "follow", func() {
+			if left, err := follow(log(), nil, none); err != nil || len(left) > maxLine {
+				t.Errorf("follow: %d, %v", len(left), err)
+			}
+		})
+	}
+	frugal(t, "open", func() {
+		if _, err := readTail(&junk{size}, size); err != errLong {
+			t.Errorf("the tail: %v", err)
+		}
+	})
+	if events, err := Tail(&junk{size}, size, 3); err != nil || len(events) != 0 {
+		t.Errorf("the last events: %v, %v", events, err)
+	}
+	// A line of just the length may be a recorded crash, one more byte may not.
+	for n, want := range map[int64]string{maxLine - 1: "does not end with a hash", maxLine: "longer than any event"} {
+		r, _ := Verify(io.MultiReader(&junk{n}, strings.NewReader("\n")))
+		if r.Bad == nil || !strings.Contains(r.Bad.Why, want) {
+			t.Errorf("%d bytes: %v", n, r)
+		}
+	}
+}
+
+func TestTheLongestEvent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path)
+	s := strings.Repeat("\x01", 1<<20)
+	e := Event{ID: s, Actor: s, What: s, Script: s, Argv: []string{s, s}, Effect: s, Rule: s, Reason: s, Error: s, Kind: s,
+		Path: s, Mode: s, Provider: s, Commands: map[string]int{s: 1}}
+	for i := range 200_000 {
+		e.Commands[fmt.Sprint("command", i)] = 1
+	}
+	for range 2 {
+		if err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		l = open(t, path) // must find the end again
+	}
+	l.Close()
+	if r := check(t, path); !r.OK() || r.Events != 2 {
+		t.Errorf("%v", r)
 	}
 }
 

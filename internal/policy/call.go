@@ -54,8 +54,25 @@ func (w *walker) judge(words []word) {
 			return
 		}
 	}
-	c := command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped}
+	c := w.newCommand(words)
 	w.out = append(w.out, c.judge().verdict(words))
+	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" && hasLetter(words[1:], "s")
+	w.wrote = w.wrote || !onlyLooks(words[0].text) || hasAny(words, "-exec")
+}
+
+// onlyLooks reports whether a program makes no files. Git counts as one that
+// does not: the names it brings were there before, in the repository.
+func onlyLooks(name string) bool {
+	if inList(" : true false test [ echo printf expr let git find jq patch ", name) {
+		return true
+	}
+	prog, ok := programs[name]
+	return ok && !prog.writes && !prog.whole && !prog.free
+}
+
+// newCommand is a command with what the walk knows around it.
+func (w *walker) newCommand(words []word) command {
+	return command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked}
 }
 
 // dynamic is the verdict on a command whose name is not known yet. Where it
@@ -81,20 +98,120 @@ func (w *walker) invoke(f *fn, words []word) {
 	for i, a := range words[1:] {
 		args[i] = value{a.text, a.late, a.loose}
 	}
-	if len(w.stack) >= 8 || !w.afford(f.body, 1) {
+	deep := len(w.stack) >= 8
+	if deep && allNumbers(args) {
+		if f.counts {
+			return
+		}
+		f.counts = true
+	} else if deep || !w.afford(f.body, 1) || !w.affordArgs(args) {
 		if f.worst {
 			return
 		}
 		f.worst = true
-		args = []value{anything, anything, anything, anything, anything, anything, anything, anything, anything}
+		args = unknownArgs()
 	}
 	saved := w.sc.args
 	w.sc.args = args
 	w.stack = append(w.stack, f)
+	locals := w.locals
+	w.locals = make(map[string]localName)
 	w.stmt(f.body)
+	w.endLocals(f.body)
+	w.locals = locals
 	w.stack = w.stack[:len(w.stack)-1]
 	w.sc.args = saved
 	w.ok = nil
+}
+
+// A localName is what a name meant before it was made local.
+type localName struct {
+	before value
+	set    bool
+}
+
+// noteLocal remembers a name that local or declare hides until the function
+// ends. Only what stands at the top of the body is sure to run.
+func (w *walker) noteLocal(name string) {
+	if _, known := w.locals[name]; known || w.locals == nil {
+		return
+	}
+	v, ok := w.sc.vars[name]
+	w.locals[name] = localName{v, ok}
+}
+
+// endLocals gives local names back what they held: X=../x; f; cat $X reads
+// what it read before, whatever f did to its own X.
+func (w *walker) endLocals(body *syntax.Stmt) {
+	if len(w.locals) == 0 {
+		return
+	}
+	sure := topLocals(body)
+	for name, l := range w.locals {
+		switch now, ok := w.sc.vars[name]; {
+		case ok == l.set && now == l.before:
+		case !sure[name]:
+			w.set(name, anything)
+		case l.set:
+			w.set(name, l.before)
+		default:
+			w.sc.own()
+			delete(w.sc.vars, name)
+			delete(w.sc.arrays, name)
+		}
+	}
+}
+
+// topLocals are the names that a body makes local whatever happens.
+func topLocals(body *syntax.Stmt) map[string]bool {
+	out := make(map[string]bool)
+	block, ok := body.Cmd.(*syntax.Block)
+	if !ok {
+		return out
+	}
+	for _, s := range block.Stmts {
+		if d, ok := s.Cmd.(*syntax.DeclClause); ok && len(s.Redirs) == 0 {
+			for _, a := range d.Args {
+				if a.Name != nil {
+					out[a.Name.Value] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// allNumbers knows the recursion that counts: fact $(($1-1)).
+func allNumbers(args []value) bool {
+	for _, v := range args {
+		if v.loose || v.text == "" || strings.Trim(v.text, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// unknownArgs stand for arguments that nothing is known about.
+func unknownArgs() []value {
+	args := make([]value, 9)
+	for i := range args {
+		args[i] = anything
+	}
+	return args
+}
+
+// affordArgs counts what a call hands on: functions that double "$@" and call
+// one another would make millions of words out of a few.
+func (w *walker) affordArgs(args []value) bool {
+	cost := 16 * len(args)
+	for _, v := range args {
+		cost += len(v.text)
+	}
+	if len(args) > 1024 || w.unfolded+cost > maxUnfolded {
+		return false
+	}
+	w.unfolded += cost
+	return true
 }
 
 func (w *walker) declare(cmd *syntax.FuncDecl) {
@@ -131,6 +248,10 @@ func (w *walker) uncalled() {
 const maxTracked = 256
 
 func (w *walker) set(name string, v value) {
+	array, _, isElement := strings.Cut(name, "[")
+	if isElement || w.fixed[name] {
+		name, v = array, anything // a[0], or a readonly name that keeps what it has
+	}
 	if name == "" {
 		return
 	}
@@ -141,9 +262,6 @@ func (w *walker) set(name string, v value) {
 	}
 	w.sc.vars[name] = v
 	delete(w.sc.arrays, name)
-	if name == "IFS" {
-		w.splits = v.late || v.text != " \t\n"
-	}
 }
 
 // assign walks a plain assignment. A variable that programs look at is
@@ -169,6 +287,12 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 			v.late = v.late || old.late
 		}
 	}
+	if w.ints[name] {
+		w.evaluates(v, "declare -i", 0)
+	}
+	if v.late && v.text == "" && substitutes(a.Value) {
+		w.mark(&w.named, name)
+	}
 	w.set(name, v)
 	if a.Array != nil && !a.Append {
 		w.setArray(name, a.Array)
@@ -177,8 +301,8 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 
 // assigned returns the value of an assignment and judges what is nested.
 func (w *walker) assigned(a *syntax.Assign) value {
-	if a.Index != nil {
-		w.arithm(a.Index)
+	if a.Index != nil && a.Name != nil {
+		w.subscriptOf(a.Name.Value, a.Index)
 	}
 	if a.Array == nil {
 		v := w.one(a.Value)
@@ -188,8 +312,8 @@ func (w *walker) assigned(a *syntax.Assign) value {
 		return v
 	}
 	for _, e := range a.Array.Elems {
-		if e.Index != nil {
-			w.arithm(e.Index)
+		if e.Index != nil && a.Name != nil {
+			w.subscriptOf(a.Name.Value, e.Index)
 		}
 		if e.Value != nil {
 			w.fields(e.Value)
@@ -233,6 +357,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil { // an option, or a word made at run time
 			opt := w.one(a.Value)
+			w.attributes(opt.text, cmd.Args)
 			exported = exported || strings.HasPrefix(opt.text, "-") && strings.Contains(opt.text, "x")
 			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{text: opt.text, late: opt.late, loose: opt.loose}))
 		}
@@ -245,18 +370,56 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 			w.refuse(nil, judgeVariable(a.Name.Value, true))
 			continue
 		}
+		if v := cmd.Variant.Value; v == "local" || v == "declare" || v == "typeset" {
+			w.noteLocal(a.Name.Value)
+		}
 		w.assign(a, exported)
+		if cmd.Variant.Value == "readonly" || w.pinned(cmd) {
+			w.mark(&w.fixed, a.Name.Value)
+		}
 		if v := w.sc.vars[a.Name.Value]; w.p.manner.strict {
 			w.evaluatedIfInteger(cmd, v)
 		}
 	}
 }
 
+// attributes remembers the names that declare -i and -A change for good.
+func (w *walker) attributes(opt string, args []*syntax.Assign) {
+	for _, a := range args {
+		if a.Name == nil || !strings.HasPrefix(opt, "-") {
+			continue
+		}
+		if strings.Contains(opt, "i") {
+			w.mark(&w.ints, a.Name.Value)
+		}
+		if strings.Contains(opt, "A") {
+			w.mark(&w.assoc, a.Name.Value)
+		}
+	}
+}
+
+// pinned reports whether declare -r makes its names readonly.
+func (w *walker) pinned(cmd *syntax.DeclClause) bool {
+	for _, a := range cmd.Args {
+		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "r") {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) mark(set *map[string]bool, name string) {
+	if *set == nil {
+		*set = make(map[string]bool)
+	}
+	(*set)[name] = true
+}
+
 // evaluatedIfInteger knows that declare -i evaluates the value.
 func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") && strings.HasPrefix(a.Value.Lit(), "-") {
-			w.evaluated(v.text, cmd.Variant.Value+" -i")
+			w.evaluates(v, cmd.Variant.Value+" -i", 0)
 		}
 	}
 }
@@ -275,16 +438,35 @@ func (w *walker) redirect(r *syntax.Redirect) {
 		w.feedText(w.one(r.Word))
 		return
 	}
+	w.redirectName(r)
 	v := w.one(r.Word)
 	target := word{v.text, v.late, v.loose, r.Word}
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
-		w.sc.fed = feed{kind: fedUnknown}
+		w.sc.fed = feed{kind: fedUnknown, file: r.Op == syntax.RdrIn && !target.late}
+	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
+		w.wrote = true
 	}
 	words := []word{{text: r.Op.String()}, target}
-	c := command{p: w.p, words: words, dirs: w.sc.dirs}
+	c := w.newCommand(words)
 	if f := c.judgeRedirect(r.Op.String(), target); f.effect != Allow || target.late {
 		w.refuse(words, &f)
 	}
+}
+
+// redirectName knows that {PATH}>x puts a number into PATH.
+func (w *walker) redirectName(r *syntax.Redirect) {
+	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
+		return
+	}
+	w.sets(strings.Trim(r.N.Value, "{}"), value{text: "1", late: true})
+}
+
+// sets judges and notes a variable that is set by other means than x=y.
+func (w *walker) sets(name string, v value) {
+	if w.p.manner.strict {
+		w.refuse(nil, judgeVariable(name, false))
+	}
+	w.set(name, v)
 }
 
 func (w *walker) feedText(v value) {
@@ -314,6 +496,12 @@ func (w *walker) substitution(part *syntax.CmdSubst) value {
 	case fedKnown:
 		return value{text: strings.TrimRight(out.text, "\n")}
 	case fedConfined:
+		if out.blanks {
+			return anything // cat $(find .) may find 'a /etc/passwd'
+		}
+		if out.number {
+			return value{text: "1", late: true}
+		}
 		if !out.sure {
 			return value{late: true} // $(find . -name nope)/etc/passwd
 		}
@@ -357,11 +545,7 @@ func (w *walker) testNumber(x syntax.TestExpr) {
 	if !ok {
 		return
 	}
-	text := w.again(src).text
-	w.evaluated(text, "[[")
-	if v, ok := w.sc.vars[text]; ok {
-		w.evaluated(v.text, "[[")
-	}
+	w.evaluates(w.again(src), "[[", 0)
 }
 
 func (w *walker) testPath(x syntax.TestExpr) {
@@ -370,7 +554,7 @@ func (w *walker) testPath(x syntax.TestExpr) {
 		return
 	}
 	v := w.again(src)
-	c := command{p: w.p, dirs: w.sc.dirs}
+	c := w.newCommand(nil)
 	w.refuse([]word{{text: "[["}, {v.text, v.late, v.loose, src}}, c.path(word{v.text, v.late, v.loose, src}))
 }
 

@@ -28,21 +28,44 @@ func (w *walker) effects(words []word) {
 	case "getopts":
 		if len(args) > 1 {
 			w.set(args[1].text, value{text: insideName, late: true})
+			w.set("OPTARG", anything)
 		}
 	case "unset":
 		w.unset(args)
 	case "export", "declare", "typeset", "local", "readonly":
-		for _, a := range args {
-			if name, text, ok := strings.Cut(a.text, "="); ok {
-				w.set(strings.TrimSuffix(name, "+"), value{text, a.late, a.loose})
-			}
-		}
+		w.declareQuoted(words[0].text, args)
 	case "set":
 		w.setArgs(args)
 	case "shift":
 		w.shift(args)
 	case "eval", "source", ".":
 		w.sc.forget()
+	}
+}
+
+// declareQuoted notes what "declare" and its kin do when quotes hide them from
+// the parser.
+func (w *walker) declareQuoted(builtin string, args []word) {
+	for _, a := range args {
+		name, text, ok := strings.Cut(a.text, "=")
+		name = strings.TrimSuffix(name, "+")
+		if !isName(name) {
+			continue
+		}
+		if builtin != "export" && builtin != "readonly" {
+			w.noteLocal(name)
+		}
+		v := value{text, a.late, a.loose}
+		if hasLetter(args, "i") {
+			w.mark(&w.ints, name)
+			w.evaluates(v, builtin+" -i", 0)
+		}
+		if ok {
+			w.set(name, v)
+		}
+		if builtin == "readonly" || hasLetter(args, "r") {
+			w.mark(&w.fixed, name)
+		}
 	}
 }
 
@@ -85,26 +108,48 @@ func (w *walker) readInto(args []word) {
 	if w.sc.fed.kind == fedConfined {
 		v = value{text: insideName, late: true}
 	}
+	if w.sc.fed.kind == fedKnown && strings.Trim(w.sc.fed.text, "0123456789 \n") == "" {
+		v = value{text: "1", late: true}
+	}
 	w.set("REPLY", v)
 	w.set("MAPFILE", v)
 	for _, a := range args {
 		if !strings.HasPrefix(a.text, "-") {
 			w.set(a.text, v)
+		} else if _, name, ok := strings.Cut(a.text, "a"); ok {
+			w.set(name, v) // read -raNAME
 		}
 	}
 }
 
 func (w *walker) setArgs(args []word) {
-	if len(args) > 0 && strings.HasPrefix(args[0].text, "-") && args[0].text != "--" {
+	args, ok := afterSwitches(args)
+	if !ok {
 		return
-	}
-	if len(args) > 0 && args[0].text == "--" {
-		args = args[1:]
 	}
 	w.sc.args = make([]value, len(args))
 	for i, a := range args {
 		w.sc.args[i] = value{a.text, a.late, a.loose}
 	}
+}
+
+// afterSwitches skips the switches of set: set -f -- a b sets $1 and $2. It
+// reports whether the arguments change.
+func afterSwitches(args []word) ([]word, bool) {
+	for len(args) > 0 {
+		t := args[0].text
+		switch {
+		case t == "--" || t == "-":
+			return args[1:], true
+		case !args[0].late && (t == "-o" || t == "+o") && len(args) > 1:
+			args = args[2:]
+		case len(t) > 1 && (t[0] == '-' || t[0] == '+'):
+			args = args[1:]
+		default:
+			return args, true
+		}
+	}
+	return nil, false
 }
 
 func (w *walker) shift(args []word) {
@@ -138,14 +183,26 @@ func (w *walker) output(words []word) feed {
 		}
 		return feed{kind: fedConfined, sure: true}
 	case "find":
-		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir") && w.tame(args) {
-			return confined
+		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.tame(args) {
+			return w.names(args)
 		}
 	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
-		if w.tame(args) {
-			return confined
+		if w.tame(args) && onlyNames(words[0].text, args) {
+			return w.names(args)
 		}
-	case "seq", "date", "nproc", "wc", "mktemp", "basename", "uname", "whoami", "id", "dirname", "realpath":
+	case "wc", "nproc", "id":
+		if w.tame(args) {
+			return feed{kind: fedConfined, sure: true, number: operands(args) == 0 && (words[0].text != "id" || hasAny(args, "-u", "-g"))}
+		}
+	case "tr":
+		if w.sc.fed.number && hasAny(args, "-d") {
+			return w.sc.fed
+		}
+	case "date":
+		if w.tame(args) {
+			return feed{kind: fedConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") && strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
+		}
+	case "seq", "mktemp", "basename", "uname", "whoami", "dirname", "realpath":
 		if w.tame(args) {
 			return feed{kind: fedConfined, sure: true}
 		}
@@ -158,7 +215,7 @@ func (w *walker) output(words []word) feed {
 		return confined
 	case "git":
 		if w.tame(args) {
-			return gitOutput(args)
+			return w.gitOutput(args)
 		}
 	case "rg", "grep":
 		return w.grepOutput(args)
@@ -166,13 +223,54 @@ func (w *walker) output(words []word) feed {
 		if words[0].text == "cat" && len(args) == 0 {
 			return w.sc.fed
 		}
-		if operands(args) == 0 && !hasLetter(args, "c") {
+		if w.filters(words) && !hasLetter(args, "c") {
 			return w.some(w.sc.fed)
 		}
 	case "xargs":
 		return w.xargsOutput(args)
 	}
 	return unknown
+}
+
+// names is the output of a program that lists files. A script that made files
+// may have made 'a /etc/passwd', which is two names to xargs.
+func (w *walker) names(args []word) feed {
+	return feed{kind: fedConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0")}
+}
+
+// onlyNames reports whether a listing shows names and numbers alone: --time-style
+// and --printf print what they are given, and ls -l shows where links lead.
+func onlyNames(name string, args []word) bool {
+	for _, a := range args {
+		switch t := a.text; {
+		case name == "ls" && strings.HasPrefix(t, "--"):
+			key, _, _ := strings.Cut(t[2:], "=")
+			if !inList(" all almost-all directory recursive reverse sort time zero group-directories-first color ", key) && t != "--" {
+				return false
+			}
+		case name == "ls" && len(t) > 1 && t[0] == '-' && strings.Trim(t[1:], "1aArRtSdUhcuXvp") != "":
+			return false
+		case name == "stat" && (strings.Contains(t, "\\") || strings.Contains(t, "%N") || strings.Contains(t, "%m")):
+			return false
+		}
+	}
+	return true
+}
+
+// ownFormat reports whether an option makes git print a text of its own.
+func ownFormat(args []word) bool {
+	for _, a := range args {
+		key, text, _ := strings.Cut(a.text, "=")
+		switch key {
+		case "--line-prefix", "--src-prefix", "--dst-prefix", "--prefix", "--output-indicator-new":
+			return true
+		case "--format", "--pretty":
+			if text != "" && text != "format:" || a.text == key {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // some is what is known about a part of a text, when which part is not.
@@ -193,7 +291,7 @@ func (w *walker) some(f feed) feed {
 // tame reports whether no argument can put a path outside the root into the
 // output: date +/etc/passwd prints just that.
 func (w *walker) tame(args []word) bool {
-	c := command{p: w.p, dirs: w.sc.dirs}
+	c := w.newCommand(nil)
 	for _, a := range args {
 		t := strings.TrimLeft(a.text, "+")
 		if i := strings.IndexByte(t, '='); i >= 0 && strings.HasPrefix(t, "-") {
@@ -217,6 +315,18 @@ func hasLetter(args []word, letters string) bool {
 		}
 	}
 	return false
+}
+
+// filters reports whether a program is given no file: in sort -u 5, 5 is one.
+func (w *walker) filters(words []word) bool {
+	prog := programs[words[0].text]
+	c := w.newCommand(words)
+	a, f := c.sort(words[0].text, &prog, words[1:])
+	if f != nil || len(a.operands) > 0 {
+		return false
+	}
+	_, cut := a.get("-s", "--separator")
+	return !cut || words[0].text != "tac"
 }
 
 // xargsOutput knows xargs grep -l and xargs ls.
@@ -254,10 +364,15 @@ func printfName(args []word) (word, bool) {
 // grepOutput knows that grep passes lines on, or names files it was given.
 func (w *walker) grepOutput(args []word) feed {
 	for _, a := range args {
+		if strings.HasPrefix(a.text, "--label") {
+			return feed{kind: fedUnknown} // what it prints instead of a name
+		}
+	}
+	for _, a := range args {
 		t := a.text
 		if t == "--files" || t == "--files-with-matches" || t == "--count" || t == "-c" ||
 			len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t, "lL") && !strings.ContainsAny(t, "ef") {
-			return confined
+			return feed{kind: fedConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 && !hasLetter(args, "rRHlL")}
 		}
 	}
 	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
@@ -266,16 +381,24 @@ func (w *walker) grepOutput(args []word) feed {
 	return feed{kind: fedUnknown}
 }
 
-func gitOutput(args []word) feed {
-	if len(args) > 0 {
+func (w *walker) gitOutput(args []word) feed {
+	if len(args) > 0 && !ownFormat(args) {
 		switch args[0].text {
 		case "rev-parse", "rev-list", "merge-base", "describe":
 			return feed{kind: fedConfined, sure: true}
-		case "ls-files", "branch", "ls-tree":
-			return confined
-		case "diff", "show", "log":
-			if hasAny(args, "--name-only") {
+		case "ls-files", "ls-tree":
+			return w.names(args)
+		case "branch":
+			if !hasLetter(args, "v") || hasAny(args, "--show-current") {
 				return confined
+			}
+		case "diff":
+			if hasAny(args, "--name-only") {
+				return w.names(args)
+			}
+		case "show", "log": // only without the messages
+			if hasAny(args, "--name-only") && hasAny(args, "--format=", "--pretty=", "--pretty=format:") {
+				return w.names(args)
 			}
 		case "grep":
 			if hasAny(args, "-l", "--files-with-matches", "--name-only") {

@@ -4,12 +4,14 @@ import "strings"
 
 // A command is one command about to be judged, with what is known around it.
 type command struct {
-	p     *Policy
-	words []word
-	dirs  []string // where it may run; nil means anywhere inside the root
-	fed   feed
-	rule  *rule // the rule that lets it run
-	depth int   // how many commands it is wrapped in
+	p      *Policy
+	words  []word
+	dirs   []string // where it may run; nil means anywhere inside the root
+	fed    feed
+	rule   *rule // the rule that lets it run
+	depth  int   // how many commands it is wrapped in
+	wrote  bool  // the script may have written files before
+	linked bool  // the script made symbolic links before
 }
 
 // maxWrapped bounds env env env … that run one another.
@@ -182,7 +184,7 @@ func (c *command) inner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1}
+	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
 	f := in.judge()
 	if f.effect == Allow {
 		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
@@ -202,7 +204,7 @@ func (c *command) innerScript(src word) *finding {
 	if err != nil {
 		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
 	}
-	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1}
+	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	worst := finding{effect: Allow}

@@ -178,7 +178,7 @@ func (c *command) shortOptions(a *arguments, name string, prog *program, w word,
 			continue
 		}
 		o.val = word{t[i+1:], w.late, w.loose, w.src}
-		given := i+1 < len(t) || w.loose
+		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
 		if !given && kind != '?' && next != nil {
 			o.val, took, given = *next, true, true
 		}

@@ -10,7 +10,7 @@ import (
 // string from a regular expression is where readers of awk disagree. (Compiled on
 // first use: most runs never see awk.)
 var awkNever = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\s*\(|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
+	return regexp.MustCompile(`\b(getline|ARGV|ARGC|SYMTAB|FUNCTAB)\b|\bsystem\b|@\s*(load|include|namespace)\b|@\s*[A-Za-z_]\w*\s*\(|\|&?\s*"|>\s*"(/[^d]|/d[^e]|\.\.)`)
 })
 
 // awk judges awk: the program may not run commands nor open files by itself.
@@ -23,11 +23,14 @@ func (c *command) awk(a *arguments) *finding {
 	if prog.loose {
 		return &finding{effect: Deny, late: true, where: "awk: program", why: "part of the program is only known at run time, and a program can run commands", hint: "write the program out; pass values with -v"}
 	}
+	// awk joins lines before it reads words: system\<newline>("x") is a call.
+	prog.text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(prog.text)
 	if m := awkNever().FindString(prog.text); m != "" {
 		return refusal("awk: "+strings.TrimRight(m, "( "), "it runs commands or opens files from inside the program", "name the files as arguments and use pipes of the shell")
 	}
-	for _, regexAfterParen := range [...]bool{false, true} {
-		if f := c.awkRead(prog.text, regexAfterParen); f != nil {
+	for _, r := range [...]awkReader{{}, {parenRule: true}, {brackets: true}, {parenRule: true, brackets: true}} {
+		r.s = prog.text
+		if f := c.awkRead(&r); f != nil {
 			return f
 		}
 	}
@@ -51,12 +54,13 @@ type awkReader struct {
 	depth     int  // of parentheses
 	last      byte // the last token's last byte; a line ends unless it is , & or |
 	parenRule bool // a slash after ")" starts a regular expression
+	brackets  bool // a slash inside [] does not end a regular expression
 }
 
 // awkRead refuses pipes and output files. Whether a slash after a closing
-// parenthesis divides depends on grammar; both readings have to be harmless.
-func (c *command) awkRead(prog string, regexAfterParen bool) *finding {
-	r := &awkReader{s: prog, parenRule: regexAfterParen}
+// parenthesis divides depends on grammar, and whether one inside brackets ends
+// the expression on the awk; all readings have to be harmless.
+func (c *command) awkRead(r *awkReader) *finding {
 	for r.i < len(r.s) {
 		if f := r.token(c); f != nil {
 			return f
@@ -80,7 +84,7 @@ func (r *awkReader) token(c *command) *finding {
 		r.skip('"')
 		r.operand, r.last = true, b
 	case b == '/' && !r.operand:
-		r.skip('/')
+		r.regex()
 		r.operand, r.last = true, b
 	case isNameByte(b):
 		r.name()
@@ -116,6 +120,21 @@ func (r *awkReader) skip(delim byte) {
 			return
 		}
 	}
+}
+
+// regex goes behind a regular expression. The quote in /[/"]/ opens no string
+// for an awk that knows brackets.
+func (r *awkReader) regex() {
+	if !r.brackets {
+		r.skip('/')
+		return
+	}
+	inside := &sedReader{s: r.s, brackets: true}
+	if end := inside.endOfPart(r.i+1, '/', true); end >= 0 {
+		r.i = end
+		return
+	}
+	r.i = len(r.s)
 }
 
 func isNameByte(b byte) bool {

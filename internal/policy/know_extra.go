@@ -15,8 +15,15 @@ func (c *command) extra(name string, a *arguments) *finding {
 		if name, ok := printfName(a.operands); ok {
 			return c.plainNames([]word{name})
 		}
-	case "read", "unset", "getopts", "mapfile", "readarray", "wait":
+	case "read":
+		if array, ok := a.get("-a"); ok {
+			return c.plainNames(append(a.operands, array))
+		}
 		return c.plainNames(a.operands)
+	case "unset", "mapfile", "readarray":
+		return c.plainNames(a.operands)
+	case "getopts":
+		return c.plainNames(a.operands[min(1, len(a.operands)):min(2, len(a.operands))])
 	case "let":
 		return c.evaluatedWords(a.operands)
 	case "export", "declare", "local", "typeset", "readonly":
@@ -25,8 +32,15 @@ func (c *command) extra(name string, a *arguments) *finding {
 		if hasAny(c.words, "allexport") {
 			return c.refused("-o", "it would export every variable", "export the ones that are needed")
 		}
+		return c.shellOptions(name, a)
 	case "cd", "pushd":
 		return c.changeDir(a.operands)
+	case "date":
+		return c.date(a.operands)
+	case "csplit":
+		return c.csplit(a)
+	case "patch":
+		return c.patch(a)
 	case "ln":
 		return c.link(a)
 	case "chmod":
@@ -71,6 +85,9 @@ func (c *command) testWords(args []word) *finding {
 		return f
 	}
 	for i, w := range args {
+		if (w.text == "-v" || w.text == "-R") && i+1 < len(args) && args[i+1].loose {
+			return refusal(c.words[0].text+": "+w.text, "the shell would evaluate a name that is only known at run time", "write the variable's name out")
+		}
 		fileTest := len(w.text) == 2 && w.text[0] == '-' && strings.IndexByte("bcdefghkLpOGrSsuwxN", w.text[1]) >= 0
 		pair := w.text == "-nt" || w.text == "-ot" || w.text == "-ef"
 		if pair && i > 0 {
@@ -102,10 +119,14 @@ var elementName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 func (c *command) plainNames(args []word) *finding {
 	for _, w := range args {
+		if w.loose || w.late && (w.text == insideName || !elementName().MatchString(w.text)) {
+			return refusal(c.words[0].text, "which variable is set is only known at run time", "write the variable's name out")
+		}
 		if w.text != "" && !w.late && !elementName().MatchString(w.text) && runsWhenEvaluated(w.text) {
 			return refusal(c.words[0].text, "evaluating "+w.text+" runs the command inside it", "use plain variable names")
 		}
-		if f := judgeVariable(w.text, false); f != nil {
+		name, _, _ := strings.Cut(w.text, "[")
+		if f := judgeVariable(name, false); f != nil {
 			return f
 		}
 	}
@@ -152,7 +173,11 @@ func (c *command) link(a *arguments) *finding {
 	if !s || len(a.operands) == 0 {
 		return nil
 	}
-	for _, w := range a.operands[:max(1, len(a.operands)-1)] {
+	targets := a.operands[:max(1, len(a.operands)-1)]
+	if _, t := a.get("-t", "--target-directory"); t {
+		targets = a.operands // ln -s -t DIR names no link at the end
+	}
+	for _, w := range targets {
 		if goesUp(w.text) {
 			return c.refused("-s", "a link that climbs with .. may lead out of the root", "link to a path without ..")
 		}
@@ -243,7 +268,7 @@ func (c *command) yq(args []word) *finding {
 		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
 			return refusal("yq: load", "the expression loads other files", "put everything into the expression itself")
 		}
-		if strings.HasPrefix(w.text, "/") || strings.HasPrefix(w.text, "..") && len(w.text) > 2 && w.text[2] == '/' || w.loose {
+		if strings.HasPrefix(w.text, "/") || goesUp(w.text) && w.text != ".." || w.loose {
 			if f := c.file(w, true); f != nil {
 				return f
 			}
@@ -257,6 +282,9 @@ func (c *command) yq(args []word) *finding {
 func (c *command) tar(a *arguments) *finding {
 	if f, ok := a.get("-f", "--file"); ok && strings.Contains(f.text, ":") {
 		return c.refused("-f", "an archive name with a colon is on another machine", "use a file inside the root")
+	}
+	if f := c.elsewhere(a, "-C", "--directory"); f != nil {
+		return f
 	}
 	if len(c.words) < 2 || c.words[1].text == "" || c.words[1].text[0] == '-' {
 		return nil
@@ -288,6 +316,9 @@ func (c *command) oldTar(prog *program, args []word) ([]word, *finding) {
 			if f := c.file(rest[0], true); f != nil {
 				return nil, f
 			}
+			if letter == 'C' {
+				c.alsoAt(rest[0])
+			}
 			rest = rest[1:]
 		}
 	}
@@ -312,6 +343,8 @@ func (c *command) curl(a *arguments) *finding {
 			bad = strings.Contains(v, "@")
 		case "--request":
 			bad = v != "GET" && v != "HEAD"
+		case "-o", "--output":
+			bad = strings.Contains(v, "#") && !globOff(a) // -o '#1' takes its name out of the address
 		case "--url":
 			if f := c.addresses([]word{o.val}); f != nil {
 				return f
@@ -321,7 +354,15 @@ func (c *command) curl(a *arguments) *finding {
 			return c.refused(o.name, "it would send data, or read or write a file", "only read from the web")
 		}
 	}
+	if f := c.elsewhere(a, "--output-dir"); f != nil {
+		return f
+	}
 	return c.addresses(a.operands)
+}
+
+func globOff(a *arguments) bool {
+	_, off := a.get("-g", "--globoff")
+	return off
 }
 
 // addresses judges the operands of curl and wget: web addresses only.
@@ -330,21 +371,43 @@ func (c *command) addresses(args []word) *finding {
 		if f := c.url(w); f != nil {
 			return f
 		}
-		if strings.Contains(w.text, "://") || c.p.opts.Root == "" {
-			continue
-		}
-		_, port, ok := strings.Cut(w.text, ":")
-		if ok && (port == "" || port[0] < '0' || port[0] > '9') || strings.HasPrefix(w.text, "/") {
+		if c.p.opts.Root != "" && !webAddress(w.text) {
 			return refusal(c.words[0].text+": address", "only http and https addresses are allowed", "write the address with https://")
 		}
 	}
 	return nil
 }
 
+// webAddress reports whether text is http://…, https://… or host:port/…. The
+// scheme is all before the first colon: file:/x#=http://y is a file. Braces in
+// front of it would let curl put another scheme together.
+func webAddress(text string) bool {
+	scheme, rest, colon := strings.Cut(text, ":")
+	if !colon {
+		return !strings.HasPrefix(text, "/")
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		return strings.HasPrefix(rest, "//")
+	case "file", "ftp", "ftps", "scp", "sftp", "smb", "smbs", "telnet", "dict", "gopher", "gophers", "ldap", "ldaps", "tftp", "imap", "pop3", "smtp", "rtsp", "mqtt", "ws", "wss":
+		return false
+	}
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") || portThenPath(scheme, rest)
+}
+
+// portThenPath knows localhost:8080/index.html.
+func portThenPath(host, rest string) bool {
+	port, _, _ := strings.Cut(rest, "/")
+	return port != "" && strings.Trim(port, "0123456789") == "" && !strings.ContainsAny(host, "{[/")
+}
+
 // makeWords judges targets and variables given to make.
 func (c *command) makeWords(a *arguments) *finding {
 	if f, ok := a.get("-f", "--file", "--makefile"); ok && harmlessDevice(f.text) {
 		return c.refused("-f", "a makefile that comes through a pipe is never judged", "write it to a file")
+	}
+	if f := c.elsewhere(a, "-C", "--directory"); f != nil {
+		return f
 	}
 	for _, w := range a.operands {
 		name, text, isVar := strings.Cut(w.text, "=")
@@ -382,29 +445,188 @@ func (c *command) interpreter(name string, args []word) *finding {
 // tools judges npx and its kin, which run a tool of the project. Its tools are
 // the repository's code; a program that is known by name is judged as such.
 func (c *command) tools(name string, args []word) *finding {
-	i := 0
-	skip := func() {
-		for i < len(args) && strings.HasPrefix(args[i].text, "-") {
-			i++
-		}
+	args, f := c.toolOptions(name, args)
+	if f != nil {
+		return f
 	}
-	skip()
 	if name != "npx" {
-		if i == len(args) || args[i].text != "exec" && args[i].text != "run" && args[i].text != "dlx" || name == "npm" && args[i].text == "run" || name == "cargo" {
+		if len(args) == 0 || !runsTool(name, args[0].text) {
 			return nil
 		}
-		i++
-		skip()
+		if name == "npm" {
+			if f := c.npmCall(args[1:]); f != nil {
+				return f
+			}
+		}
+		if args, f = c.toolOptions(name, args[1:]); f != nil {
+			return f
+		}
 	}
-	if i == len(args) {
-		return nil
+	// An option that takes a value looks like one that does not: in npx -p x sh
+	// the tool may be x or sh.
+	for i := 0; i < min(2, len(args)); i++ {
+		if f := c.tool(args[i:]); f != nil && f.effect != Allow {
+			return f
+		}
+		if !c.afterOption(args[0]) {
+			break
+		}
 	}
-	inner := command{p: c.p, words: args[i:]}
+	return nil
+}
+
+// runsTool reports whether a subcommand runs the program named after it.
+func runsTool(name, sub string) bool {
+	switch sub {
+	case "exec", "dlx":
+		return name != "cargo"
+	case "run":
+		return name != "npm" && name != "cargo"
+	case "x", "exe", "explore":
+		return name == "npm"
+	}
+	return false
+}
+
+// toolOptions skips options. npx -c gives its text to a shell.
+func (c *command) toolOptions(name string, args []word) ([]word, *finding) {
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		if name == "npx" || name == "npm" || name == "pnpm" {
+			if f := c.npmCall(args[:1]); f != nil {
+				return nil, f
+			}
+		}
+		args = args[1:]
+	}
+	return args, nil
+}
+
+// npmCall refuses npx -c 'script' in all its spellings.
+func (c *command) npmCall(args []word) *finding {
+	for _, w := range args {
+		t := w.text
+		if t == "--" {
+			return nil
+		}
+		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "c")
+		if cluster || strings.HasPrefix(t, "--c") && strings.HasPrefix("--call", strings.SplitN(t, "=", 2)[0]) {
+			return c.refused(t, "what it gives to a shell is never judged", "name the tool and its arguments")
+		}
+	}
+	return nil
+}
+
+// afterOption reports whether the word before w is an option without "=".
+func (c *command) afterOption(w word) bool {
+	for i, have := range c.words {
+		if have == w && i > 1 {
+			before := c.words[i-1].text
+			return strings.HasPrefix(before, "-") && before != "--" && !strings.Contains(before, "=")
+		}
+	}
+	return false
+}
+
+// tool judges one tool: what wraps or is known is judged as if it stood alone.
+func (c *command) tool(words []word) *finding {
+	inner := command{p: c.p, words: words}
 	r := c.p.rules.find(inner.texts())
-	if _, known := programs[args[i].text]; !known && (r == nil || r.effect != Deny) {
+	name := words[0].text
+	if _, known := programs[name]; !known && !runsOthers(name) && (r == nil || r.effect != Deny) {
 		return nil
 	}
-	return c.inner(args[i:])
+	return c.inner(words)
+}
+
+// runsOthers reports whether a program by that name runs the rest of its words.
+func runsOthers(name string) bool {
+	switch name {
+	case "env", "xargs", "find", "command", "eval", "trap", "sh", "bash", "dash", "zsh", "ksh":
+		return true
+	}
+	_, ok := wrappers[name]
+	return ok
+}
+
+// shellOptions allows by list the switches of shopt and set -o: without
+// globskipdots * finds "..", lastpipe and posix change which variables stay.
+func (c *command) shellOptions(name string, a *arguments) *finding {
+	names := a.operands
+	if name == "set" {
+		names = nil
+		for _, o := range a.options {
+			if o.name == "-o" {
+				names = append(names, o.val)
+			}
+		}
+	}
+	for _, w := range names {
+		if w.late || w.text != "" && !inList(" nullglob failglob extglob globstar nocasematch inherit_errexit checkwinsize errexit nounset pipefail xtrace verbose noglob noclobber braceexpand noexec ", w.text) {
+			return refusal(name+": "+w.text, "this switch changes how the script is read", "leave it as it is")
+		}
+	}
+	return nil
+}
+
+// date may show the time; an operand without + sets the clock.
+func (c *command) date(args []word) *finding {
+	for _, w := range args {
+		if !strings.HasPrefix(w.text, "+") {
+			return refusal("date: "+w.text, "an operand without + sets the clock", "write the format with a plus, such as date +%F")
+		}
+	}
+	return nil
+}
+
+// csplit puts its suffix behind the prefix: -b '/../../x%d' is a path too.
+func (c *command) csplit(a *arguments) *finding {
+	if s, ok := a.get("-b", "--suffix-format"); ok && (s.late || strings.Contains(s.text, "/")) {
+		return c.refused("-b", "the suffix would lead to another directory", "use a suffix without a slash")
+	}
+	return nil
+}
+
+// patch writes what its input names, .git/hooks too, unless a file is given.
+func (c *command) patch(a *arguments) *finding {
+	if len(a.operands) > 0 {
+		return nil
+	}
+	_, input := a.get("-i", "--input")
+	foreign := c.fed.kind != fedUnknown && c.fed.kind != fedKnown || c.fed.file && !c.wrote
+	if input && !c.wrote || !input && foreign {
+		return nil // a patch the script can not have made itself
+	}
+	if !input && c.fed.kind == fedKnown && !strings.Contains(strings.ToLower(c.fed.text), ".git") && !strings.Contains(c.fed.text, "HEAD") {
+		return nil
+	}
+	return refusal("patch: input", "the patch may name files in .git, which git runs", "name the file to patch as an operand, or use git apply")
+}
+
+// elsewhere judges files and operands from the directory an option goes to as
+// well: in d, tar -C .. ../x is a file outside the root.
+func (c *command) elsewhere(a *arguments, names ...string) *finding {
+	moved := false
+	for _, o := range a.options {
+		for _, n := range names {
+			if o.name == n {
+				c.alsoAt(o.val)
+				moved = true
+			}
+		}
+	}
+	for _, o := range a.options {
+		if f := c.optionFile(o, moved && o.val.text != ""); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// alsoAt notes that some words are read in another directory.
+func (c *command) alsoAt(w word) {
+	here := c.dirs
+	c.goTo(w)
+	c.dirs = union(here, c.dirs)
 }
 
 // packages judges package managers: what they do to the project is allowed,

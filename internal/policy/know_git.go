@@ -48,13 +48,13 @@ var gitSubcommands = map[string]program{
 	"diff-tree":    {short: gitLogShort + "rt", long: gitLogLong + " no-commit-id stdin "},
 	"name-rev":     {long: "tags refs: all name-only always", args: texts}, "count-objects": {short: "vH", long: "verbose human-readable", args: nothing}, "check-ignore": {short: "vqn", long: "verbose quiet non-matching no-index"},
 	"apply":   {short: "vRp:3", long: "stat numstat summary check index cached 3way reverse verbose recount ignore-whitespace ignore-space-change whitespace: exclude: include: reject directory@"},
-	"init":    {short: "qb:", long: "quiet initial-branch: bare object-format:"},
+	"init":    {short: "qb:", long: "quiet initial-branch: object-format:"},
 	"remote":  {short: "v", long: "verbose", args: texts},
 	"config":  {short: "lz", long: "get get-all get-regexp list local show-origin show-scope name-only null type: bool int default: includes no-includes", args: texts},
 	"fetch":   {short: "aqvptfnj:", long: "all quiet verbose prune prune-tags tags no-tags depth: deepen: unshallow force dry-run jobs: progress no-progress no-recurse-submodules atomic", args: texts},
 	"pull":    {short: "qvr?", long: "quiet verbose rebase? no-rebase ff-only ff no-ff depth: all prune tags autostash no-autostash no-edit no-recurse-submodules progress no-progress", args: texts},
 	"push":    {short: "uqvnf", long: "set-upstream quiet verbose dry-run all tags follow-tags delete force force-with-lease? atomic porcelain progress no-progress no-verify", args: texts},
-	"clone":   {short: "qvb:no:j:", long: "quiet verbose branch: depth: single-branch no-single-branch no-checkout bare mirror origin: no-tags progress shallow-since: filter: sparse jobs: no-recurse-submodules"},
+	"clone":   {short: "qvb:no:j:", long: "quiet verbose branch: depth: single-branch no-single-branch no-checkout origin: no-tags progress shallow-since: filter: sparse jobs: no-recurse-submodules"},
 	"version": {long: "build-options", args: nothing}, "help": {args: texts, short: "ag"}, "worktree": {short: "vf", long: "porcelain verbose"}, "clean": {short: "ndfxXqe:", long: "dry-run force quiet exclude:"},
 	"format-patch": {short: "o@nksv:#", long: "output-directory@ stdout numbered signoff cover-letter subject-prefix: start-number:"},
 	"archive":      {short: "o@v", long: "output@ format: prefix: list verbose"}, "ls-remote": {short: "htq", long: "heads branches tags refs quiet exit-code get-url symref sort:", args: texts},
@@ -150,6 +150,9 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 	case "fetch", "pull", "push", "clone", "ls-remote":
 		return c.gitAddress(sub, a.operands)
 	case "remote":
+		if first == "update" || first == "prune" {
+			return refusal("git remote: "+first, "it talks to another machine", "use git remote -v to see the names")
+		}
 		if first != "" && first != "show" && first != "get-url" && first != "-v" {
 			return c.gitAddress(sub, a.operands)
 		}

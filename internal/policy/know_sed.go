@@ -219,12 +219,15 @@ func (r *sedReader) line() string {
 	return line
 }
 
-// text skips the text of a, i and c; a backslash continues it.
+// text skips the text of a, i and c; a backslash continues it. Two of them are
+// a backslash and an end to one sed, and a continued line to another reader:
+// 'a foo\\<newline>e touch x' would hide the e.
 func (r *sedReader) text() {
 	for {
 		line, rest, more := strings.Cut(r.s, "\n")
 		r.s = rest
-		if !more || !strings.HasSuffix(line, "\\") {
+		r.broken = r.broken || more && strings.HasSuffix(line, "\\\\")
+		if !more || r.broken || !strings.HasSuffix(line, "\\") {
 			return
 		}
 	}

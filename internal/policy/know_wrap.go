@@ -175,8 +175,12 @@ func judgeXargs(c *command, args []word) *finding {
 	if len(inner) == 0 {
 		return nil // it runs echo
 	}
-	mark := replaceMark(args[:n])
-	read := c.readWords(args[:n])
+	own, f := c.sort("xargs", xargsProgram, args[:n])
+	if f != nil {
+		return f
+	}
+	mark := replaceMark(own)
+	read := c.readWords(own, mark != "")
 	if mark == "" {
 		return c.xargsInner(append(inner[:len(inner):len(inner)], read...))
 	}
@@ -204,11 +208,16 @@ func (c *command) xargsInner(inner []word) *finding {
 
 // readWords are the words that come in through the pipe, as far as known.
 // xargs has its own quoting and separators; text that needs them is unknown.
-func (c *command) readWords(own []word) []word {
+func (c *command) readWords(own *arguments, lines bool) []word {
 	unknown := []word{{late: true, loose: true}}
+	_, zero := own.get("-0", "--null")
+	delim, cut := own.get("-d", "--delimiter")
+	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.fed.blanks && !cut && !zero && !lines {
+		return unknown // cut elsewhere than at lines, a name becomes others
+	}
 	switch c.fed.kind {
 	case fedKnown:
-		if strings.ContainsAny(c.fed.text, "\\'\"") || oddDelimiter(own) {
+		if strings.ContainsAny(c.fed.text, "\\'\"") {
 			return unknown
 		}
 		var out []word
@@ -225,36 +234,21 @@ func (c *command) readWords(own []word) []word {
 	return []word{{text: insideName}}
 }
 
-// oddDelimiter reports whether -d cuts the text elsewhere than at lines.
-func oddDelimiter(own []word) bool {
-	for i, w := range own {
-		switch {
-		case w.text == "-d" || w.text == "--delimiter":
-			return i+1 < len(own) && own[i+1].text != "\\n" && own[i+1].text != "\n"
-		case strings.HasPrefix(w.text, "-d"), strings.HasPrefix(w.text, "--delimiter="):
-			return !strings.HasSuffix(w.text, "\\n") && !strings.HasSuffix(w.text, "\n")
-		}
-	}
-	return false
-}
-
 // replaceMark finds the text that xargs -I puts the names in place of.
-func replaceMark(own []word) string {
-	for i, w := range own {
-		switch {
-		case w.text == "-I" && i+1 < len(own):
-			return own[i+1].text
-		case strings.HasPrefix(w.text, "-I"):
-			return w.text[2:]
-		case strings.HasPrefix(w.text, "--replace="):
-			return w.text[len("--replace="):]
-		case w.text == "-i" || w.text == "--replace":
-			return "{}"
-		case strings.HasPrefix(w.text, "-i"):
-			return w.text[2:]
+func replaceMark(own *arguments) string {
+	mark := ""
+	for _, o := range own.options {
+		switch o.name {
+		case "-I":
+			mark = o.val.text
+		case "-i", "--replace":
+			mark = o.val.text
+			if mark == "" {
+				mark = "{}"
+			}
 		}
 	}
-	return ""
+	return mark
 }
 
 // completed is the command with a name put in. A mark inside the command's

@@ -33,7 +33,7 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	if bare(part) {
 		return v
 	}
-	w.subscript(part.Index, v)
+	w.subscript(name, part.Index, v)
 	switch {
 	case part.Names != 0, part.Length:
 		return value{text: "1", late: true}
@@ -58,6 +58,9 @@ func (w *walker) param(part *syntax.ParamExp) value {
 // lookup returns a variable's value. One that the script never set is empty,
 // for the environment is clean; the places everybody knows are filled in.
 func (w *walker) lookup(name string) (value, bool) {
+	if setByShell(name) {
+		return anything, true
+	}
 	if v, ok := w.sc.vars[name]; ok {
 		return v, true
 	}
@@ -72,7 +75,9 @@ func (w *walker) lookup(name string) (value, bool) {
 			return value{text: w.sc.dirs[0], late: true}, true
 		}
 		return value{text: insideName, late: true}, true
-	case "OLDPWD", "PATH", "SHELL", "BASH", "0", "_", "REPLY", "BASH_SOURCE", "TMPDIR":
+	case "IFS":
+		return value{text: " \t\n"}, true // cat x${IFS}../y has three words
+	case "OLDPWD", "PATH", "SHELL", "0", "REPLY", "TMPDIR", "OPTARG", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "MAPFILE", "COPROC":
 		return anything, true
 	case "?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS":
 		return value{text: "1", late: true}, true
@@ -83,6 +88,16 @@ func (w *walker) lookup(name string) (value, bool) {
 	return value{late: true}, false
 }
 
+// setByShell knows the variables that the shell changes on its own, whatever
+// the script put there: [[ ../x =~ .* ]] fills BASH_REMATCH.
+func setByShell(name string) bool {
+	switch name {
+	case "_", "DIRSTACK", "FUNCNAME", "GROUPS", "-":
+		return true
+	}
+	return strings.HasPrefix(name, "BASH") && name != "BASHPID" || strings.HasPrefix(name, "COMP_") || strings.HasPrefix(name, "READLINE_")
+}
+
 // positional returns $1, $@ and $*. Those of the script itself come from
 // whoever asked for the run, not from the script.
 func (w *walker) positional(name string) (value, bool) {
@@ -90,15 +105,7 @@ func (w *walker) positional(name string) (value, bool) {
 		if w.sc.args == nil {
 			return value{late: true}, true
 		}
-		var out value
-		for i, v := range w.sc.args {
-			if i > 0 {
-				out.text += " "
-			}
-			out.text += v.text
-			out.late, out.loose = out.late || v.late, out.loose || v.loose
-		}
-		return out, true
+		return joined(w.sc.args), true
 	}
 	if strings.Trim(name, "0123456789") != "" || len(name) > 3 {
 		return value{}, false
@@ -113,15 +120,40 @@ func (w *walker) positional(name string) (value, bool) {
 	if n >= 1 && n <= len(w.sc.args) {
 		return w.sc.args[n-1], true
 	}
+	if k := len(w.sc.args); k > 0 && w.sc.args[k-1] == anything {
+		return anything, true // how many there are is not known either
+	}
 	return value{}, true
+}
+
+// maxValue bounds the text of a value that is kept.
+const maxValue = 64 << 10
+
+// joined is "$*".
+func joined(args []value) value {
+	var out value
+	var text strings.Builder
+	for i, v := range args {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(v.text)
+		out.late, out.loose = out.late || v.late, out.loose || v.loose
+		if text.Len() > maxValue {
+			return anything
+		}
+	}
+	out.text = text.String()
+	return out
 }
 
 // indirect is ${!x}: the value of the variable that x names.
 func (w *walker) indirect(part *syntax.ParamExp, v value) value {
-	w.evaluated(v.text, "${!"+part.Param.Value+"}")
 	if part.Index != nil {
+		w.evaluated(v.text, "${!"+part.Param.Value+"}")
 		return value{text: "1", late: true} // ${!a[@]}, the indices
 	}
+	w.evaluates(v, "${!"+part.Param.Value+"}", 0)
 	if v.late || part.Exp != nil {
 		return anything
 	}
@@ -136,7 +168,7 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !known || !v.late && v.text == "" {
 			if part.Exp.Op == syntax.AssignUnset || part.Exp.Op == syntax.AssignUnsetOrNull {
-				w.set(name, arg)
+				w.sets(name, arg)
 			}
 			return value{arg.text, true, arg.loose}
 		}
@@ -203,26 +235,117 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 		return
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryArithm:
+			if isAssignment(n.Op) {
+				w.arithmTarget(n.X)
+			}
+		case *syntax.UnaryArithm:
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				w.arithmTarget(n.X)
+			}
+		}
 		word, ok := n.(*syntax.Word)
 		if !ok {
 			return true
 		}
 		if name := word.Lit(); name != "" {
-			if v, ok := w.sc.vars[name]; ok {
-				w.evaluated(v.text, "arithmetic")
-			}
+			w.evaluatesText(name, "arithmetic", 0)
 			return false
 		}
-		w.evaluated(w.one(word).text, "arithmetic")
+		if name, index := element(word); name != "" {
+			w.subscriptOf(name, index)
+			w.evaluatesElements(name)
+			return false
+		}
+		v := w.one(word)
+		v.loose = v.loose || v.late && v.text == "" && substitutes(word)
+		w.evaluates(v, "arithmetic", 0)
 		return false
 	})
 }
 
-func (w *walker) subscript(x syntax.ArithmExpr, v value) {
+// substitutes reports whether a word holds the output of a command.
+func substitutes(word *syntax.Word) bool {
+	if word == nil {
+		return false
+	}
+	found := false
+	syntax.Walk(word, func(n syntax.Node) bool {
+		_, is := n.(*syntax.CmdSubst)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// element takes a[i] apart, as arithmetic spells it.
+func element(word *syntax.Word) (string, syntax.ArithmExpr) {
+	if len(word.Parts) != 1 {
+		return "", nil
+	}
+	p, ok := word.Parts[0].(*syntax.ParamExp)
+	if !ok || p.Param == nil || p.Index == nil || !p.Short || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil {
+		return "", nil
+	}
+	return p.Param.Value, p.Index
+}
+
+// evaluatesElements judges the values that a[i] may evaluate.
+func (w *walker) evaluatesElements(name string) {
+	all, ok := w.sc.arrays[name]
+	if !ok || all == nil {
+		if v, set := w.sc.vars[name]; set {
+			w.evaluates(v, "arithmetic", 0)
+		}
+		return
+	}
+	for _, v := range all {
+		w.evaluates(v, "arithmetic", 0)
+	}
+}
+
+// subscriptOf judges a subscript: text for an array declared with -A,
+// arithmetic for all others.
+func (w *walker) subscriptOf(name string, x syntax.ArithmExpr) {
+	if !w.assoc[name] {
+		w.arithm(x)
+		return
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if word, ok := n.(*syntax.Word); ok {
+			w.evaluated(w.one(word).text, "subscript")
+			return false
+		}
+		return true
+	})
+}
+
+// arithmTarget judges the name that ((PATH=1)) sets. One that an expansion
+// spells is only known at run time.
+func (w *walker) arithmTarget(x syntax.ArithmExpr) {
+	word, ok := x.(*syntax.Word)
+	if !ok || !w.p.manner.strict {
+		return
+	}
+	name := word.Lit()
+	if len(word.Parts) == 1 && name == "" {
+		if p, ok := word.Parts[0].(*syntax.ParamExp); ok && p.Param != nil && p.Short && p.Index != nil && !p.Dollar.IsValid() {
+			name = p.Param.Value
+		}
+	}
+	if name == "" {
+		w.refuse(nil, refusal("arithmetic", "which variable is set is only known at run time", "write the variable's name out"))
+		return
+	}
+	w.refuse(nil, judgeVariable(name, false))
+}
+
+func (w *walker) subscript(name string, x syntax.ArithmExpr, v value) {
 	if x == nil {
 		return
 	}
-	w.arithm(x)
+	w.subscriptOf(name, x)
 	w.evaluated(v.text, "subscript")
 }
 
@@ -231,6 +354,41 @@ func (w *walker) subscript(x syntax.ArithmExpr, v value) {
 func (w *walker) evaluated(text, where string) {
 	if w.p.manner.strict && runsWhenEvaluated(text) {
 		w.refuse(nil, refusal(where, "evaluating "+text+" runs the command inside it", "use plain names and numbers"))
+	}
+}
+
+// maxNames bounds how often a value that is a name is looked up again.
+const maxNames = 8
+
+// evaluates judges a value that the shell takes for arithmetic or for a name.
+// A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
+func (w *walker) evaluates(v value, where string, depth int) {
+	if !w.p.manner.strict {
+		return
+	}
+	if v.loose || v.late && v.text == insideName || depth > maxNames {
+		w.refuse(nil, refusal(where, "the shell would evaluate a value that is only known at run time, and run a command inside it", "compare with [ … ] instead, or take the number from wc, grep -c or seq"))
+		return
+	}
+	w.evaluatesText(v.text, where, depth)
+}
+
+// evaluatesText follows the names in a text that the shell evaluates: with
+// X='a[$(touch x)]' and Y=X, ((Y)) runs touch.
+func (w *walker) evaluatesText(text, where string, depth int) {
+	w.evaluated(text, where)
+	sets := strings.Contains(text, "=") || strings.Contains(text, "++") || strings.Contains(text, "--")
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !isNameByte(byte(r)) }) {
+		if !isName(name) {
+			continue
+		}
+		if f := judgeVariable(name, false); f != nil && sets && w.p.manner.strict {
+			w.refuse(nil, f)
+		}
+		if v, known := w.lookup(name); known {
+			v.loose = v.loose || w.named[name] && v.late && v.text == "" // X=$(ls); ((X))
+			w.evaluates(v, where, depth+1)
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ func (c *command) path(w word) *finding {
 	if text == "" || harmlessDevice(text) {
 		return nil
 	}
+	if c.linked && goesUp(text) || upAfterName(text, w.late || c.wrote) {
+		return refusal("path", "where .. leads to in "+text+" depends on links and names that are only known at run time", "write the path without ..")
+	}
 	if c.leavesRoot(text) {
 		return refusal("path", text+" is outside of the root", "use a path inside "+c.p.opts.Root)
 	}
@@ -76,6 +79,23 @@ func goesUp(text string) bool {
 	return false
 }
 
+// upAfterName reports whether .. follows a name. If the name is a link, or only
+// known at run time, L/.. is anywhere: ln -s . L; cat L/../x. Where unsure is
+// not set, only the placeholder for an unknown name counts.
+func upAfterName(text string, unsure bool) bool {
+	if !strings.Contains(text, "..") {
+		return false
+	}
+	named := false
+	for _, part := range strings.Split(text, "/") {
+		if part == ".." && named {
+			return true
+		}
+		named = named || part == insideName || unsure && part != "" && part != "." && part != ".."
+	}
+	return false
+}
+
 // globsUp reports whether a pattern in the middle of the path can stand for
 // "..": .* and .? do in many shells. As the last part it is left to Call.
 func globsUp(text string) bool {
@@ -84,11 +104,14 @@ func globsUp(text string) bool {
 	}
 	parts := strings.Split(strings.TrimRight(text, "/"), "/")
 	for _, part := range parts[:len(parts)-1] {
-		if !strings.HasPrefix(part, ".") || !strings.ContainsAny(part, "*?[(") {
+		if !strings.Contains(part, ".") || !strings.ContainsAny(part, "*?[(") {
 			continue
 		}
-		if strings.Contains(part, "(") {
-			return true
+		if strings.Contains(part, "(") && (part[0] == '.' || part[1] == '(') {
+			return true // @(..) and .+(.)
+		}
+		if part[0] != '.' && part[0] != '[' {
+			continue
 		}
 		if ok, err := path.Match(part, ".."); ok || err != nil {
 			return true
@@ -127,12 +150,13 @@ func isDescriptor(op string, target word) bool {
 // put into .git/hooks or .git/config runs with the next git command.
 func (c *command) guarded(target word) *finding {
 	text := target.text
-	if !c.inGit() && (len(text) < 4 || !strings.Contains(strings.ToLower(text), ".git")) {
-		return nil
-	}
 	parts := strings.Split(path.Clean(text), "/")
+	if parts[len(parts)-1] == "HEAD" {
+		// With HEAD any directory can be made a repository, config and all.
+		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says", "use another name, or git init")
+	}
 	for _, part := range parts {
-		if strings.EqualFold(part, ".git") {
+		if couldBeGit(strings.ToLower(part)) {
 			return refusal("path", "git runs what is written into .git", "use git commands to change the repository")
 		}
 	}
@@ -140,6 +164,21 @@ func (c *command) guarded(target word) *finding {
 		return refusal("path", "git runs what is written into .git", "leave the .git directory first")
 	}
 	return nil
+}
+
+// couldBeGit reports whether part is .git or a pattern for it: .gi[t] is.
+func couldBeGit(part string) bool {
+	if !strings.ContainsAny(part, "*?[(") {
+		return part == ".git"
+	}
+	if len(part) > 1 && strings.Contains(part, "(") && (part[0] == '.' || part[1] == '(' && strings.Contains(part, ".")) {
+		return true
+	}
+	if part[0] != '.' {
+		return false // a pattern finds a leading dot only when it spells it
+	}
+	ok, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), ".git")
+	return ok || err != nil || strings.Contains(part, "[:")
 }
 
 func (c *command) inGit() bool {

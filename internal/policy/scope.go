@@ -1,12 +1,18 @@
 package policy
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // A feed is what is known about the text a command reads or writes.
 type feed struct {
-	kind feedKind
-	text string // for fedKnown
-	sure bool   // for fedConfined: there is at least one name
+	kind   feedKind
+	text   string // for fedKnown
+	sure   bool   // for fedConfined: there is at least one name
+	number bool   // for fedConfined: it is a number
+	blanks bool   // for fedConfined: a name may hold blanks that the script put there
+	file   bool   // for fedUnknown: it comes out of a file named with <
 }
 
 type feedKind uint8
@@ -80,9 +86,33 @@ func (s *scope) merge(o *scope) {
 	s.mergeFuncs(o)
 	s.dirs = union(s.dirs, o.dirs)
 	s.lost = s.lost || o.lost
-	if len(s.args) != len(o.args) {
-		s.args = []value{anything}
+	s.mergeArgs(o)
+}
+
+// mergeArgs knows that a branch may have said set -- other words.
+func (s *scope) mergeArgs(o *scope) {
+	if len(s.args) != len(o.args) || (s.args == nil) != (o.args == nil) {
+		s.args = unknownArgs()
+		return
 	}
+	for i, v := range s.args {
+		if o.args[i] != v {
+			s.args = append([]value(nil), s.args...)
+			s.args[i] = either(v, o.args[i], true)
+		}
+	}
+}
+
+// same reports whether s knows what o knows, no more and no less.
+func (s *scope) same(o *scope) bool {
+	return maps.Equal(s.vars, o.vars) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.dirs, o.dirs) &&
+		slices.Equal(s.args, o.args) && s.lost == o.lost && (s.dirs == nil) == (o.dirs == nil)
+}
+
+// separates reports whether the script chose its own word separators.
+func (s *scope) separates() bool {
+	v, set := s.vars["IFS"]
+	return set && (v.late || v.text != " \t\n")
 }
 
 func (s *scope) mergeFuncs(o *scope) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -37,12 +39,18 @@ type walker struct {
 	sc       scope
 	ok       []string // directories if the last command succeeded; nil means sc.dirs
 	made     feed     // what the last command writes to its standard output
-	splits   bool     // the script chose its own word separators
 	quiet    bool     // words are evaluated a second time: judge nothing
 	unfolded int      // bytes of source walked again
 	stack    []*fn
 	declared []*fn
-	wrapped  int // how many scripts and commands this one is inside of
+	ints     map[string]bool      // declared with -i: what is assigned is evaluated
+	assoc    map[string]bool      // declared with -A: subscripts are texts
+	named    map[string]bool      // once held the output of a program that lists names
+	fixed    map[string]bool      // declared readonly: an assignment changes nothing
+	locals   map[string]localName // of the function that is walked
+	linked   bool                 // a command before this one may have made a link
+	wrote    bool                 // a command before this one may have written files
+	wrapped  int                  // how many scripts and commands this one is inside of
 }
 
 // A fn is a function the script defines.
@@ -51,6 +59,7 @@ type fn struct {
 	maybe  bool // defined on some paths only
 	called bool
 	worst  bool // walked with unknown arguments, there is nothing worse to find
+	counts bool // walked with numbers that are not known
 }
 
 func (w *walker) refuse(words []word, f *finding) {
@@ -86,7 +95,14 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	for _, r := range s.Redirs {
 		w.redirect(r)
 	}
+	before := w.sc
+	if mayNotOpen(s.Redirs) {
+		before = w.sc.share()
+	}
 	w.command(s.Cmd)
+	if mayNotOpen(s.Redirs) {
+		w.sc.merge(&before) // { sh() { :; }; } < nope defines nothing
+	}
 	w.sc.fed = fed
 	if s.Negated {
 		w.ok = nil
@@ -94,6 +110,21 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	if !printsOnce(s) {
 		w.made = feed{kind: fedUnknown}
 	}
+}
+
+// mayNotOpen reports whether a redirection names a file that may not open, in
+// which case the command never runs.
+func mayNotOpen(redirs []*syntax.Redirect) bool {
+	for _, r := range redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			continue
+		}
+		if r.Word == nil || !harmlessDevice(r.Word.Lit()) && strings.Trim(r.Word.Lit(), "0123456789") != "" || r.Word.Lit() == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // printsOnce reports whether all that a statement prints is what its last
@@ -392,7 +423,7 @@ func (w *walker) afford(node syntax.Node, n int) bool {
 // common returns one value for many words: a name inside the root if they
 // all are, else anything.
 func (w *walker) common(items []word) value {
-	c := command{p: w.p, dirs: w.sc.dirs}
+	c := w.newCommand(nil)
 	for _, it := range items {
 		if it.loose || len(it.text) > 0 && it.text[0] == '-' || c.path(it) != nil {
 			return anything
@@ -411,6 +442,40 @@ func (w *walker) loop(node syntax.Node, walk func()) {
 	walk()
 	w.sc.merge(&before)
 	w.ok = nil
+	w.loopAgain(node, walk, &before)
+}
+
+// loopAgain walks a body until nothing changes any more: functions and
+// builtins set variables in ways that a look at the source does not show.
+func (w *walker) loopAgain(node syntax.Node, walk func(), before *scope) {
+	for range 3 {
+		if w.sc.same(before) {
+			return
+		}
+		if !w.afford(node, 1) {
+			break
+		}
+		*before = w.sc.share()
+		first := len(w.out)
+		walk()
+		w.out = append(w.out[:first], notAllowed(w.out[first:])...)
+		w.sc.merge(before)
+		w.ok = nil
+	}
+	if !w.sc.same(before) {
+		w.sc.forget()
+	}
+}
+
+// notAllowed drops what a second look at a command need not repeat.
+func notAllowed(vs []Verdict) []Verdict {
+	out := vs[:0:0]
+	for _, v := range vs {
+		if v.Effect != Allow {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // havoc forgets the variables that node may set.
@@ -423,7 +488,7 @@ func (w *walker) havoc(node syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.Assign:
 			if n.Name != nil {
-				w.set(n.Name.Value, anything)
+				w.set(n.Name.Value, later(n))
 			}
 		case *syntax.CallExpr:
 			if len(n.Args) > 0 {
@@ -442,6 +507,26 @@ func (w *walker) havoc(node syntax.Node) {
 	})
 }
 
+// later is what an assignment in a loop leaves behind: a number, or anything.
+func later(a *syntax.Assign) value {
+	if a.Value == nil || len(a.Value.Parts) != 1 || a.Append {
+		return anything
+	}
+	part := a.Value.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part = q.Parts[0]
+	}
+	switch part := part.(type) {
+	case *syntax.ArithmExp:
+		return value{text: "1", late: true}
+	case *syntax.Lit:
+		if part.Value != "" && strings.Trim(part.Value, "0123456789") == "" {
+			return value{text: part.Value, late: true}
+		}
+	}
+	return anything
+}
+
 // havocCall forgets what builtins that set variables by name may set.
 func (w *walker) havocCall(call *syntax.CallExpr) {
 	switch call.Args[0].Lit() {
@@ -453,7 +538,7 @@ func (w *walker) havocCall(call *syntax.CallExpr) {
 		}
 	case "set", "shift":
 		if w.sc.args != nil {
-			w.sc.args = []value{anything}
+			w.sc.args = unknownArgs()
 		}
 	case "eval":
 		w.sc.forget()

@@ -64,7 +64,7 @@ func (f *fieldList) addText(v value) {
 
 // addSplit adds the value of an unquoted expansion, which the shell splits.
 func (f *fieldList) addSplit(v value) {
-	if f.w.splits {
+	if f.w.sc.separates() {
 		v.late, v.loose = true, true // the script chose its own separators
 	}
 	text := v.text
@@ -133,10 +133,7 @@ func (w *walker) one(src *syntax.Word) value {
 		return value{}
 	}
 	f := &fieldList{w: w, src: src}
-	saved := w.splits
-	w.splits = false
 	w.addParts(f, src.Parts, true)
-	w.splits = saved
 	return value{text: string(f.cur), late: f.part.late, loose: f.part.loose}
 }
 

@@ -41,7 +41,10 @@ func Open(path string, flag int) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	return f, checkDir(filepath.Dir(path), f)
+	if err := checkDir(filepath.Dir(path), f); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // Check refuses a file that is a link, not a plain file, somebody else's, or
@@ -75,16 +78,28 @@ func CheckTrusted(path string, info fs.FileInfo) error {
 }
 
 // checkDir refuses a directory in which others could exchange the file for
-// their own; where the sticky bit keeps them from it, as in /tmp, it is fine.
+// their own, and closes the file then.
 func checkDir(dir string, f *os.File) error {
 	info, err := os.Stat(dir)
-	if err == nil && shared(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0 {
-		err = refuse(f.Name(), fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir, nil)
+	if err == nil {
+		err = trustedDir(dir, f.Name(), info)
 	}
 	if err != nil {
 		f.Close()
 	}
 	return err
+}
+
+// trustedDir tells who may exchange files in a directory: its owner always,
+// others by its mode unless the sticky bit keeps them from it, as in /tmp.
+func trustedDir(dir, path string, info fs.FileInfo) error {
+	switch {
+	case !ours(info) && !root(info):
+		return refuse(path, "its directory belongs to somebody else", "name a file in a directory of your own", nil)
+	case shared(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0:
+		return refuse(path, fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir, nil)
+	}
+	return nil
 }
 
 // Replace writes the file anew, all or nothing.

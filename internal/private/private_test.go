@@ -48,6 +48,23 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+func TestDirectoryOfAnother(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	for _, mode := range []os.FileMode{0o700, 0o755, 0o777 | os.ModeSticky} {
+		dir := t.TempDir()
+		os.Chmod(dir, mode)
+		if err := os.Chown(dir, 12345, 12345); err != nil {
+			t.Skip(err)
+		}
+		f, err := Open(filepath.Join(dir, "file"), os.O_CREATE|os.O_RDWR)
+		if f != nil || err == nil || !strings.Contains(err.Error(), "directory belongs to somebody else") || fault.Hint(err) == "" {
+			t.Errorf("mode %v: %v", mode, err)
+		}
+	}
+}
+
 func TestCheckTrusted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits here")

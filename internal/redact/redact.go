@@ -79,8 +79,8 @@ func (s *Set) Argv(argv []string) []string {
 	var clean []string
 	for i, word := range argv {
 		text := s.Text(word)
-		if i > 0 && follows(argv[i-1]) && !reference(word) {
-			text = Mark
+		if at := secretPart(argv, i); at < len(word) && !reference(word[at:]) {
+			text = s.Text(word[:at]) + Mark
 		}
 		if text == word {
 			continue
@@ -96,16 +96,68 @@ func (s *Set) Argv(argv []string) []string {
 	return clean
 }
 
+// secretPart returns where in argv[i] a secret begins that only its place among
+// the other words gives away; the length of the word if there is none.
+func secretPart(argv []string, i int) int {
+	word := argv[i]
+	if name, _, ok := strings.Cut(word, "="); ok && len(name) <= 64 && secretName(name) > 0 {
+		return len(name) + 1 // here blanks are part of the value
+	}
+	switch {
+	case i == 0:
+		return len(word)
+	case follows(argv[i-1]) && !strings.HasPrefix(word, "-"), printed(argv, i):
+		return 0
+	case base(argv[0]) == "curl":
+		return userPart(argv[i-1], word)
+	}
+	return len(word)
+}
+
 // follows reports whether option is one whose value, the next word, is a secret.
 func follows(option string) bool {
 	name, ok := strings.CutPrefix(option, "--")
 	return ok && secretName(name) != 0
 }
 
-// reference reports whether a value only names a secret, as $TOKEN does.
-func reference(value string) bool {
-	return value == "" || value[0] == '$' || value[0] == '-' || strings.HasPrefix(value, Mark)
+// printed reports whether argv[i] is what printf -v puts into a secret variable.
+func printed(argv []string, i int) bool {
+	if base(argv[0]) != "printf" || !strings.HasPrefix(argv[1], "-v") {
+		return false
+	}
+	if name := argv[1][2:]; name != "" {
+		return i > 1 && secretName(name) > 0
+	}
+	return i > 2 && secretName(argv[2]) > 0
 }
+
+// userPart returns where the password begins in the word after, or in, the
+// option -u user:password of curl.
+func userPart(option, word string) int {
+	at := len(word)
+	switch {
+	case userOption(option) && !strings.HasPrefix(word, "-"):
+		at = strings.IndexByte(word, ':') + 1
+	case strings.HasPrefix(word, "-u"), strings.HasPrefix(word, "-U"), strings.HasPrefix(word, "--user="), strings.HasPrefix(word, "--proxy-user="):
+		at = strings.IndexByte(word, ':') + 1
+	}
+	if at == 0 {
+		return len(word)
+	}
+	return at
+}
+
+// userOption reports whether the next word is user:password for curl: -u may
+// stand at the end of several letters.
+func userOption(option string) bool {
+	if option == "--user" || option == "--proxy-user" {
+		return true
+	}
+	n := len(option) - 1
+	return n > 0 && option[0] == '-' && option[n]|0x20 == 'u' && span(option[1:], letter) == n
+}
+
+func base(command string) string { return command[strings.LastIndexByte(command, '/')+1:] }
 
 // cut removes every secret that its spelling gives away.
 func cut(s string) string {

@@ -86,7 +86,7 @@ func TestSet(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"password=", "--token x", "://@", "eyJ.ey", "-----BEGIN PRIVATE KEY", "AKIA", "Bearer ", "x='", "\xff=\xfe"} {
+	for _, s := range []string{"password=", "--token x", "://@", "eyJ.ey", "-----BEGIN PRIVATE KEY", "AKIA", "Bearer ", "x='", "password=\"$(", "${TOKEN:-", "curl -u ", "printf -v pass ", "m[token]+=", "://a:b/", "\xff=\xfe"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

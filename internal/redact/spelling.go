@@ -52,29 +52,66 @@ func dash(s string, i, low int) (from, to int) {
 	if strings.HasPrefix(s[i:], "-----BEGIN ") {
 		return keyBlock(s, i)
 	}
-	if strings.HasPrefix(s[i:], "--") && (i == 0 || s[i-1] == ' ') {
-		return option(s, i+2)
+	if i == 0 || s[i-1] <= ' ' || quote(s[i-1]) {
+		if from, to = option(s, i); to > from {
+			return from, to
+		}
 	}
 	return token(s, i, low, dashed)
 }
 
-// token finds a vendor's token whose prefix ends with the anchor.
+// token finds a vendor's token whose prefix ends with the anchor. Quotes and
+// backslashes in it are passed over, as the shell does: "s"k-… is a token too.
 func token(s string, i, low int, known []prefix) (from, to int) {
 	if i == 0 {
 		return 0, 0
 	}
 	for k := range known {
 		p := &known[k]
-		from := i + 1 - len(p.text)
 		// The byte before the anchor rules nearly all of them out.
-		if p.text[len(p.text)-2] != s[i-1] || from < low || s[from:i+1] != p.text || from > 0 && letter(s[from-1]) {
+		if c := s[i-1]; p.text[len(p.text)-2] != c && !quoting(c) {
 			continue
 		}
-		if to := i + 1 + span(s[i+1:], tokenByte); to-i-1 >= p.min {
-			return from, to
+		from := prefixStart(s, i, low, p.text)
+		if from < 0 || from > 0 && letter(s[from-1]) {
+			continue
+		}
+		if n, letters := tokenSpan(s[i+1:]); letters >= p.min {
+			return from, i + 1 + n
 		}
 	}
 	return 0, 0
+}
+
+// prefixStart returns where a prefix begins that ends with s[i]; -1 if it is another.
+func prefixStart(s string, i, low int, text string) int {
+	for k := len(text) - 1; ; i-- {
+		switch {
+		case i < low:
+			return -1
+		case s[i] == text[k] && k == 0:
+			return i
+		case s[i] == text[k]:
+			k--
+		case !quoting(s[i]):
+			return -1
+		}
+	}
+}
+
+// tokenSpan returns the length of the token that s begins with, and how many of
+// its bytes are no quotes.
+func tokenSpan(s string) (n, letters int) {
+	for i := range len(s) {
+		switch {
+		case tokenByte(s[i]):
+			letters++
+			n = i + 1
+		case !quoting(s[i]):
+			return n, letters
+		}
+	}
+	return n, letters
 }
 
 // amazon finds AKIA… and ASIA… key names.
@@ -137,6 +174,11 @@ func bearer(s string, i, low int) (from, to int) {
 func credentials(s string, at int) (from, to int) {
 	n := span(s[at:], authorityByte)
 	end := strings.LastIndexByte(s[at:at+n], '@')
+	if _, port, ok := strings.Cut(s[at:at+n], ":"); end < 0 && ok && span(port, digit) < len(port) && s[at] != '[' {
+		// What follows the colon is no port: a password with a slash in it.
+		far := s[at:min(len(s), at+lookBack)]
+		end = strings.LastIndexByte(far[:span(far, urlByte)], '@')
+	}
 	if end <= 0 {
 		return 0, 0
 	}
@@ -164,21 +206,76 @@ func keyBlock(s string, at int) (from, to int) {
 	return at, len(s)
 }
 
-// option finds the value of "--password value", the name beginning at.
-func option(s string, at int) (from, to int) {
-	n := span(s[at:], nameByte)
-	if at+n >= len(s) || s[at+n] != ' ' || secretName(s[at:at+n]) == 0 {
+// option finds the value of "--password value", and of two options of one
+// letter that are known by their command; the dash is s[i].
+func option(s string, i int) (from, to int) {
+	name := i + span(s[i:min(len(s), i+2)], isDash)
+	end := name + span(s[name:min(len(s), name+64)], nameByte)
+	at := end + span(s[end:], blank)
+	switch {
+	case end == name:
+	case name == i+2 && at > end && at < len(s) && s[at] != '-' && secretName(s[name:end]) > 0:
+		return value(s, at, quoted(s, i))
+	case s[name] == 'v' && strings.HasSuffix(strings.TrimRight(s[max(0, i-12):i], " \t"), "printf"):
+		return printedValue(s, name+1)
+	case s[name]|0x20 == 'u', userOption(s[i:end]), strings.HasSuffix(s[name:end], "user"):
+		return user(s, i, at)
+	}
+	return 0, 0
+}
+
+// printedValue finds the format and words of printf -v NAME, the name being at.
+func printedValue(s string, at int) (from, to int) {
+	at += span(s[at:], blank)
+	end := at + span(s[at:], nameByte)
+	from = end + span(s[end:], blank)
+	if from == end || secretName(s[at:end]) == 0 {
 		return 0, 0
 	}
-	return value(s, at+n+1)
+	for at = from; at < len(s) && (blank(s[at]) || !breaks(s[at])); {
+		to = wordEnd(s, at, 0)
+		at = to + span(s[to:], blank)
+	}
+	if to <= from || s[from:to] == Mark {
+		return 0, 0
+	}
+	return from, to
+}
+
+// user finds the password of curl -u user:password. Other commands mean other
+// things by -u, so the command is looked for.
+func user(s string, i, at int) (from, to int) {
+	if !strings.Contains(s[commandStart(s, i):i], "curl") {
+		return 0, 0
+	}
+	if s[i+1]|0x20 == 'u' {
+		at = i + 2 + span(s[i+2:], blank) // -uuser:password
+	}
+	if at < len(s) && s[at] == '=' {
+		at++
+	}
+	outer := quoted(s, i)
+	end := at
+	if at < len(s) {
+		end = wordEnd(s, at, outer)
+	}
+	colon := strings.IndexByte(s[at:end], ':')
+	if colon < 0 {
+		return 0, 0
+	}
+	from = at + colon + 1
+	if q := s[at]; quote(q) && closing(s, at) == end-1 {
+		end--
+	}
+	if reference(s[from:end]) {
+		return 0, 0
+	}
+	return from, end
 }
 
 // assigned finds the value of password=… or "token": "…", s[i] being = or :.
 func assigned(s string, i, low int) (from, to int) {
-	end := i
-	if end > low && (s[end-1] == '"' || s[end-1] == '\'') {
-		end--
-	}
+	end, spaced := nameEnd(s, i, low)
 	if end == low || strings.IndexByte(nameEnds, s[end-1]|0x20) < 0 {
 		return 0, 0
 	}
@@ -191,50 +288,117 @@ func assigned(s string, i, low int) (from, to int) {
 		return 0, 0
 	}
 	at := i + 1
-	if s[i] == ':' {
+	if s[i] == ':' || spaced {
+		at += span(s[at:], equals)
 		at += span(s[at:], blank)
 	}
-	from, to = value(s, at)
-	// "unexpected token: name" is ordinary prose; a password never is.
-	if s[i] == ':' && weight == 1 && to > from && s[from-1] != '"' && s[from-1] != '\'' && !looksRandom(s[from:to]) {
+	if (s[i] == ':' || spaced) && weight < surelySecret && !looksSecret(s[at:min(len(s), at+256)], weight) {
 		return 0, 0
 	}
-	return from, to
+	switch {
+	case weight == hardlySecret && end-start == len("pass") && count(s[at:]):
+		return 0, 0
+	case start > 1 && s[start-2:start] == "${":
+		return fallback(s, i+1)
+	case start > 0 && quote(s[start-1]) && end == i:
+		return sameQuote(s, start-1, at)
+	case s[i] == ':':
+		return jsonValue(s, at, quoted(s, start))
+	}
+	return value(s, at, quoted(s, start))
 }
 
-// value returns the span of the word or quoted string at the given place.
-func value(s string, at int) (from, to int) {
-	if at >= len(s) {
+// nameEnd returns where the name before s[i] ends, and whether blanks follow it.
+// It passes over what may stand between: quotes, ], and the + of +=.
+func nameEnd(s string, i, low int) (end int, spaced bool) {
+	end = i
+	if end == low || letter(s[end-1]) {
+		return end, false
+	}
+	if c := s[end-1]; c == '+' || c == '!' {
+		end--
+	}
+	for end > low && i-end < 16 && blank(s[end-1]) {
+		end--
+		spaced = true
+	}
+	if end > low && s[end-1] == ']' {
+		end--
+	}
+	for end > low && i-end < 16 && quoting(s[end-1]) {
+		end--
+	}
+	return end, spaced
+}
+
+// looksSecret tells a value from what else may follow a name that also occurs
+// in prose: "unexpected token: name" and "PASS: Test1" are no secrets.
+func looksSecret(s string, weight int) bool {
+	if s != "" && quoting(s[0]) {
+		return true
+	}
+	return weight == maybeSecret && looksRandom(s[:span(s, valueByte)])
+}
+
+// count reports whether s begins with a number of few digits: pass=10 fail=2.
+func count(s string) bool {
+	n := span(s[:min(len(s), 5)], digit)
+	return n > 0 && n < 5 && wordEnds(s, n)
+}
+
+// fallback finds the value in ${PASSWORD:-value}, the operator being at.
+func fallback(s string, at int) (from, to int) {
+	if at >= len(s) || strings.IndexByte("-=+", s[at]) < 0 {
+		return 0, 0 // ${PASSWORD:?is not set}
+	}
+	n := strings.IndexAny(s[at:min(len(s), at+lookBack)], "}\n")
+	if n < 0 {
+		return value(s, at+1, 0)
+	}
+	if reference(s[at+1 : at+n]) {
 		return 0, 0
 	}
-	if q := s[at]; q == '"' || q == '\'' {
-		n := strings.IndexByte(s[at+1:], q)
-		if n < 0 {
-			n = len(s) - at - 1
-		}
-		from, to = at+1, at+1+n
-	} else {
-		from, to = at, at+span(s[at:], valueByte)
+	return at + 1, at + n
+}
+
+// sameQuote finds the value of 'PASSWORD=two words', the quote being s[q].
+func sameQuote(s string, q, at int) (from, to int) {
+	end := closing(s, q)
+	switch {
+	case end >= len(s) || end < at:
+		return value(s, at, 0)
+	case !wordEnds(s, end+1):
+		end = wordEnd(s, end+1, 0)
 	}
-	if reference(s[from:to]) {
+	if reference(s[at:end]) {
 		return 0, 0
 	}
-	return from, to
+	return at, end
 }
 
 // The endings of names that hold secrets. Those of the first list are used for
-// nothing else; those of the second also occur in prose.
+// nothing else; those of the second also occur in prose, and those of the third
+// count only as a word of their own: compass and OLDPWD are none.
 var (
-	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret", "authtoken", "accesstoken", "refreshtoken"}
-	maybe  = []string{"token", "secret", "credential", "credentials"}
+	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret", "authtoken", "accesstoken", "refreshtoken",
+		"secretkeybase", "encryptionkey", "signingkey", "passcode", "sshpass", "dbpass", "userpass", "rootpass"}
+	maybe = []string{"token", "secret", "credential", "credentials"}
+	words = []string{"pass", "pwd"}
 )
 
 // nameEnds has the last letters of those names: most names are ruled out by theirs.
 const nameEnds = "deytnls"
 
-// secretName weighs a name: 2 if it surely holds a secret, 1 if maybe, else 0.
+// How likely a name is to hold a secret; zero means it does not.
+const (
+	hardlySecret = 1 + iota
+	maybeSecret
+	surelySecret
+)
+
+// secretName weighs a name.
 func secretName(name string) int {
-	if len(name) < 5 || len(name) > 64 {
+	if len(name) < 4 || len(name) > 64 {
 		return 0
 	}
 	var folded [64]byte
@@ -252,16 +416,26 @@ func secretName(name string) int {
 	}
 	switch {
 	case endsWith(folded[:n], surely):
-		return 2
+		return surelySecret
 	case endsWith(folded[:n], maybe):
-		return 1
+		return maybeSecret
+	case endsWith(folded[:n], words) && wordAlone(name):
+		return hardlySecret
 	}
 	return 0
 }
 
+// wordAlone reports whether the last word of a name is pass, or pwd with
+// another before it: PWD alone is where the shell stands.
+func wordAlone(name string) bool {
+	last := name[strings.LastIndexAny(name, "_-.")+1:]
+	return strings.EqualFold(last, "pass") || strings.EqualFold(last, "pwd") && len(last) < len(name)
+}
+
 func endsWith(name []byte, words []string) bool {
+	n := len(name)
 	for _, w := range words {
-		if len(name) >= len(w) && string(name[len(name)-len(w):]) == w {
+		if n >= len(w) && name[n-1] == w[len(w)-1] && string(name[len(name)-len(w):]) == w {
 			return true
 		}
 	}
@@ -293,6 +467,11 @@ func webTokenByte(c byte) bool { return tokenByte(c) || c == '.' || c == '=' }
 func base64Byte(c byte) bool   { return webTokenByte(c) || c == '+' || c == '/' || c == '~' }
 func upperOrDigit(c byte) bool { return c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
 func blank(c byte) bool        { return c == ' ' || c == '\t' }
+func digit(c byte) bool        { return c >= '0' && c <= '9' }
+func isDash(c byte) bool       { return c == '-' }
+func equals(c byte) bool       { return c == '=' }
+func quoting(c byte) bool      { return quote(c) || c == '\\' }
+func urlByte(c byte) bool      { return c > ' ' && !quote(c) }
 func authorityByte(c byte) bool {
 	return c > ' ' && c != '/' && c != '"' && c != '\'' && c != '?' && c != '#'
 }

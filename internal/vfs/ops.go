@@ -116,7 +116,12 @@ func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
 			return nil, err
 		}
 	}
-	h, err := p.g.b.open(p.rel, opening{name, flag, perm})
+	if !p.exists {
+		if err := t.env.entry(p); err != nil {
+			return nil, err
+		}
+	}
+	h, err := p.g.b.open(p.rel, opening{t.env, name, flag, perm})
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +148,11 @@ func (t *FS) changeLocked(name string, exists, follow bool, f func(p place, b ch
 	}
 	if err := t.mayChange(p); err != nil {
 		return err
+	}
+	if !exists {
+		if err := t.env.entry(p); err != nil {
+			return err
+		}
 	}
 	return f(p, p.g.b.(changer))
 }

@@ -96,7 +96,8 @@ func special(name string, mode fs.FileMode) error {
 }
 
 // realHandle is an open real file. The position is counted along because the
-// limit on file size needs it.
+// limit on file size needs it. What is written counts as output: like that it
+// stays when the script is gone.
 type realHandle struct {
 	*os.File
 	env *env
@@ -122,6 +123,9 @@ func (h *realHandle) Read(p []byte) (int, error) {
 
 func (h *realHandle) Write(p []byte) (int, error) {
 	if err := h.env.room("write", h.how.name, h.pos.Load(), int64(len(p))); err != nil {
+		return 0, err
+	}
+	if err := h.env.gauge.Print(int64(len(p))); err != nil {
 		return 0, err
 	}
 	n, err := h.File.Write(p)

@@ -305,7 +305,7 @@ func TestStrictSize(t *testing.T) {
 	_, dir := host(t)
 	must(t, os.WriteFile(filepath.Join(dir, "big"), []byte(strings.Repeat("text\n", 500_000)), 0o644))
 	l := quota.Strict()
-	l.FileSize = 1 << 20
+	l.FileSize, l.Output = 1<<20, 8<<20
 	for _, strict := range []bool{true, false} {
 		v := New(Options{Gauge: quota.NewGauge(l), Strict: strict})
 		must(t, v.Mount("/w", dir, true))
@@ -361,6 +361,71 @@ func TestStrictText(t *testing.T) {
 	put(t, v, "/box/bin", "\x00\x01")
 	if read(t, v, "/box/bin") != "\x00\x01" || read(t, v, "/w/bin") != "now text" {
 		t.Error("what scripts make themselves is theirs to read")
+	}
+}
+
+func TestRealWritesAreBounded(t *testing.T) {
+	_, dir := host(t)
+	l := quota.Lenient()
+	l.Output = 10
+	for _, name := range []string{"/w/new", "/w/file", "/out"} {
+		g := quota.NewGauge(l)
+		v := New(Options{Gauge: g})
+		must(t, v.Mount("/w", dir, true))
+		must(t, v.Inject("/out", filepath.Join(dir, "out"), true))
+		put(t, v, "/box/mine", "private files are held, not printed")
+		put(t, v, name, "12345678")
+		put(t, v, name, "12")
+		wantReason(t, v.WriteFile(name, []byte("1"), 0o666), "it went over the limit output=10")
+		_, stop := g.Start(t.Context())
+		put(t, v, name, "next")
+		stop()
+	}
+}
+
+func TestRealWritesOfAFork(t *testing.T) {
+	_, dir := host(t)
+	l := quota.Lenient()
+	l.Output = 10
+	g := quota.NewGauge(l)
+	v := New(Options{Gauge: g})
+	must(t, v.Mount("/w", dir, true))
+	own := g.Fork()
+	f := v.ForkFor(own)
+	f.Main()
+	wantReason(t, f.WriteFile("/w/file", make([]byte, 11), 0o666), "it went over the limit output=10")
+	if g.Err() != nil || own.Err() == nil {
+		t.Error("charged to the other session:", g.Err(), own.Err())
+	}
+}
+
+func TestRealEntriesAreBounded(t *testing.T) {
+	_, dir := host(t)
+	l := quota.Lenient()
+	l.Files = 4
+	g := quota.NewGauge(l)
+	v := New(Options{Gauge: g})
+	must(t, v.Mount("/w", dir, true))
+	script := func() error {
+		_, stop := g.Start(t.Context())
+		defer stop()
+		v.Watch(func(string, string, int64) {})
+		defer v.Watch(nil)
+		put(t, v, "/w/new", "")
+		put(t, v, "/w/new", "once more")
+		must(t, v.Mkdir("/w/dir", 0o777))
+		must(t, v.Symlink("new", "/w/dir/link"))
+		must(t, v.Link("/w/new", "/w/dir/second"))
+		must(t, v.RemoveAll("/w/dir")) // gives nothing back
+		must(t, v.Rename("/w/new", "/w/newer"))
+		return v.WriteFile("/w/last", nil, 0o666)
+	}
+	for range 2 { // what one script made does not stop the next
+		wantReason(t, script(), "it went over the limit files=4")
+		must(t, os.Remove(filepath.Join(dir, "newer")))
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "last")); err == nil {
+		t.Error("made all the same")
 	}
 }
 

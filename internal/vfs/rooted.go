@@ -105,7 +105,7 @@ func (r *rooted) open(rel string, how opening) (handle, error) {
 	if err := local(rel); err != nil {
 		return nil, err
 	}
-	return r.env.openReal(r.root, rel, r.key+"/"+rel, how)
+	return how.env.openReal(r.root, rel, r.key+"/"+rel, how)
 }
 
 func (r *rooted) mkdir(rel string, perm fs.FileMode) error {

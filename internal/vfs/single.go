@@ -12,13 +12,12 @@ import (
 // name is ever used, and never followed: a symbolic link that takes the
 // file's place after the grant is refused.
 type single struct {
-	env  *env
 	dir  *os.Root
 	name string
 	key  string
 }
 
-func openSingle(e *env, real string, write bool) (*single, error) {
+func openSingle(real string, write bool) (*single, error) {
 	full, err := resolveReal(real, write)
 	if err != nil {
 		return nil, grantFault(real, "", "name a file that exists", translate(err))
@@ -32,7 +31,7 @@ func openSingle(e *env, real string, write bool) (*single, error) {
 	if err != nil {
 		return nil, grantFault(real, "", "the directory must exist", translate(err))
 	}
-	return &single{e, dir, filepath.Base(full), full}, nil
+	return &single{dir, filepath.Base(full), full}, nil
 }
 
 // resolveReal returns where a real name leads. With create the last element
@@ -68,7 +67,7 @@ func (s *single) readlink(string) (string, error) { return "", ErrInvalid }
 func (s *single) list(string) ([]Info, error)     { return nil, ErrNotDir }
 
 func (s *single) open(_ string, how opening) (handle, error) {
-	return s.env.openReal(s.dir, s.name, s.key, how)
+	return how.env.openReal(s.dir, s.name, s.key, how)
 }
 
 func (s *single) mkdir(string, fs.FileMode) error { return ErrNotGranted }

@@ -59,6 +59,7 @@ type env struct {
 	strict bool
 	now    func() time.Time
 	inodes *atomic.Uint64
+	made   atomic.Int64 // entries on real mounts that the running script was charged for
 
 	mu   sync.Mutex // guards seen
 	seen map[string]bool
@@ -93,10 +94,13 @@ func (t *FS) furnish() {
 }
 
 // Watch has f called for every file that is closed, with "read" or "written",
-// and for every one that is removed, with "removed". Nil stops it.
+// and for every one that is removed, with "removed". Nil stops it. A script is
+// watched from its start to its end, so what it made on real mounts stops
+// counting then: a session must not run dry by what it keeps elsewhere.
 func (t *FS) Watch(f func(what, path string, bytes int64)) {
 	if f == nil {
 		t.watch.Store(nil)
+		t.env.gauge.File(-t.env.made.Swap(0))
 		return
 	}
 	t.watch.Store(&f)
@@ -123,7 +127,7 @@ func (t *FS) Mount(at, real string, write bool) error {
 // Inject makes one real file visible at the given path. With write set it may
 // be written, and need not exist yet.
 func (t *FS) Inject(name, real string, write bool) error {
-	b, err := openSingle(t.env, real, write)
+	b, err := openSingle(real, write)
 	if err != nil {
 		return err
 	}
@@ -210,6 +214,23 @@ func (e *env) maxSize() int64 {
 		return l.FileSize
 	}
 	return max(l.FileSize, l.Memory)
+}
+
+// entry charges for a new entry at p if that is on the host. The tree in memory
+// charges for its own; there removing one gives room back, here nothing does:
+// what a script leaves on the host, or wears out there, must end somewhere.
+func (e *env) entry(p place) error {
+	if !p.g.real {
+		return nil
+	}
+	if err := e.gauge.Err(); err != nil {
+		return err
+	}
+	if err := e.gauge.File(1); err != nil {
+		return err
+	}
+	e.made.Add(1)
+	return nil
 }
 
 // room refuses to let a file grow over the limit.

@@ -1,0 +1,184 @@
+package redact
+
+import "strings"
+
+// value returns the span of the secret that begins at the given place: a shell
+// word, whatever quoting is in it. Of a word that is one quoted string the
+// quotes stay. outer is the quote that the word itself stands in, if any.
+func value(s string, at int, outer byte) (from, to int) {
+	if at >= len(s) {
+		return 0, 0
+	}
+	to = wordEnd(s, at, outer)
+	for to > at && s[to-1] == ',' {
+		to--
+	}
+	if reference(s[at:to]) {
+		return 0, 0
+	}
+	if q := s[at]; quote(q) && closing(s, at) >= to-1 {
+		at++
+		if to > at && s[to-1] == q {
+			to--
+		}
+	}
+	if at == to || s[at:to] == Mark {
+		return 0, 0
+	}
+	return at, to
+}
+
+// jsonValue is value after a colon, where a quoted string ends at its quote
+// even if more follows at once: {"token":"a","user":"b"}.
+func jsonValue(s string, at int, outer byte) (from, to int) {
+	switch {
+	case at < len(s) && quote(s[at]) && s[at] != outer:
+		return value(s[:min(len(s), closing(s, at)+1)], at, 0)
+	case at+1 < len(s) && s[at] == '\\' && quote(s[at+1]):
+		if n := strings.Index(s[at+2:], s[at:at+2]); n >= 0 {
+			return at + 2, at + 2 + n
+		}
+	}
+	from, to = value(s, at, outer)
+	if n := strings.Index(s[from:to], `,"`); n > 0 {
+		to = from + n
+	}
+	return from, to
+}
+
+// wordEnd returns where the shell word at the given place ends. A quote that is
+// never closed ends with the text if the word begins with it; elsewhere it is
+// taken for an apostrophe.
+func wordEnd(s string, at int, outer byte) int {
+	literal := false
+	for i := at; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == outer && outer != 0 && i > at && wordEnds(s, i+1):
+			return i
+		case c == '\\':
+			i++
+		case breaks(c):
+			return i
+		case literal:
+		case c == '$' || c == '`' || quote(c):
+			end := closing(s, i)
+			if literal = end >= len(s); !literal {
+				i = end
+			} else if i == at {
+				return len(s)
+			}
+		}
+	}
+	return len(s)
+}
+
+// closing returns where what is opened at s[i] ends: a quote, $(…, ${… or `…`.
+// It is i itself if nothing is opened, and len(s) if it is never closed.
+func closing(s string, i int) int {
+	switch {
+	case s[i] == '\'':
+		return until(s, i+1, '\'', false)
+	case s[i] == '"':
+		return until(s, i+1, '"', true)
+	case s[i] == '`':
+		return until(s, i+1, '`', true)
+	case s[i] != '$' || i+1 >= len(s):
+		return i
+	}
+	switch s[i+1] {
+	case '\'':
+		return until(s, i+2, '\'', true)
+	case '(', '{':
+		return brackets(s, i+1)
+	}
+	return i
+}
+
+// until returns the place of the next q, or len(s).
+func until(s string, i int, q byte, escapes bool) int {
+	for ; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == q:
+			return i
+		case c == '\\' && escapes:
+			i++
+		case c == '$' && q == '"' && i+1 < len(s) && (s[i+1] == '(' || s[i+1] == '{'):
+			i = brackets(s, i+1)
+		}
+	}
+	return len(s)
+}
+
+// brackets returns the place of the bracket that closes the one at s[i]. It
+// counts instead of calling itself: hostile text nests as deep as it likes. So
+// quotes in there do not nest, which errs on the side of a longer secret.
+func brackets(s string, i int) int {
+	depth := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '(', '{':
+			depth++
+		case ')', '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
+}
+
+// lookBack is how far before a name its surroundings are looked at.
+const lookBack = 1024
+
+// quoted returns the quote that s[at] stands in on its line, if any.
+func quoted(s string, at int) (q byte) {
+	for i := lineStart(s, at); i < at; i++ {
+		switch c := s[i]; {
+		case c == '\\' && q != '\'':
+			i++
+		case q == 0 && quote(c):
+			q = c
+		case c == q:
+			q = 0
+		}
+	}
+	return q
+}
+
+func lineStart(s string, at int) int {
+	low := max(0, at-lookBack)
+	return low + strings.LastIndexByte(s[low:at], '\n') + 1
+}
+
+// commandStart returns where the command that s[at] belongs to begins, roughly.
+func commandStart(s string, at int) int {
+	low := lineStart(s, at)
+	return low + strings.LastIndexAny(s[low:at], ";|&(`") + 1
+}
+
+// reference reports whether a word only names a secret, as $TOKEN and "${TOKEN}" do.
+func reference(word string) bool {
+	if n := len(word) - 1; n > 0 && word[0] == '"' && word[n] == '"' {
+		word = word[1:n]
+	}
+	if word == "" || word == Mark {
+		return true
+	}
+	if word[0] != '$' {
+		return false
+	}
+	name := word[1:]
+	if n := len(name) - 1; n > 0 && name[0] == '{' && name[n] == '}' {
+		name = name[1:n]
+	}
+	return name != "" && (span(name, variableByte) == len(name) || len(name) == 1 && strings.Contains("@*#?!", name))
+}
+
+func wordEnds(s string, i int) bool { return i >= len(s) || breaks(s[i]) || s[i] == ',' }
+
+func quote(c byte) bool        { return c == '"' || c == '\'' }
+func breaks(c byte) bool       { return c <= ' ' || strings.IndexByte(";&|()<>", c) >= 0 }
+func variableByte(c byte) bool { return letter(c) || c == '_' }
