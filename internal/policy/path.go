@@ -81,7 +81,7 @@ func goesUp(text string) bool {
 
 // upAfterName reports whether .. follows a name. If the name is a link, or only
 // known at run time, L/.. is anywhere: ln -s . L; cat L/../x. Where unsure is
-// not set, only the placeholder for an unknown name counts.
+// not set, only what stands for an unknown name counts.
 func upAfterName(text string, unsure bool) bool {
 	if !strings.Contains(text, "..") {
 		return false

@@ -140,7 +140,7 @@ func either(a, b value, both bool) value {
 	return anything
 }
 
-// harmless values are numbers and the placeholder for a name inside the root.
+// harmless values are numbers and what stands for a name inside the root.
 func harmless(v value) bool {
 	for _, c := range v.text {
 		if (c < '0' || c > '9') && string(c) != insideName {
