@@ -40,14 +40,29 @@ var arrows = map[string]string{
 	"shell":         "fault pattern quota regex run stream strftime vfs",
 	"shell/builtin": "awk fault pattern quota regex shell stream strftime vfs",
 	// world
-	"websearch": "fault",
+	"llm":         "fault quota",
+	"llm/wire":    "fault llm",
+	"llm/openai":  "fault llm llm/wire quota",
+	"llm/ollama":  "fault llm llm/wire quota",
+	"llm/builtin": "fault llm quota",
+	"llm/script":  "fault llm quota",
+	"llm/price":   "fault quota",
+	"llm/tokens":  "llm",
+	"websearch":   "fault redact",
+	"thread":      "fault llm private",
 	// minds
-	"tool": "fault policy run shell websearch",
+	"tool":  "fault llm policy redact run shell websearch",
+	"agent": "audit fault llm quota redact tool",
+	// what people see
+	"markdown": "",
+	"progress": "",
 	// doors
 	"config": "fault private quota",
 	"cli":    everything,
 	// tests
 	"run/runtest": "fault run",
+	"fakes":       "fault",
+	"fakes/serve": "fakes",
 }
 
 const everything = "*"
@@ -55,13 +70,13 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "audit audit/sqlite cli config private vfs " + flagsOnly,
+	"os":                       "audit audit/sqlite cli config private vfs fakes/serve " + flagsOnly,
 	"os/exec":                  "",
-	"os/signal":                "cli",
+	"os/signal":                "cli fakes/serve",
 	"os/user":                  "",
 	"io/ioutil":                "",
-	"net":                      "websearch",
-	"net/http":                 "websearch",
+	"net":                      "llm/wire websearch " + testsOnly,
+	"net/http":                 "llm/wire llm/openai llm/ollama websearch " + testsOnly,
 	"net/rpc":                  "",
 	"net/smtp":                 "",
 	"net/textproto":            "",
@@ -76,11 +91,14 @@ var powers = map[string]string{
 	"golang.org/x/term":        "cli",
 	"database/sql":             "audit/sqlite",
 	"modernc.org/sqlite":       "audit/sqlite",
-	"testing":                  "run/runtest",
+	"testing":                  "run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
 	"unsafe":                   "",
 }
+
+// testsOnly stands for the fake servers, which no command links.
+const testsOnly = "fakes fakes/serve"
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.

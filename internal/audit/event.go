@@ -21,7 +21,9 @@ const (
 	Opened   = "opened"   // a file or connection
 	Closed   = "closed"   // a file, with the bytes that passed
 	Removed  = "removed"  // a file
-	Model    = "model"    // a call of a language model
+	Model    = "model"    // what came of asking a language model
+	Called   = "called"   // a model calls a tool
+	Answered = "answered" // what came of that
 	Ended    = "ended"    // whatever came of the request
 )
 

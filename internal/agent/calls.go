@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/audit"
+	"hako/internal/fault"
+	"hako/internal/llm"
+	"hako/internal/tool"
+)
+
+// An outcome is what one call came to.
+type outcome struct {
+	text string // what the model reads
+	err  error
+}
+
+// A memory is what is kept of an outcome, to notice repetitions: the text is in
+// the dialog already.
+type memory struct {
+	text  uint64 // its hash
+	err   error
+	times int // that it came to this
+}
+
+// carryOut runs the calls of a turn and adds their results, one for each, in
+// the order of the calls.
+func (l *loop) carryOut(ctx context.Context, calls []llm.Call) error {
+	most := orDefault(l.Calls, 8)
+	results := make([]outcome, len(calls))
+	run := calls[:min(most, len(calls))]
+	l.parallel(ctx, run, results)
+	for i := range calls[len(run):] {
+		results[len(run)+i].err = &fault.Error{Kind: fault.Exhausted, Op: "call " + calls[len(run)+i].Name,
+			Why: fmt.Sprintf("only the first %d calls of a turn are carried out", most), Hint: "make the rest in the next turn"}
+	}
+	var fatal error
+	for i, c := range calls {
+		text, err := l.settle(c, &results[i], i < len(run))
+		if i == len(calls)-1 {
+			text += "\n" + l.status(l.turn+1)
+		}
+		l.add(llm.Item{Role: llm.Result, CallID: c.ID, Name: c.Name, Text: text})
+		if fatal == nil {
+			fatal = err
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		l.answer.Partial = true
+		return cause
+	}
+	return fatal
+}
+
+// parallel runs calls on a few threads. The same call made twice in one turn is
+// still two calls.
+func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome) {
+	threads := min(orDefault(l.Threads, 4), len(calls))
+	if threads <= 1 {
+		for i, c := range calls {
+			results[i] = l.call(ctx, c)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, threads)
+	for i, c := range calls {
+		slots <- struct{}{}
+		wg.Go(func() {
+			results[i] = l.call(ctx, c)
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+// call carries out one call and has it recorded. It changes nothing of the loop.
+func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
+	if err := context.Cause(ctx); err != nil {
+		return outcome{err: err}
+	}
+	l.observeCall(c)
+	if before, ok := l.seen[callKey(c)]; ok && before.err != nil && !worthRepeating(before.err) {
+		return outcome{err: again(c, before.err)}
+	}
+	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: c.Arguments}
+	if err := l.Log.Append(event); err != nil {
+		return outcome{err: unrecorded{err}}
+	}
+	began := time.Now()
+	o.text, o.err = l.invoke(ctx, c)
+	event.What, event.Script, event.Micros, event.Bytes = audit.Answered, "", time.Since(began).Microseconds(), int64(len(o.text))
+	if o.err != nil {
+		event.Error, event.Kind = o.err.Error(), fault.KindOf(o.err).String()
+	}
+	if err := l.Log.Append(event); err != nil {
+		return outcome{err: unrecorded{err}}
+	}
+	return o
+}
+
+// unrecorded is the failure to write a call down, after which nothing may go on.
+type unrecorded struct{ error }
+
+func (u unrecorded) Unwrap() error { return u.error }
+
+func (l *loop) invoke(ctx context.Context, c llm.Call) (string, error) {
+	t, err := l.find(c.Name)
+	if err != nil {
+		return "", err
+	}
+	return t.Call(ctx, c.Arguments)
+}
+
+func (l *loop) find(name string) (*tool.Tool, error) {
+	var names []string
+	for i := range l.Tools {
+		if l.Tools[i].Name == name {
+			return &l.Tools[i], nil
+		}
+		names = append(names, l.Tools[i].Name)
+	}
+	e := &fault.Error{Kind: fault.NotFound, Op: "call", Subject: name, Why: "there is no such tool", Hint: "the tools are " + strings.Join(names, ", ")}
+	if near, ok := fault.Nearest(name, names); ok {
+		e.Hint = "did you mean " + near + "? " + e.Hint
+	}
+	return nil, e
+}
+
+// settle words an outcome for the model, notices repetitions, and returns the
+// error if the loop has to end for it.
+func (l *loop) settle(c llm.Call, o *outcome, ran bool) (text string, fatal error) {
+	text = o.text
+	if text == "" && o.err != nil {
+		text = failureText(o.err)
+	}
+	text = l.clean(text)
+	l.observeResult(c, text, o.err)
+	if ran {
+		text = l.repeated(c, text, o.err)
+	}
+	return text, ending(o.err)
+}
+
+// ending returns the error if it must end the loop: no budget, or no record.
+func ending(err error) error {
+	var lost unrecorded
+	if errors.As(err, &lost) {
+		return lost.error
+	}
+	if f := new(fault.Error); errors.As(err, &f) && f.Kind == fault.Exhausted && f.Op == "charge" {
+		return err
+	}
+	return nil
+}
+
+// repeated adds a note when the same call came to the same thing before.
+func (l *loop) repeated(c llm.Call, text string, err error) string {
+	key, now := callKey(c), memory{maphash.String(l.seed, text), err, 1}
+	before, known := l.seen[key]
+	if known && before.err != nil && err != nil {
+		now.text, now.err = before.text, before.err // the first failure is the one that explains
+	}
+	if known && now.text == before.text {
+		now.times = before.times + 1
+		text += fmt.Sprintf("\n[this same call came to the same %d times; do something else, or answer]", now.times)
+	}
+	l.seen[key] = now
+	return text
+}
+
+// worthRepeating reports whether the same call may succeed another time.
+func worthRepeating(err error) bool {
+	switch fault.KindOf(err) {
+	case fault.Unavailable, fault.Timeout, fault.Other:
+		return true
+	}
+	return false
+}
+
+// again is the answer to a call that was refused before in just this form.
+func again(c llm.Call, before error) error {
+	e := &fault.Error{Kind: fault.KindOf(before), Op: "call " + c.Name, Why: "this very call failed before and was not tried again: " + before.Error(), Hint: fault.Hint(before)}
+	if e.Hint == "" {
+		e.Hint = "change the arguments, use another tool, or answer without it"
+	}
+	return e
+}
+
+// callKey tells calls apart; spaces between the parts of the JSON do not count.
+func callKey(c llm.Call) string {
+	var b bytes.Buffer
+	b.WriteString(c.Name)
+	b.WriteByte(0)
+	if json.Compact(&b, []byte(c.Arguments)) != nil {
+		return c.Name + "\x00" + c.Arguments
+	}
+	return b.String()
+}
+
+// failureText is what a model reads of an error.
+func failureText(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		f = &fault.Error{Kind: fault.KindOf(err), Op: "call", Err: err}
+	}
+	text, merr := json.Marshal(map[string]any{"ok": false, "error": f})
+	if merr != nil {
+		return `{"ok":false}`
+	}
+	return string(text)
+}
+
+func (l *loop) observeCall(c llm.Call) {
+	if l.Observe == nil {
+		return
+	}
+	l.watch.Lock()
+	defer l.watch.Unlock()
+	l.observe(Event{Type: "call", ID: c.ID, Name: c.Name, Arguments: l.clean(c.Arguments)})
+}
+
+func (l *loop) observeResult(c llm.Call, text string, err error) {
+	if l.Observe == nil {
+		return
+	}
+	ok := err == nil
+	e := Event{Type: "result", ID: c.ID, Name: c.Name, Text: text, OK: &ok}
+	if err != nil {
+		e.Kind, e.Hint = fault.KindOf(err).String(), fault.Hint(err)
+	}
+	l.observe(e)
+}

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hako/internal/audit"
+	"hako/internal/fault"
+	"hako/internal/llm"
+	"hako/internal/quota"
+)
+
+// A Ledger charges and records every call of a model, each try for itself. It
+// stands directly before the provider. All fields but Price are required.
+type Ledger struct {
+	Model llm.Model
+	Name  string // of the model, for the record and for its weights
+	Actor string
+	Meter *quota.Meter
+	Log   audit.Log
+	// Price returns what usage costs in dollars; false means that nobody
+	// knows. Nil means that nobody ever does.
+	Price func(model string, u quota.Usage) (dollars float64, known bool)
+
+	mu    sync.Mutex // guards total
+	total Total
+}
+
+// A Total is what a model was used for.
+type Total struct {
+	quota.Usage
+	Tries    int     // calls, also those that came to nothing
+	Cost     float64 // dollars, as far as prices are known
+	Unpriced bool    // some of it has no known price
+	Time     time.Duration
+}
+
+// Total returns what was used so far.
+func (l *Ledger) Total() Total {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}
+
+// Next implements [llm.Model].
+func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	if err := l.Meter.Charge(quota.Usage{Calls: 1}); err != nil {
+		return nil, err
+	}
+	if err := l.Log.Append(audit.Event{What: audit.Asked, Actor: l.Actor, Provider: l.Name, Mode: "model"}); err != nil {
+		return nil, err // unrecorded means unasked
+	}
+	began := time.Now()
+	turn, err := l.Model.Next(ctx, d)
+	if cerr := l.book(turn, err, time.Since(began)); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
+}
+
+// book charges and records what came of a call.
+func (l *Ledger) book(turn *llm.Turn, failed error, took time.Duration) error {
+	e := audit.Event{What: audit.Model, Actor: l.Actor, Provider: l.Name, Micros: took.Microseconds()}
+	var over error
+	if turn != nil {
+		u := turn.Usage
+		over = l.Meter.ChargeModel(l.Name, u)
+		e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, u.Tokens()
+		e.Cost = l.add(u, took)
+	} else {
+		l.add(quota.Usage{}, took)
+	}
+	if failed != nil {
+		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()
+	}
+	if err := l.Log.Append(e); err != nil {
+		return err
+	}
+	return over
+}
+
+// add sums up and returns the cost.
+func (l *Ledger) add(u quota.Usage, took time.Duration) (dollars float64) {
+	known := u == quota.Usage{}
+	if l.Price != nil && !known {
+		dollars, known = l.Price(l.Name, u)
+	}
+	u.Calls = 1
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total.Usage = l.total.Add(u)
+	l.total.Tries++
+	l.total.Cost += dollars
+	l.total.Unpriced = l.total.Unpriced || !known
+	l.total.Time += took
+	return dollars
+}
