@@ -17,17 +17,43 @@ import (
 	"hako/internal/shell/builtin"
 )
 
-// A figure is something measured inside one process.
+// A figure is something measured without a peer: a time, or a count.
 type figure struct {
 	name        string
 	got, target time.Duration
+	count       float64 // if limit is set
+	limit       float64
+	unit        string
+}
+
+// values returns what was measured and what was wanted, in words.
+func (f figure) values() (got, target string, ok bool) {
+	if f.limit > 0 {
+		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%.0f%s", f.limit, f.unit), f.count <= f.limit
+	}
+	return f.got.String(), f.target.String(), f.got <= f.target
 }
 
 func (f figure) String() string {
-	return fmt.Sprintf("%-28s %s (target %s)", f.name, f.got, f.target)
+	got, target, _ := f.values()
+	return fmt.Sprintf("%-60s %s (target %s)", f.name, got, target)
 }
 
-// inProcess measures what a model waits for once hako is running.
+// alone measures what has no peer: what a model waits for once hako is running,
+// and the loop.
+func alone(hako, dir string) ([]figure, error) {
+	inside, err := inProcess(dir)
+	if err != nil {
+		return nil, err
+	}
+	loop, err := loopFigures(dir)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := wireFigures(hako, dir)
+	return slices.Concat(inside, loop, wire), err
+}
+
 func inProcess(dir string) ([]figure, error) {
 	judge, err := policyTime(dir)
 	if err != nil {
@@ -38,8 +64,8 @@ func inProcess(dir string) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{"policy decision, five-stage pipeline", judge, 50 * time.Microsecond},
-		{"echo hi in an open session, through gate and audit", echo, 60 * time.Microsecond},
+		{name: "policy decision, five-stage pipeline", got: judge, target: 50 * time.Microsecond},
+		{name: "echo hi in an open session, through gate and audit", got: echo, target: 60 * time.Microsecond},
 	}, nil
 }
 

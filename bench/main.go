@@ -59,7 +59,7 @@ func bench(size, runs int, only, hako, out string) error {
 		fmt.Println(r.line(shells))
 		rows = append(rows, r)
 	}
-	inside, err := inProcess(dir)
+	inside, err := alone(hako, dir)
 	if err != nil {
 		return err
 	}

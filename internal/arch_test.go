@@ -60,9 +60,10 @@ var arrows = map[string]string{
 	"config": "fault private quota",
 	"cli":    everything,
 	// tests
-	"run/runtest": "fault run",
-	"fakes":       "fault",
-	"fakes/serve": "fakes",
+	"run/runtest":       "fault run",
+	"llm/wire/wiretest": "fault llm",
+	"fakes":             "fault",
+	"fakes/serve":       "fakes",
 }
 
 const everything = "*"
@@ -70,7 +71,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "audit audit/sqlite cli config private vfs fakes/serve " + flagsOnly,
+	"os":                       "audit audit/sqlite cli config private thread vfs fakes/serve " + flagsOnly,
 	"os/exec":                  "",
 	"os/signal":                "cli fakes/serve",
 	"os/user":                  "",
@@ -97,8 +98,8 @@ var powers = map[string]string{
 	"unsafe":                   "",
 }
 
-// testsOnly stands for the fake servers, which no command links.
-const testsOnly = "fakes fakes/serve"
+// testsOnly stands for what no command links: fake servers and replayed answers.
+const testsOnly = "fakes fakes/serve llm/wire/wiretest"
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.

@@ -204,6 +204,9 @@ func (l *loop) next(ctx context.Context, last bool) (*llm.Turn, error) {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
+	if err == nil && l.said.Len() == 0 && turn.Text != "" {
+		d.OnText(turn.Text) // a model that does not stream
+	}
 	return turn, err
 }
 

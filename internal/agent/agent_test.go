@@ -325,6 +325,21 @@ func TestSecretsDoNotReachTheModel(t *testing.T) {
 	}
 }
 
+func TestSecretsInJSON(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	in := `{"ok":true,"stdout_text":"TOKEN=` + token + `\nnext \"line\"\n","n":1}`
+	want := `{"ok":true,"stdout_text":"TOKEN=[redacted]\nnext \"line\"\n","n":1}`
+	if got := cleanJSON(nil, in); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := cleanJSON(nil, "TOKEN="+token+"\nnext"); got != "TOKEN=[redacted]\nnext" {
+		t.Errorf("got %s", got)
+	}
+	if in := `{"a":"\ud83c\udf89 x"}`; cleanJSON(nil, in) != in {
+		t.Error("what holds no secret is changed")
+	}
+}
+
 func TestCallsRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, _, _ := newAgent(calls("", `1 wait {"say":"3s"}`, `2 wait {"say":"1s"}`, `3 wait {"say":"2s"}`))

@@ -142,7 +142,7 @@ func (l *loop) settle(c llm.Call, o *outcome, ran bool) (text string, fatal erro
 	if text == "" && o.err != nil {
 		text = failureText(o.err)
 	}
-	text = l.clean(text)
+	text = cleanJSON(l.Secrets, text)
 	l.observeResult(c, text, o.err)
 	if ran {
 		text = l.repeated(c, text, o.err)
@@ -212,11 +212,11 @@ func failureText(err error) string {
 	if !errors.As(err, &f) {
 		f = &fault.Error{Kind: fault.KindOf(err), Op: "call", Err: err}
 	}
-	text, merr := json.Marshal(map[string]any{"ok": false, "error": f})
+	text, merr := f.MarshalJSON()
 	if merr != nil {
 		return `{"ok":false}`
 	}
-	return string(text)
+	return `{"ok":false,"error":` + string(text) + `}`
 }
 
 func (l *loop) observeCall(c llm.Call) {
@@ -225,7 +225,7 @@ func (l *loop) observeCall(c llm.Call) {
 	}
 	l.watch.Lock()
 	defer l.watch.Unlock()
-	l.observe(Event{Type: "call", ID: c.ID, Name: c.Name, Arguments: l.clean(c.Arguments)})
+	l.observe(Event{Type: "call", ID: c.ID, Name: c.Name, Arguments: cleanJSON(l.Secrets, c.Arguments)})
 }
 
 func (l *loop) observeResult(c llm.Call, text string, err error) {

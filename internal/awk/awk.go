@@ -43,6 +43,11 @@ type Config struct {
 	HasFS   bool
 	CSV     bool // records and fields are comma-separated values
 
+	// Sandbox leaves a program nothing but its operands, standard input and
+	// standard output: one that has system(), a redirection or a pipe in it
+	// does not start, ENVIRON is empty, and no operand can be added.
+	Sandbox bool
+
 	Now  func() time.Time    // nil: time stands still at its beginning
 	Grow func(n int64) error // asked before n bytes are held; negative gives back; nil permits all
 }
@@ -56,6 +61,7 @@ type Program struct {
 	globals                        map[string]*symbol
 	slots, arrays                  int // of global scalars and arrays
 
+	reach *reach // why it may not run in the sandbox; nil: it may
 	where string // what messages call the source
 	code  code
 }
@@ -96,6 +102,7 @@ func Parse(name string, sources []Source, warn io.Writer) (prog *Program, err er
 		}
 	}()
 	for _, at = range sources {
+		p.where = sourceName(at)
 		p.lexer = lexer{src: at.Text, line: 1, warn: func(line int, text string) {
 			if warn != nil {
 				fmt.Fprintf(warn, "%s: %s:%d: %s\n", name, sourceName(at), line, text)
@@ -129,6 +136,11 @@ func (e *syntaxError) in(name string, src Source) error {
 // Run executes a program and returns its exit status. An error that is no
 // [Error] comes from the context, from Grow or from writing.
 func Run(ctx context.Context, prog *Program, cfg *Config) (status int, err error) {
+	if cfg.Sandbox {
+		if cfg, err = cfg.sealed(prog); err != nil {
+			return 2, err
+		}
+	}
 	m := newMachine(ctx, prog, cfg)
 	defer m.release()
 	defer func() {

@@ -48,6 +48,7 @@ func (m *machine) openMain() bool {
 			continue
 		}
 		in.any = true
+		m.admit(arg)
 		if m.openOperand(arg) {
 			return true
 		}

@@ -256,7 +256,7 @@ func (p *parser) lvalue() expr {
 	if len(subs) == 0 {
 		p.unexpected()
 	}
-	v.sym.array = true
+	v.asArray()
 	return &indexRef{v, subs}
 }
 
@@ -346,13 +346,16 @@ func (p *parser) builtin() expr {
 	case c.name != "length":
 		p.unexpected()
 	}
+	if c.name == "system" {
+		p.reaches(c.line, noSystem)
+	}
 	b := builtins[c.name]
 	if len(c.args) < b.min || len(c.args) > b.max {
 		p.fail(c.name + ": wrong number of arguments")
 	}
 	for i, e := range c.args {
 		if v, ok := e.(*varRef); ok && b.arrays>>i&1 == 1 {
-			v.sym.array = true
+			v.asArray()
 		}
 	}
 	return c
@@ -368,6 +371,9 @@ func (p *parser) getline(from expr, op token) expr {
 	if p.tok == tLt && from == nil {
 		p.next()
 		g.file = p.tight()
+	}
+	if g.file != nil {
+		p.reaches(g.line, noRedirection)
 	}
 	return g
 }

@@ -16,6 +16,7 @@ const (
 type parser struct {
 	lexer
 	prog   *Program
+	where  string             // what messages call the source being read
 	locals map[string]*symbol // of the function being read
 	calls  []*call
 	inFunc bool
@@ -178,7 +179,7 @@ func (p *parser) array() *varRef {
 		p.unexpected()
 	}
 	v := &varRef{p.symbol(p.text), p.line}
-	v.sym.array = true
+	v.asArray()
 	p.next()
 	return v
 }
@@ -331,7 +332,7 @@ func (p *parser) forIn() stmt {
 	p.next()
 	key.sym = p.symbol(name)
 	v := &varRef{p.symbol(array), p.line}
-	v.sym.array = true
+	v.asArray()
 	return &forIn{key, v, p.looped()}
 }
 
@@ -424,6 +425,7 @@ func (p *parser) print() stmt {
 	}
 	if slices.Contains([]token{tGt, tAppend, tPipe, tCoproc}, p.tok) {
 		s.op = p.tok
+		p.reaches(s.line, noRedirection)
 		p.next()
 		s.dest = p.concat()
 	}

@@ -84,13 +84,22 @@ func (p *parser) resolve() {
 	p.prog.assignSlots()
 }
 
+// asArray makes the variable an array. The special ones are what they are.
+func (v *varRef) asArray() {
+	if s := v.sym; !s.array && !s.local && s.slot >= 0 {
+		panic(&fatal{v.line, fmt.Sprintf("attempt to use scalar `%s' as an array", s.name)})
+	}
+	v.sym.array = true
+}
+
 // spread makes argument and parameter arrays if either is one.
 func (c *call) spread() (changed bool) {
 	for i, e := range c.args {
 		v, ok := e.(*varRef)
 		param := c.fn.params[i]
 		if ok && v.sym.array != param.array {
-			v.sym.array, param.array = true, true
+			v.asArray()
+			param.array = true
 			changed = true
 		}
 	}

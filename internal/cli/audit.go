@@ -152,7 +152,7 @@ func newAuditQuery(s streams) *cobra.Command {
 }
 
 // kinds are what --what can ask for.
-var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Ended}
+var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ended}
 
 func knownWhat(what string) error {
 	if what == "" || slices.Contains(kinds, what) {
@@ -211,6 +211,12 @@ func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
 func eventLine(e audit.Event) string {
 	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
 	switch {
+	case e.What == audit.Called:
+		line += "  " + visible(e.Path) + " " + firstLine(e.Script)
+	case e.What == audit.Answered:
+		line += fmt.Sprintf("  %s, %s, %d bytes", visible(e.Path), micros(e.Micros), e.Bytes)
+	case e.Provider != "":
+		line += "  " + modelText(e)
 	case e.Script != "":
 		line += "  " + firstLine(e.Script)
 	case len(e.Argv) > 0:
@@ -230,6 +236,19 @@ func eventLine(e audit.Event) string {
 		line += " (" + e.Rule + ")"
 	}
 	return line
+}
+
+// modelText is what an event says of a model: its name and what it used.
+func modelText(e audit.Event) string {
+	text := visible(e.Provider)
+	if e.What != audit.Model {
+		return text
+	}
+	text += fmt.Sprintf(", %s, %d tokens in (%d cached), %d out", micros(e.Micros), e.Input+e.Cached, e.Cached, e.Output)
+	if e.Cost > 0 {
+		text += fmt.Sprintf(", $%.6f", e.Cost)
+	}
+	return text
 }
 
 func firstLine(s string) string {

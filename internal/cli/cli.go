@@ -89,7 +89,8 @@ func newRoot(s streams) *cobra.Command {
 		Short: "Run commands for a language model without letting it loose",
 		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
 nothing outside the granted files can be touched, and writes down what was done.`,
-		Example: `  hako sh -i app.log -c 'grep -c ERROR "$1"'    a closed shell over one file
+		Example: `  hako run --file app.log "top 5 error messages"   ask about a file; works without a key
+  hako sh -i app.log -c 'grep -c ERROR "$1"'    a closed shell over one file
   hako exec --file app.log 'cat app.log | head -n 3'
   hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
   hako audit verify                             is the record whole

@@ -1,21 +1,70 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hako/internal/config"
+	"hako/internal/fault"
 )
 
 func newConfig(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings and where each was set",
-		Example: `  hako config show
+		Example: `  hako config init
+  hako config show
   hako config check --config hako.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
 	}
-	cmd.AddCommand(newConfigShow(s), newConfigCheck(s))
+	cmd.AddCommand(newConfigInit(s), newConfigShow(s), newConfigCheck(s))
 	return cmd
+}
+
+func newConfigInit(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FILE]", Short: "Write a settings file in which everything is explained", Args: cobra.MaximumNArgs(1),
+		Long: `init writes a file with every setting, its default and what it does, all of it
+commented out. Without FILE it goes where hako looks for it. A file that is
+there already is left alone.`,
+		Example: "  hako config init\n  hako config init ./hako.yaml",
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := config.UserFile()
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if err := writeNew(name, config.Example()); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.out, "%s: written\n", name)
+			return nil
+		},
+	}
+}
+
+// writeNew makes a file that only its owner can read, as a key may be put in it.
+func writeNew(name, text string) error {
+	err := os.MkdirAll(filepath.Dir(name), 0o700)
+	if err == nil {
+		var f *os.File
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_, err = f.WriteString(text)
+			err = errors.Join(err, f.Close())
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return &fault.Error{Kind: fault.Invalid, Op: "write settings", Subject: name, Why: "the file is there already", Hint: "edit it, or move it away first"}
+	}
+	return &fault.Error{Op: "write settings", Subject: name, Err: reasonOf(err)}
 }
 
 func newConfigShow(s streams) *cobra.Command {
@@ -60,11 +109,11 @@ func newConfigCheck(s streams) *cobra.Command {
 			if err := p.Test(); err != nil {
 				return err
 			}
-			file := c.File
-			if file == "" {
-				file = "no settings file"
+			files := "no settings file"
+			if read := c.Sources(); len(read) > 0 {
+				files = strings.Join(read, ", ")
 			}
-			fmt.Fprintf(s.out, "%s: fine\n", file)
+			fmt.Fprintf(s.out, "%s: fine\n", files)
 			return nil
 		},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/agent"
 	"hako/internal/audit"
 	"hako/internal/run"
 )
@@ -25,55 +26,109 @@ echo "slowest requests (ms):"
 sed -n 's/.*latency=\([0-9]*\) .*path=\([^ ]*\).*/\1 \2/p' app.log | sort -rn | head -n 3
 echo "注文エラー: $(grep -c '注文に失敗' app.log)"`
 
+// demoEscape is what a model that wants out would try, as a script of turns.
+const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}},{"name":"execute","arguments":{"command":"rm -rf /"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}}]}
+{"text":"I can only read app.log."}
+`
+
 func newDemo(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main things in a minute, with no set-up",
-		Long: `demo runs a real script over a sample log in the closed shell, has a command
-refused and explained, and checks the record of it all. It writes only to a
-temporary directory.`,
+		Long: `demo has the built-in model answer questions about a sample log through the
+ordinary loop, a model that wants out refused, a real script run in the closed
+shell, and checks the record of it all. It writes only to a temporary directory
+and asks nobody on the network.`,
 		Example: "  hako demo",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), s) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
 	}
 }
 
-func demo(ctx context.Context, s streams) error {
+func demo(cmd *cobra.Command, s streams) error {
 	dir, err := os.MkdirTemp("", "hako-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	log := filepath.Join(dir, "app.log")
-	if err := os.WriteFile(log, []byte(demoLog), 0o600); err != nil {
+	for name, text := range map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
 	}
-	o := box{common: common{noConfig: true, audit: filepath.Join(dir, "audit.jsonl")}, roots: []string{dir}}
-	b, err := o.open()
-	if err != nil {
+	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), common: common{noConfig: true, audit: filepath.Join(dir, "audit.jsonl")}}
+	if err := d.models(); err != nil {
 		return err
 	}
-	defer b.close()
-	d := &demonstration{s: s, b: b, ctx: ctx}
-	d.step("1. A script over a log, in a shell that starts no programs")
-	d.show(demoScript)
-	d.step("2. What lies outside is not there")
-	d.show("cat /etc/passwd; curl https://example.com")
-	d.step("3. What the policy refuses for real programs, and why")
-	if err := d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5"); err != nil {
+	if err := d.shell(dir); err != nil {
 		return err
 	}
-	d.step("4. A script that would never end is stopped")
-	d.show("x=a; while true; do x=$x$x; done")
-	b.close()
-	return d.record(o.audit)
+	return d.record(d.common.audit)
 }
 
 // demonstration is one run of the demo.
 type demonstration struct {
-	s   streams
-	b   *opened
-	ctx context.Context
+	s      streams
+	cmd    *cobra.Command
+	ctx    context.Context
+	common common
+	b      *opened
+}
+
+// models shows the loop: questions that are answered, and a model that wants out.
+func (d *demonstration) models() error {
+	d.step("1. A model answers questions about a file: the built-in rules, no key, no network")
+	for _, question := range []string{"top 5 error messages", "「注文に失敗」は何行ありますか？"} {
+		if err := d.ask("builtin", question); err != nil {
+			return err
+		}
+	}
+	d.step("2. A model that wants out is refused, told why, and not tried twice")
+	return d.ask("script:escape.jsonl", "look around")
+}
+
+// ask runs one request as hako run does.
+func (d *demonstration) ask(model, question string) error {
+	fmt.Fprintf(d.s.out, "  $ hako run --model %s --file app.log %q\n", model, question)
+	o := runOptions{modelFlags: modelFlags{model: model}, turns: 4, calls: 8, threads: 4}
+	o.common, o.file = d.common, []string{"app.log"}
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
+	job := &job{runOptions: &o, conf: conf, show: w, request: agent.Request{Text: question}}
+	if err := job.prepare(d.ctx, d.cmd); err != nil {
+		return err
+	}
+	defer job.close()
+	_, err = job.agent.Run(d.ctx, &job.dialog, job.request)
+	w.close(err)
+	return err
+}
+
+// shell shows the closed shell and the policy.
+func (d *demonstration) shell(dir string) (err error) {
+	o := box{common: d.common, roots: []string{dir}}
+	if d.b, err = o.open(); err != nil {
+		return err
+	}
+	defer d.b.close()
+	d.step("3. A script over the log, in a shell that starts no programs")
+	d.show(demoScript)
+	d.step("4. What lies outside is not there")
+	d.show("cat /etc/passwd; curl https://example.com")
+	d.step("5. What the policy refuses for real programs, and why")
+	if err := d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5"); err != nil {
+		return err
+	}
+	d.step("6. A script that would never end is stopped")
+	d.show("x=a; while true; do x=$x$x; done")
+	return nil
 }
 
 func (d *demonstration) step(title string) {
@@ -116,7 +171,7 @@ func quoteForPeople(s string) string {
 
 // record shows the end of the audit log and checks its chain.
 func (d *demonstration) record(path string) error {
-	d.step("5. All of it is on record, and the record is whole")
+	d.step("7. All of it is on record, and the record is whole")
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err

@@ -4,29 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"hako/internal/audit"
 	"hako/internal/config"
-	"hako/internal/fault"
-	"hako/internal/quota"
-	"hako/internal/shell"
 	"hako/internal/tool"
-	"hako/internal/websearch"
 )
 
 // execOptions are the flags of hako exec.
 type execOptions struct {
-	box
-	file  []string
-	urls  []string
+	readonly
 	start int64
 	size  int64
 	json  bool
-	stdin io.Reader
 }
 
 func newExec(s streams) *cobra.Command {
@@ -54,12 +44,19 @@ one page at a time. With --json the answer has the fields a model sees.`,
 }
 
 func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
-	if !isTerminal(s.in) {
-		o.stdin = s.in
-	}
-	e, b, err := o.executor(cmd.Flags().Changed("size"))
+	conf, err := o.load()
 	if err != nil {
 		return err
+	}
+	if !cmd.Flags().Changed("size") {
+		o.size = int64(config.ExecuteSize.Of(conf).V)
+	}
+	e, b, err := o.executor(conf, "user")
+	if err != nil {
+		return err
+	}
+	if !isTerminal(s.in) {
+		e.Stdin = s.in
 	}
 	defer b.close()
 	defer watchdog(b.gauge, s.err)()
@@ -95,41 +92,4 @@ func answerStatus(out tool.Output) error {
 		return exitStatus(out.ExitCode)
 	}
 	return nil
-}
-
-// executor puts the read-only profile together.
-func (o *execOptions) executor(sized bool) (*tool.Executor, *opened, error) {
-	conf, err := o.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !sized {
-		o.size = int64(config.ExecuteSize.Of(conf).V)
-	}
-	web := &websearch.Fetcher{Prefixes: append(config.ExecutePrefixes.Of(conf).V, o.urls...)}
-	cwd, err := os.Getwd()
-	if err != nil {
-		return nil, nil, err
-	}
-	o.strict, o.inputs, o.dir = true, o.file, filepath.ToSlash(cwd)
-	o.only = func(all shell.Set) shell.Set { return tool.Commands(all, web) }
-	o.base = func() quota.Limits {
-		l := quota.Strict()
-		l.Output = 256 << 20 // what is not on the page is counted, not kept
-		return l
-	}
-	b, err := o.open()
-	if err != nil {
-		return nil, nil, err
-	}
-	return &tool.Executor{
-		Runner: b.runner, Actor: "user", Stdin: o.stdin, Files: o.file, Dir: o.dir, Real: resolve, Web: web,
-		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(o.file, web.Prefixes), Refused: b.refused,
-	}, b, nil
-}
-
-// refused puts on record what execute refused before it came to the gate.
-func (b *opened) refused(actor, command string, why *fault.Error) {
-	_ = b.log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
-	_ = b.log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Kind: why.Kind.String()})
 }

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,20 +24,53 @@ import (
 	"hako/internal/run"
 	"hako/internal/shell"
 	"hako/internal/shell/builtin"
+	"hako/internal/tool"
 	"hako/internal/vfs"
+	"hako/internal/websearch"
 )
 
 // commands is the list of subcommands.
 var commands = []func(streams) *cobra.Command{
+	newRun,
+	newChat,
+	newWeb,
+	newModels,
 	newSh,
 	newExec,
 	newPolicy,
 	newAudit,
 	newQuota,
 	newConfig,
+	newDoctor,
 	newCmd,
 	newDemo,
 	newVersion,
+}
+
+// models is the list of providers, by what stands before the colon in --model.
+var models = []provider{
+	{"openai", "a model of OpenAI, or of another server at OPENAI_BASE_URL", openaiModel},
+	{"responses", "the same, by the Responses API", responsesModel},
+	{"chat", "the same, by the Chat Completions API (llama.cpp, vLLM, LM Studio, OpenRouter)", chatModel},
+	{"ollama", "a local model of Ollama", ollamaModel},
+	{"builtin", "rules without any network: simple questions about files", builtinModel},
+	{"script", "replays the turns that --record wrote to a file", scriptModel},
+}
+
+// toolNames are the tools there are, in the order in which they are offered.
+var toolNames = []string{"execute", "list_allowed_files", "web_search", "web_fetch", "cli_help"}
+
+// allTools makes the tools that can work here.
+func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error) {
+	tools := []tool.Tool{e.Tool(), tool.ListFiles(j.filesNow)}
+	var err error
+	if j.engine, j.engName, err = engine(j.conf); err == nil {
+		tools = append(tools, tool.WebSearch(j.engine))
+	} else if slices.Contains(j.tools, "web_search") || j.force == "web_search" || j.autoSearch {
+		return nil, err
+	}
+	pages := &websearch.Reader{Fetcher: j.fetcher(j.conf), Fetched: j.box.fetched}
+	return append(tools, tool.WebFetch(pages), tool.CLIHelp(helpOf(cmd.Root()))), nil
 }
 
 // common are the flags that every command with a box has.
@@ -92,10 +128,12 @@ type box struct {
 	seed            uint64
 	clock           string
 
-	dir  string                    // where it starts; empty means the first granted tree, or /box
-	only func(shell.Set) shell.Set // which commands there are; nil means all builtins
-	base func() quota.Limits       // nil means those of the profile
-	ask  func(context.Context, gate.Question) (gate.Answer, error)
+	dir    string                    // where it starts; empty means the first granted tree, or /box
+	only   func(shell.Set) shell.Set // which commands there are; nil means all builtins
+	base   func() quota.Limits       // nil means those of the profile
+	budget quota.Budget              // what everything together may use; zero means no limit
+	texts  map[string][]byte         // files that are only in memory, by name
+	ask    func(context.Context, gate.Question) (gate.Answer, error)
 }
 
 func (o *box) register(cmd *cobra.Command) {
@@ -117,6 +155,7 @@ type opened struct {
 	gauge   *quota.Gauge
 	meter   *quota.Meter
 	log     *audit.File
+	secrets *redact.Set
 	granted []string // names of the granted files, for $1, $2…
 }
 
@@ -128,6 +167,10 @@ func (o *box) open() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.openWith(conf)
+}
+
+func (o *box) openWith(conf *config.Config) (*opened, error) {
 	limits := conf.Limits(o.limitsOf())
 	// The collector works harder as the heap nears what a session may hold.
 	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
@@ -136,7 +179,10 @@ func (o *box) open() (*opened, error) {
 	if err := o.shell(b); err != nil {
 		return nil, err
 	}
-	return b, o.guard(conf, b)
+	if err := o.guard(conf, b); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 func (o *box) limitsOf() quota.Limits {
@@ -175,17 +221,29 @@ func (o *box) guard(conf *config.Config, b *opened) error {
 	if err != nil {
 		return err
 	}
-	secrets := knownSecrets(os.Environ())
-	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: secrets})
+	b.secrets = secretsOf(conf)
+	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: b.secrets})
 	if err != nil {
 		return err
 	}
-	b.meter = quota.NewMeter(conf.Budget(quota.Unlimited()))
+	budget := o.budget
+	if budget.Calls == 0 {
+		budget = quota.Unlimited()
+	}
+	b.meter = quota.NewMeter(conf.Budget(budget))
 	b.runner = &gate.Gate{
 		Policy: judge, Meter: b.meter, Log: b.log, Next: b.session,
-		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: secrets,
+		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: b.secrets,
 	}
 	return nil
+}
+
+// secretsOf gathers what must never be shown: keys of the environment and of
+// the settings.
+func secretsOf(conf *config.Config) *redact.Set {
+	set := knownSecrets(os.Environ())
+	set.Add(conf.Secrets()...)
+	return set
 }
 
 // knownSecrets gathers the user's own keys from the environment: whatever they
@@ -228,6 +286,12 @@ func (o *box) grant(tree *vfs.FS, b *opened) error {
 				return err
 			}
 			b.granted = append(b.granted, name)
+		}
+	}
+	for name, text := range o.texts {
+		at := within(o.dir, name)
+		if err := errors.Join(tree.MkdirAll(path.Dir(at), 0o755), tree.WriteFile(at, text, 0o444)); err != nil {
+			return err
 		}
 	}
 	return nil

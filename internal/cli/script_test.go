@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hako/internal/fakes"
 )
 
 // TestScripts runs the scripts of every folder of testdata: one folder an
@@ -27,11 +29,17 @@ func TestScripts(t *testing.T) {
 
 // setup gives each script a home of its own, where records and settings go.
 func setup(env *testscript.Env) error {
+	fakes.Setup(env)
 	home := filepath.Join(env.WorkDir, ".home")
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 	env.Setenv("TZ", "UTC")
+	env.Setenv("OLLAMA_HOST", "127.0.0.1:1")   // nobody is there
+	env.Setenv("HAKO_OPENAI_API", "responses") // as it would be at OpenAI's address
+	for _, name := range []string{"OPENAI_API_KEY", "AICLI_OPENAI_API_KEY", "OPENAI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CSE_CX", "BRAVE_API_KEY", "SEARXNG_URL", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		env.Setenv(name, "")
+	}
 	return os.Mkdir(home, 0o700)
 }
 
@@ -40,6 +48,10 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"status": expectStatus,
 	"tear":   tear,
 	"change": change,
+	"spoil":  spoil,
+
+	"fake":      fakes.Command,
+	"fake-done": fakes.Done,
 }
 
 // expectStatus runs a program and wants it to end with a certain status:
@@ -69,6 +81,11 @@ func change(ts *testscript.TestScript, neg bool, args []string) {
 		b[len(b)/2] ^= 1
 		return b
 	})
+}
+
+// spoil adds a byte to a file that is no UTF-8.
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	edit(ts, args, func(b []byte) []byte { return append([]byte("caf\xe9 "), b...) })
 }
 
 func edit(ts *testscript.TestScript, args []string, with func([]byte) []byte) {

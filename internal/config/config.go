@@ -1,29 +1,35 @@
 // Package config finds the settings and remembers where each was set: on the
-// command line, in the environment, in hako.yaml, or nowhere (the default).
+// command line, in the environment, in hako.yaml, in the compatible .aicli.json,
+// or nowhere (the default).
 //
 // A setting is a [Key] in the file of its section; the sections are listed once,
 // below. There is no way to read a value without its origin, and no key that is
-// not listed is accepted. The rule to keep: loading without a file costs
-// microseconds, as every command pays it.
+// not listed is accepted. A settings file of the current directory may be that
+// of a stranger's project, so it cannot say where the user's own keys are sent.
+// The rule to keep: loading without a file costs microseconds, as every command
+// pays it.
 package config
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"hako/internal/fault"
-	"hako/internal/private"
 )
 
 // sections lists every setting there is. A new section is one more line.
 func sections() [][]key {
 	return [][]key{
+		modelKeys,
+		openaiKeys,
+		ollamaKeys,
+		runKeys,
+		searchKeys,
+		webKeys,
 		policyKeys,
 		executorKeys,
 		auditKeys,
@@ -33,12 +39,6 @@ func sections() [][]key {
 		approvalKeys,
 	}
 }
-
-// FileName is what the settings file is called.
-const FileName = "hako.yaml"
-
-// largest is more than any settings file needs.
-const largest = 1 << 20
 
 // A Source says where [Load] looks. The zero Source is that of the process.
 type Source struct {
@@ -50,10 +50,27 @@ type Source struct {
 
 // A Config holds what was set. It is not changed after flags were taken in.
 type Config struct {
-	File   string // that was read; empty means none
+	File   string // that was read last, and counts most; empty means none
+	read   []string
 	keys   []key
 	set    map[string]setting
 	getenv func(string) (string, bool)
+}
+
+// Sources returns the files that were read. What is in a later one counts more.
+func (c *Config) Sources() []string { return slices.Clone(c.read) }
+
+// Secrets returns the keys and passwords that were set, by whatever way, so that
+// they can be kept out of what is shown and written down.
+func (c *Config) Secrets() (values []string) {
+	for _, k := range c.keys {
+		if name, _ := k.names(); k.secret() {
+			for _, word := range c.set[name].words {
+				values = append(values, strings.TrimSpace(word))
+			}
+		}
+	}
+	return values
 }
 
 // A setting is one value as it was written.
@@ -62,6 +79,7 @@ type setting struct {
 	from  string
 	base  string // directory that relative paths start from
 	home  string // what ~ stands for
+	local bool   // from a file that was found in the current directory
 }
 
 // Load reads the settings. It fails if any of them makes no sense, whether or
@@ -73,21 +91,21 @@ func load(src Source, keys []key) (*Config, error) {
 		src.Getenv = os.LookupEnv
 	}
 	c := &Config{keys: keys, set: make(map[string]setting), getenv: src.Getenv}
-	if err := c.readFile(src); err != nil {
+	if err := c.readFiles(src); err != nil {
 		return nil, err
 	}
-	return c, c.readEnv()
+	if err := c.readEnv(); err != nil {
+		return nil, err
+	}
+	return c, c.guard()
 }
 
-// readEnv takes in what the environment sets, over what the file does.
+// readEnv takes in what the environment sets, over what the files do.
 func (c *Config) readEnv() error {
 	for _, k := range c.keys {
-		_, env := k.names()
-		if env == "" {
-			continue
-		}
-		value, ok := c.getenv(env)
-		if !ok || value == "" {
+		_, names := k.names()
+		value, env := c.firstSet(names)
+		if value == "" {
 			continue
 		}
 		words := []string{value}
@@ -99,6 +117,16 @@ func (c *Config) readEnv() error {
 		}
 	}
 	return nil
+}
+
+// firstSet returns the first variable of a list that is set to something.
+func (c *Config) firstSet(names string) (value, env string) {
+	for name := range strings.FieldsSeq(names) {
+		if value, _ := c.getenv(name); value != "" {
+			return value, name
+		}
+	}
+	return "", ""
 }
 
 func splitList(s string) []string {
@@ -116,7 +144,10 @@ func (c *Config) Set(name, flag string, words ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.put(k, setting{words: words, from: "flag " + flag})
+	if err := c.put(k, setting{words: words, from: "flag " + flag}); err != nil {
+		return err
+	}
+	return c.guard()
 }
 
 // put keeps a value after checking it.
@@ -153,85 +184,6 @@ func unknown(name, from string, names []string) error {
 		e.Hint = "hako config show lists them all"
 	}
 	return e
-}
-
-// readFile finds and reads the settings file, if there is one.
-func (c *Config) readFile(src Source) error {
-	if src.NoFile {
-		return nil
-	}
-	if src.File == "" {
-		src.File, _ = src.Getenv("HAKO_CONFIG")
-	}
-	if src.File != "" {
-		return c.read(src.File)
-	}
-	for _, dir := range c.searched(src.Dir) {
-		err := c.read(filepath.Join(dir, FileName))
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// searched returns the directories in which a settings file may be.
-func (c *Config) searched(dir string) []string {
-	dirs := []string{dir}
-	if base := userDir(c.getenv, "XDG_CONFIG_HOME", ".config"); base != "" {
-		dirs = append(dirs, base)
-	}
-	return dirs
-}
-
-// userDir returns where hako keeps one kind of file of its user.
-func userDir(getenv func(string) (string, bool), env, usual string) string {
-	if base, ok := getenv(env); ok && filepath.IsAbs(base) {
-		return filepath.Join(base, "hako")
-	}
-	if home := homeDir(getenv); home != "" {
-		return filepath.Join(home, usual, "hako")
-	}
-	return ""
-}
-
-func homeDir(getenv func(string) (string, bool)) string {
-	for _, name := range []string{"HOME", "USERPROFILE"} {
-		if home, ok := getenv(name); ok && home != "" {
-			return home
-		}
-	}
-	return ""
-}
-
-// read takes in one file. Others must not be able to write it, as it says what
-// may run; nor to read it if a secret is in it.
-func (c *Config) read(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err)}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if err := private.CheckTrusted(path, info); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err != nil {
-		return &fault.Error{Op: "read settings", Subject: path, Err: reason(err)}
-	}
-	if len(text) > largest {
-		return &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path, Why: "the file is larger than 1 MB"}
-	}
-	c.File = path
-	secret, err := c.parse(path, text)
-	if err == nil && secret {
-		err = private.Check(path, info)
-	}
-	return err
 }
 
 func reason(err error) error {

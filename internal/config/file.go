@@ -12,7 +12,7 @@ import (
 )
 
 // parse takes in the text of a file and reports whether it sets a secret.
-func (c *Config) parse(path string, text []byte) (secret bool, err error) {
+func (c *Config) parse(path string, local bool, text []byte) (secret bool, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return false, &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: path, Err: errors.New(strings.TrimPrefix(err.Error(), "yaml: "))}
@@ -20,7 +20,7 @@ func (c *Config) parse(path string, text []byte) (secret bool, err error) {
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return false, nil
 	}
-	r := reader{config: c, path: path}
+	r := reader{config: c, path: path, local: local}
 	err = r.mapping("", doc.Content[0])
 	return r.secret, err
 }
@@ -29,6 +29,7 @@ func (c *Config) parse(path string, text []byte) (secret bool, err error) {
 type reader struct {
 	config *Config
 	path   string
+	local  bool
 	secret bool
 }
 
@@ -85,7 +86,7 @@ func (r *reader) entry(name string, at, value *yaml.Node) error {
 // value takes in one setting. Aliases are refused: they are how a small file
 // becomes a huge one.
 func (r *reader) value(k key, name string, n *yaml.Node) error {
-	s := setting{from: r.where(n), base: filepath.Dir(r.path)}
+	s := setting{from: r.where(n), base: filepath.Dir(r.path), local: r.local}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return nil

@@ -18,12 +18,13 @@ type Value[T any] struct {
 // A Key is one setting. Only Name is required.
 type Key[T any] struct {
 	Name    string // as in the file: "audit.path"
-	Env     string // environment variable; empty means none
+	Env     string // environment variables, of which the first that is set counts; empty means none
 	Help    string // what it is and how it is written
 	Default func(*Config) T
 	Parse   func(s setting) (T, error)
-	Many    bool // a list
-	Secret  bool // a file that sets it must be its owner's alone
+	Many    bool   // a list
+	Secret  bool   // a file that sets it must be its owner's alone
+	Carries string // for an address: the name of the secret that is sent there; empty means none
 }
 
 // key is what all kinds of [Key] have in common.
@@ -32,6 +33,7 @@ type key interface {
 	help() string
 	list() bool
 	secret() bool
+	carries() string
 	check(setting) error
 	show(*Config) Shown
 }
@@ -40,6 +42,7 @@ func (k Key[T]) names() (string, string) { return k.Name, k.Env }
 func (k Key[T]) help() string            { return k.Help }
 func (k Key[T]) list() bool              { return k.Many }
 func (k Key[T]) secret() bool            { return k.Secret }
+func (k Key[T]) carries() string         { return k.Carries }
 
 func (k Key[T]) check(s setting) error {
 	_, err := k.Parse(s)

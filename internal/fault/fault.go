@@ -7,6 +7,7 @@
 package fault
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -66,7 +67,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // MarshalJSON spells the error the way models and programs read it. A refusal
 // is marked as not worth retrying, so that a model does not try it again.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // commands are full of < and >
+	err := enc.Encode(struct {
 		Kind      string `json:"kind"`
 		Command   string `json:"command,omitempty"`
 		Reason    string `json:"reason"`
@@ -74,6 +78,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		Hint      string `json:"hint,omitempty"`
 		Retryable bool   `json:"retryable"`
 	}{e.Kind.String(), e.Subject, e.reason(), e.Rule, e.Hint, e.Kind == Unavailable})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func (e *Error) reason() string {

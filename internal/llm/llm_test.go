@@ -102,7 +102,7 @@ func TestRetryStopsWhenCancelled(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	err := Refuse("gpt-x", "openai is busy", "wait", &Refusal{Status: 429, Code: "rate_limit_exceeded", Message: "try later"})
-	if got := err.Error(); got != "ask model gpt-x: openai is busy: 429 rate_limit_exceeded: try later" {
+	if got := err.Error(); got != "ask model gpt-x: openai is busy: rate_limit_exceeded: try later" {
 		t.Error(got)
 	}
 	if fault.KindOf(err) != fault.Unavailable || fault.Hint(err) != "wait" {

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"fmt"
 	"time"
 
 	"hako/internal/fault"
@@ -17,19 +16,16 @@ type Refusal struct {
 	After   time.Duration // not before this has passed; zero means not said
 }
 
-// Error implements error: `429 rate_limit_exceeded: try again in 2s`.
+// Error implements error: `rate_limit_exceeded: try again in 2s`. The status is
+// told by whoever words the refusal.
 func (r *Refusal) Error() string {
-	head := r.Code
-	if r.Status != 0 {
-		head = fmt.Sprintf("%d %s", r.Status, r.Code)
-	}
 	switch {
 	case r.Message == "":
-		return head
-	case head == "":
+		return r.Code
+	case r.Code == "":
 		return r.Message
 	}
-	return head + ": " + r.Message
+	return r.Code + ": " + r.Message
 }
 
 // Refuse words a refusal for the user. The kind is Unavailable: whatever the

@@ -31,7 +31,7 @@ func Argv(argv []string) []string { return (*Set)(nil).Argv(argv) }
 // no values. It is safe for concurrent use.
 type Set struct {
 	mu     sync.RWMutex
-	values []string
+	values values // replaced, never changed: readers keep what they got
 }
 
 // shortest is the length below which a registered value is ignored: removing
@@ -42,27 +42,28 @@ const shortest = 6
 func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all := slices.Clone(s.values)
 	for _, v := range values {
-		if len(v) >= shortest && !slices.Contains(s.values, v) {
-			s.values = append(s.values, v)
+		if len(v) >= shortest && !slices.Contains(all, v) {
+			all = append(all, v)
 		}
 	}
-	// The longer first: a value may contain another.
-	slices.SortFunc(s.values, func(a, b string) int { return len(b) - len(a) })
+	// The longer first: a value may begin with another.
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	s.values = all
 }
 
 // Text returns text without secrets.
-func (s *Set) Text(text string) string {
-	if s != nil {
-		s.mu.RLock()
-		for _, v := range s.values {
-			if strings.Contains(text, v) {
-				text = strings.ReplaceAll(text, v, Mark)
-			}
-		}
-		s.mu.RUnlock()
+func (s *Set) Text(text string) string { return cut(s.known().replace(text)) }
+
+// known returns the registered values as they are now.
+func (s *Set) known() values {
+	if s == nil {
+		return nil
 	}
-	return cut(text)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.values
 }
 
 // Bytes returns b without secrets.
@@ -163,10 +164,7 @@ func base(command string) string { return command[strings.LastIndexByte(command,
 func cut(s string) string {
 	var out []byte
 	done := 0
-	for i := 0; i < len(s); i++ {
-		if !anchor[s[i]] {
-			continue
-		}
+	for i := anchorIn(s, 0, len(s)); i < len(s); i = anchorIn(s, i+1, len(s)) {
 		from, to := find(s, i, done)
 		if to <= from {
 			continue

@@ -109,5 +109,10 @@ func TestHostileText(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("%q: %v", piece, took)
 		}
+		start = time.Now()
+		written(t, nil, text)
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%q through a writer: %v", piece, took)
+		}
 	}
 }

@@ -2,10 +2,6 @@ package redact
 
 import "strings"
 
-// anchor marks the bytes at which a secret can be told from ordinary text. They
-// were chosen to be rare: "ghp_" is recognised at its underscore, not its g.
-var anchor = [256]bool{'-': true, '_': true, ':': true, '=': true, 'I': true, 'z': true, 'J': true, 'B': true, 'b': true, '.': true}
-
 // A prefix is how a vendor's tokens begin; at least min token letters follow.
 type prefix struct {
 	text string
@@ -22,7 +18,7 @@ var (
 )
 
 // find looks for a secret around the anchor s[i], not before low.
-// An empty span means there is none.
+// An empty span means there is none. See [anchorIn] for what an anchor is.
 func find(s string, i, low int) (from, to int) {
 	switch s[i] {
 	case '-':
@@ -49,7 +45,7 @@ func find(s string, i, low int) (from, to int) {
 }
 
 func dash(s string, i, low int) (from, to int) {
-	if strings.HasPrefix(s[i:], "-----BEGIN ") {
+	if strings.HasPrefix(s[i:], keyBegin) {
 		return keyBlock(s, i)
 	}
 	if i == 0 || s[i-1] <= ' ' || quote(s[i-1]) {
@@ -149,7 +145,7 @@ func webToken(s string, i, low int) (from, to int) {
 	}
 	head := span(s[from:], tokenByte)
 	to = from + head
-	if head < 10 || to+4 >= len(s) || s[to] != '.' || !strings.HasPrefix(s[to+1:], "ey") {
+	if head < 10 || to >= len(s) || s[to] != '.' || !strings.HasPrefix(s[to+1:], "ey") {
 		return 0, 0
 	}
 	return from, to + span(s[to:], webTokenByte)
@@ -185,6 +181,12 @@ func credentials(s string, at int) (from, to int) {
 	return at, at + end
 }
 
+// The borders of a private key in PEM form.
+const (
+	keyBegin = "-----BEGIN "
+	keyEnd   = "-----END "
+)
+
 // keyBlock finds a private key in PEM form, up to its end or that of the text.
 func keyBlock(s string, at int) (from, to int) {
 	line := s[at:]
@@ -194,16 +196,29 @@ func keyBlock(s string, at int) (from, to int) {
 	if !strings.Contains(line[:min(len(line), 80)], "PRIVATE KEY") {
 		return 0, 0
 	}
-	const end = "-----END "
-	stop := strings.Index(s[at:], end)
+	stop := keyStop(s[at:])
 	if stop < 0 {
 		return at, len(s)
 	}
-	stop += at + len(end)
-	if n := strings.Index(s[stop:], "-----"); n >= 0 {
-		return at, stop + n + len("-----")
+	return at, at + stop
+}
+
+// keyStop returns where a private key that s is the rest of ends, -1 if it does
+// not.
+func keyStop(s string) int {
+	at := strings.Index(s, keyEnd)
+	if at < 0 {
+		return -1
 	}
-	return at, len(s)
+	at += len(keyEnd)
+	line := s[at:]
+	if n := strings.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n]
+	}
+	if n := strings.Index(line, "-----"); n >= 0 {
+		return at + n + len("-----")
+	}
+	return at + len(line)
 }
 
 // option finds the value of "--password value", and of two options of one
@@ -276,7 +291,7 @@ func user(s string, i, at int) (from, to int) {
 // assigned finds the value of password=… or "token": "…", s[i] being = or :.
 func assigned(s string, i, low int) (from, to int) {
 	end, spaced := nameEnd(s, i, low)
-	if end == low || strings.IndexByte(nameEnds, s[end-1]|0x20) < 0 {
+	if end-low < 2 || !nameTail(s[end-2]|0x20, s[end-1]|0x20) {
 		return 0, 0
 	}
 	start := end
@@ -374,72 +389,6 @@ func sameQuote(s string, q, at int) (from, to int) {
 		return 0, 0
 	}
 	return at, end
-}
-
-// The endings of names that hold secrets. Those of the first list are used for
-// nothing else; those of the second also occur in prose, and those of the third
-// count only as a word of their own: compass and OLDPWD are none.
-var (
-	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret", "authtoken", "accesstoken", "refreshtoken",
-		"secretkeybase", "encryptionkey", "signingkey", "passcode", "sshpass", "dbpass", "userpass", "rootpass"}
-	maybe = []string{"token", "secret", "credential", "credentials"}
-	words = []string{"pass", "pwd"}
-)
-
-// nameEnds has the last letters of those names: most names are ruled out by theirs.
-const nameEnds = "deytnls"
-
-// How likely a name is to hold a secret; zero means it does not.
-const (
-	hardlySecret = 1 + iota
-	maybeSecret
-	surelySecret
-)
-
-// secretName weighs a name.
-func secretName(name string) int {
-	if len(name) < 4 || len(name) > 64 {
-		return 0
-	}
-	var folded [64]byte
-	n := 0
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == '_' || c == '-' || c == '.':
-		case 'A' <= c && c <= 'Z':
-			folded[n] = c | 0x20
-			n++
-		default:
-			folded[n] = c
-			n++
-		}
-	}
-	switch {
-	case endsWith(folded[:n], surely):
-		return surelySecret
-	case endsWith(folded[:n], maybe):
-		return maybeSecret
-	case endsWith(folded[:n], words) && wordAlone(name):
-		return hardlySecret
-	}
-	return 0
-}
-
-// wordAlone reports whether the last word of a name is pass, or pwd with
-// another before it: PWD alone is where the shell stands.
-func wordAlone(name string) bool {
-	last := name[strings.LastIndexAny(name, "_-.")+1:]
-	return strings.EqualFold(last, "pass") || strings.EqualFold(last, "pwd") && len(last) < len(name)
-}
-
-func endsWith(name []byte, words []string) bool {
-	n := len(name)
-	for _, w := range words {
-		if n >= len(w) && name[n-1] == w[len(w)-1] && string(name[len(name)-len(w):]) == w {
-			return true
-		}
-	}
-	return false
 }
 
 // looksRandom tells keys from words: a key of some length has a digit in it.

@@ -9,6 +9,11 @@ func value(s string, at int, outer byte) (from, to int) {
 	if at >= len(s) {
 		return 0, 0
 	}
+	if strings.HasPrefix(s[at:], keyBegin) {
+		if from, to = keyBlock(s, at); to > from {
+			return from, to // it has blanks in it
+		}
+	}
 	to = wordEnd(s, at, outer)
 	for to > at && s[to-1] == ',' {
 		to--

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,11 +33,11 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 		var took int
 		var err error
 		switch {
-		case word == "--":
+		case word == "--" && (!r.posix || len(a.operands) == 0):
 			for i++; i < len(words); i++ {
 				a.operands = append(a.operands, slot{at: i, value: words[i]})
 			}
-		case len(word) < 2 || word[0] != '-':
+		case len(word) < 2 || word[0] != '-' || r.posix && len(a.operands) > 0:
 			if rest && a.seen["args"] && a.count() > 0 {
 				continue // a value for the filter, not a file
 			}
@@ -55,6 +56,27 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 	return a, nil
 }
 
+// joined puts the values of some options into the same word, so that there is
+// only one way to read them.
+func (r reader) joined(words []string) []string {
+	if r.join == "" {
+		return words
+	}
+	var out []string
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if word == "--" {
+			return append(out, words[i:]...)
+		}
+		if i+1 < len(words) && slices.Contains(strings.Fields(r.join), word) {
+			i++
+			word += words[i]
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
 // count tells how many texts or files there are so far; an option can stand
 // for the first.
 func (a *arguments) count() int {
@@ -70,8 +92,11 @@ func (r reader) long(a *arguments, words []string, i int) (took int, err error) 
 	if !ok || len(name) < 2 {
 		return 0, r.unlisted(words[0], "--"+name, name)
 	}
+	if glued && marks == "" {
+		return 0, &refused{"the option --" + name + " of " + words[0] + " takes no value", "write --" + name}
+	}
 	a.seen[first] = true
-	if glued && marks != "" {
+	if glued {
 		a.take(first, marks[0], slot{i, "--" + name + "=", value})
 		marks = marks[1:]
 	}

@@ -12,16 +12,19 @@ import (
 const (
 	cacheEntries = 128
 	cacheBytes   = 1 << 20
+	cacheOutputs = 4
 )
 
 // A Cache remembers answers to requests that carry an idempotency key, for as
 // long as the process lives. It forgets those that were not asked for longest
-// when it holds 128 answers or a megabyte of them. A nil Cache remembers
-// nothing. It is safe for concurrent use.
+// when it holds 128 answers or a megabyte of them. It also has the last four
+// outputs of more than a page, of a megabyte each at most. A nil Cache
+// remembers nothing. It is safe for concurrent use.
 type Cache struct {
-	mu    sync.Mutex
-	lru   *simplelru.LRU[string, Output]
-	bytes int
+	mu      sync.Mutex
+	lru     *simplelru.LRU[string, Output]
+	bytes   int
+	outputs *simplelru.LRU[string, *output]
 }
 
 // NewCache returns an empty cache.
@@ -32,7 +35,29 @@ func NewCache() *Cache {
 		panic(err) // only a size below one is refused
 	}
 	c.lru = lru
+	if c.outputs, err = simplelru.NewLRU[string, *output](cacheOutputs, nil); err != nil {
+		panic(err)
+	}
 	return c
+}
+
+// keep remembers a whole output; nil is none.
+func (c *Cache) keep(key string, o *output) {
+	if c == nil || key == "" || o == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outputs.Add(key, o)
+}
+
+func (c *Cache) output(key string) (*output, bool) {
+	if c == nil || key == "" {
+		return nil, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outputs.Get(key)
 }
 
 func (c *Cache) get(key string) (Output, bool) {

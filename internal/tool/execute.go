@@ -8,19 +8,16 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"embed"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strconv"
-	"strings"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 	"hako/internal/run"
 	"hako/internal/websearch"
 )
@@ -29,13 +26,7 @@ import (
 const MaxPage = 4096
 
 //go:embed execute.md
-var prose embed.FS
-
-// ExecuteText returns what a model reads about execute.
-func ExecuteText() string {
-	b, _ := prose.ReadFile("execute.md")
-	return string(b)
-}
+var executeText string
 
 // An Executor carries out execute: commands that only read, over the granted
 // files, one page of output at a time. It is safe for concurrent use if its
@@ -59,23 +50,37 @@ type Executor struct {
 	// Web says which addresses curl may ask. Nil means none.
 	Web *websearch.Fetcher
 
+	// Secrets are values that are removed from output and messages, along
+	// with whatever looks like a key or a password; nil means only the
+	// latter. Verbatim leaves everything in: only for people, who can read
+	// the files themselves, never for a model.
+	Secrets  *redact.Set
+	Verbatim bool
+
 	// Cache keeps answers for requests with an idempotency key; nil keeps
 	// none. Fingerprint, see [Fingerprint], stands for everything granted.
 	Cache       *Cache
 	Fingerprint string
+	// State tells in what state the granted files are, by their sizes and
+	// times for example: a text that changes when one of them does. With it
+	// and a Cache, further pages of an output come from memory. Nil means
+	// that the command runs again for each page.
+	State func() string
 
-	// Refused is told what was refused before it came to the Runner, for the
-	// record. Nil means nobody is interested.
-	Refused func(actor, command string, why *fault.Error)
+	// Refused is told what was refused before it came to the Runner, and
+	// Remembered what was answered from memory, for the record. Nil means
+	// nobody is interested.
+	Refused    func(actor, command string, why *fault.Error)
+	Remembered func(actor, command string)
 }
 
 // Input is one call of execute.
 type Input struct {
-	Command     string `json:"command" jsonschema:"simple commands joined by |, over the granted files"`
-	File        string `json:"file,omitempty" jsonschema:"the granted file it is mainly about; a hint"`
-	Idempotency string `json:"idempotency,omitempty" jsonschema:"any key; the same request with the same key may be answered from memory"`
-	Start       int64  `json:"start,omitempty" jsonschema:"the byte of the output the page starts at; 0 or a next_start"`
-	Size        *int64 `json:"size,omitempty" jsonschema:"the most bytes of output wanted, 1 to 4096; 4096 if left out"`
+	Command     string
+	File        string // the granted file it is mainly about; empty means none
+	Idempotency string // the same request with the same key may be answered from memory; empty means never
+	Start       int64  // the byte of the output at which the page starts
+	Size        *int64 // of the page; nil means 4096
 }
 
 // Output is the answer to one call of execute.
@@ -91,16 +96,30 @@ type Output struct {
 	Error      *fault.Error `json:"error,omitempty"` // why it did not run, or not to its end
 }
 
-// Decode reads a call as a model writes it.
-func Decode(raw []byte) (Input, error) {
-	var in Input
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil {
-		return in, &fault.Error{Kind: fault.Invalid, Op: "execute", Why: strings.TrimPrefix(err.Error(), "json: "),
-			Hint: `the parameters are command, file and idempotency (texts), start and size (whole numbers)`}
-	}
-	return in, nil
+// executeInput is Input as a model writes it.
+type executeInput struct {
+	Command     string `json:"command"`
+	File        string `json:"file,omitempty" jsonschema:"file it is about"`
+	Idempotency string `json:"idempotency,omitempty" jsonschema:"key for cached answers"`
+	Start       int64  `json:"start,omitempty" jsonschema:"0 or a next_start"`
+	Size        int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"`
+}
+
+// Tool makes the tool for a model. A command that ends with another status than
+// 0 is an answer; the error is what Output has as one.
+func (e *Executor) Tool() Tool {
+	return New("execute", executeText, func(ctx context.Context, m executeInput) (string, error) {
+		in := Input{Command: m.Command, File: m.File, Idempotency: m.Idempotency, Start: m.Start}
+		if m.Size != 0 { // models fill in zero where they mean nothing
+			in.Size = &m.Size
+		}
+		out := e.Call(ctx, in)
+		text, err := compact(out)
+		if err == nil && out.Error != nil {
+			err = out.Error
+		}
+		return text, err
+	})
 }
 
 // Call carries out one call. It never panics and never returns without an
@@ -114,16 +133,32 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	if err != nil {
 		return e.refuse(in, err)
 	}
-	key := e.key(in, size)
-	if out, ok := e.Cache.get(key); ok {
-		out.CacheHit = true
+	page, whole := e.key(in, size), e.wholeKey(script)
+	if out, ok := e.recall(page, whole, in.Start, size); ok {
+		if e.Remembered != nil {
+			e.Remembered(e.Actor, in.Command)
+		}
 		return out
 	}
-	out, err := e.run(ctx, script, in.Start, size)
+	out, all, err := e.run(ctx, script, in.Start, size)
 	if err == nil {
-		e.Cache.add(key, out)
+		e.Cache.add(page, out)
+		e.Cache.keep(whole, all)
 	}
 	return out
+}
+
+// recall answers from memory: a page that was asked for with the same key, or a
+// further page of an output that is kept.
+func (e *Executor) recall(page, whole string, start, size int64) (out Output, ok bool) {
+	if out, ok = e.Cache.get(page); !ok && start > 0 {
+		var all *output
+		if all, ok = e.Cache.output(whole); ok {
+			out = all.page(start, size)
+		}
+	}
+	out.CacheHit = ok
+	return out, ok
 }
 
 // refuse answers with a refusal and has it put on record.
@@ -156,163 +191,36 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 	return size, err
 }
 
-// check returns the script that a command stands for, or why it is refused.
-func (e *Executor) check(command string) (string, error) {
-	pipeline, err := parse(command)
-	if err != nil {
-		return "", err
-	}
-	for i := range pipeline {
-		if pipeline[i], err = e.admit(pipeline[i]); err != nil {
-			return "", err
-		}
-	}
-	return spell(pipeline), nil
-}
-
-// admit checks one command of the pipeline and returns the words to run.
-func (e *Executor) admit(words []string) ([]string, error) {
-	r, ok := readers[words[0]]
-	if !ok {
-		hint := allowed()
-		if near, ok := fault.Nearest(words[0], Names()); ok {
-			hint = "did you mean " + near + "? " + hint
-		}
-		return nil, &refused{"the command " + brief(words[0]) + " can not be used here", hint}
-	}
-	a, err := r.sortOut(words)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.judge(words, r, a); err != nil {
-		return nil, err
-	}
-	if words[0] == "sed" {
-		words = append([]string{"sed", "--sandbox"}, words[1:]...)
-	}
-	return words, nil
-}
-
-// judge looks at what the operands are. Files that go by another name than the
-// granted one get that name.
-func (e *Executor) judge(words []string, r reader, a *arguments) error {
-	named, text := a.operands, ""
-	first := (r.operands == textFirst || r.operands == sedScript) && !a.any(r.given)
-	if first && len(named) > 0 {
-		text, named = named[0].value, named[1:]
-	}
-	switch r.operands {
-	case texts:
-		return nil
-	case addresses:
-		return e.reachable(named)
-	case sedScript:
-		for _, s := range a.scripts {
-			text += "\n" + s.value
-		}
-		if err := sedReads(text); err != nil {
-			return err
-		}
-	}
-	if r.most > 0 && len(named) > r.most {
-		return &refused{fmt.Sprintf("%s is given more than %d files", words[0], r.most), "a further one could be written to; the output comes back by itself"}
-	}
-	for _, s := range append(named, a.files...) {
-		if s.value == "-" {
-			continue
-		}
-		name, err := e.granted(s.value)
-		if err != nil {
-			return err
-		}
-		words[s.at] = s.before + name
-	}
-	return nil
-}
-
-// any reports whether one of the options was given.
-func (a *arguments) any(names string) bool {
-	for name := range strings.FieldsSeq(names) {
-		if a.seen[name] {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *Executor) reachable(urls []slot) error {
-	for _, u := range urls {
-		if _, err := e.Web.Allow(u.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// granted returns the name by which the runner knows a granted file.
-func (e *Executor) granted(name string) (string, error) {
-	at := e.absolute(name)
-	for _, f := range e.Files {
-		if e.absolute(f) == at {
-			return name, nil
-		}
-	}
-	if e.Real != nil {
-		real := e.Real(at)
-		for _, f := range e.Files {
-			if known := e.absolute(f); e.Real(known) == real {
-				return known, nil
-			}
-		}
-	}
-	hint := "no file was granted; grant one with --file"
-	if len(e.Files) > 0 {
-		hint = "the granted files are " + some(e.Files)
-	}
-	return "", &refused{"the file " + brief(name) + " was not granted", hint}
-}
-
-// absolute spells a name the one way it is compared by.
-func (e *Executor) absolute(name string) string {
-	if path.IsAbs(name) {
-		return path.Clean(name)
-	}
-	dir := e.Dir
-	if dir == "" {
-		dir = "/box"
-	}
-	return path.Join(dir, name)
-}
-
-// some lists the first few of many.
-func some(list []string) string {
-	const most = 20
-	if len(list) <= most {
-		return strings.Join(list, ", ")
-	}
-	return strings.Join(list[:most], ", ") + " and " + strconv.Itoa(len(list)-most) + " more"
-}
-
 // noteSpace is kept free in stderr_text for saying that it was cut.
 const noteSpace = 96
 
-// run runs a script that was checked and cuts the page out of its output.
-func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, error) {
-	stdout, stderr := newWindow(start, size), newWindow(0, MaxPage-noteSpace)
-	res, err := e.Runner.Run(ctx, &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr})
-	page, next, last := stdout.page()
-	out := Output{
-		OK: err == nil && res.Exit == 0, StdoutText: text(page), StderrText: noted(stderr),
-		ExitCode: res.Exit, TotalBytes: stdout.total, Truncated: !last,
+// run runs a script that was checked and cuts the page out of its output. It
+// also returns the whole of it, if that is of use later.
+func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, *output, error) {
+	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
+	stderr := newWindow(0, MaxPage-noteSpace)
+	req := &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
+	var clean [2]*redact.Writer
+	if !e.Verbatim {
+		clean = [2]*redact.Writer{redact.NewWriter(stdout, e.Secrets), redact.NewWriter(stderr, e.Secrets)}
+		req.Stdout, req.Stderr = clean[0], clean[1]
 	}
-	if !last {
-		out.NextStart = &next
+	res, err := e.Runner.Run(ctx, req)
+	for _, w := range clean {
+		if w != nil {
+			_ = w.Close() // a window takes everything
+		}
 	}
+	all := &output{stderr: noted(stderr), exit: res.Exit}
+	out := all.answer(stdout.window)
 	if err != nil {
-		out.Error = asFault(script, err)
+		out.OK, out.Error = false, asFault(script, err)
 		out.ExitCode = max(res.Exit, 1)
 	}
-	return out, err
+	if all.stdout = stdout.all; stdout.lost || !out.Truncated {
+		all = nil
+	}
+	return out, all, err
 }
 
 // noted is the text of standard error, with a note where it was cut.
@@ -324,14 +232,27 @@ func noted(w *window) string {
 	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", text(page), w.total-next)
 }
 
-// key is empty for a request that is not to be remembered. The parts are
-// written with their lengths, so that no two requests share a key.
+// key names a page for the cache; it is empty for a request that is not to be
+// remembered.
 func (e *Executor) key(in Input, size int64) string {
-	if in.Idempotency == "" {
+	if in.Idempotency == "" || e.Cache == nil {
 		return ""
 	}
+	return digest(in.Idempotency, in.Command, strconv.FormatInt(in.Start, 10), strconv.FormatInt(size, 10), e.Fingerprint)
+}
+
+// wholeKey names the whole output of a script.
+func (e *Executor) wholeKey(script string) string {
+	if e.State == nil || e.Cache == nil {
+		return ""
+	}
+	return digest(script, e.Fingerprint, e.State())
+}
+
+// digest writes the parts with their lengths, so that no two lists share one.
+func digest(parts ...string) string {
 	h := sha256.New()
-	for _, part := range []string{in.Idempotency, in.Command, strconv.FormatInt(in.Start, 10), strconv.FormatInt(size, 10), e.Fingerprint} {
+	for _, part := range parts {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return string(h.Sum(nil))

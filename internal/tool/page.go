@@ -21,7 +21,12 @@ func newWindow(start, size int64) *window {
 }
 
 // Write implements [io.Writer].
-func (w *window) Write(p []byte) (int, error) {
+func (w *window) Write(p []byte) (int, error) { return look(w, p), nil }
+
+// WriteString implements [io.StringWriter].
+func (w *window) WriteString(s string) (int, error) { return look(w, s), nil }
+
+func look[T string | []byte](w *window, p T) int {
 	at := w.total // position of p[0]
 	w.total += int64(len(p))
 	next := w.from + int64(len(w.kept))
@@ -29,7 +34,7 @@ func (w *window) Write(p []byte) (int, error) {
 	if next < end && next < w.total {
 		w.kept = append(w.kept, p[max(0, next-at):end-at]...)
 	}
-	return len(p), nil
+	return len(p)
 }
 
 // page returns the page and where the next one starts; last means that there

@@ -1,10 +1,3 @@
-// Package websearch looks things up on the web: it fetches single pages whose
-// addresses are on an allow-list.
-//
-// Nothing here keeps cookies, sends credentials, follows what the environment
-// says about proxies, or uses a method other than GET. The one rule to keep:
-// an address is compared part by part after parsing, never as text, and again
-// for every redirect.
 package websearch
 
 import (

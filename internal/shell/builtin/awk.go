@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ const awkHelp = `  -F FS      fields are separated by FS: a character, "\t" or a
   -f FILE    read the program from FILE; may be repeated
   -e TEXT    program text; may be repeated
   --csv      input is comma-separated values with quotes
+  --sandbox  refuse programs with system(), pipes, redirections or -f
 Pipes to and from commands and system() run what this shell can run.
 Examples:
   awk '{s += $NF} END {print s}' log
@@ -47,24 +49,14 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(opts, func(o option) bool { return o.Name == "V" }) {
+		_, err := c.Stdout.WriteString("awk of hako, a language like GNU Awk 5.2\n")
+		return err
+	}
 	cfg := awkConfig(c)
-	var sources []awk.Source
-	for _, o := range opts {
-		switch o.Name {
-		case "V":
-			_, err := c.Stdout.WriteString("awk of hako, a language like GNU Awk 5.2\n")
-			return err
-		case "f", "e":
-			src, err := awkSource(c, o)
-			if err != nil {
-				return awkFail(c, err)
-			}
-			sources = append(sources, src)
-		default:
-			if err := setAwk(cfg, o); err != nil {
-				return awkFail(c, err)
-			}
-		}
+	sources, err := awkSettings(c, cfg, opts)
+	if err != nil {
+		return awkFail(c, err)
 	}
 	if len(sources) == 0 {
 		if len(operands) == 0 {
@@ -85,6 +77,28 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 		return shell.Status(status)
 	}
 	return nil
+}
+
+// awkSettings takes over the options and returns the program they give.
+func awkSettings(c *shell.Call, cfg *awk.Config, opts []option) (sources []awk.Source, err error) {
+	cfg.Sandbox = slices.ContainsFunc(opts, func(o option) bool { return o.Name == "S" })
+	for _, o := range opts {
+		if o.Name != "f" && o.Name != "e" {
+			if err := setAwk(cfg, o); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if cfg.Sandbox && o.Name == "f" {
+			return nil, errors.New("fatal: -f not allowed in sandbox mode") // nobody saw what is in the file
+		}
+		src, err := awkSource(c, o)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, src)
+	}
+	return sources, nil
 }
 
 // awkConfig lends the call's world to the language.
@@ -132,8 +146,6 @@ func setAwk(cfg *awk.Config, o option) error {
 		cfg.Vars = append(cfg.Vars, o.Value)
 	case "k":
 		cfg.CSV = true
-	case "S":
-		cfg.Command = nil
 	}
 	return nil
 }

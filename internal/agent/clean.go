@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+
+	"hako/internal/redact"
+)
+
+// cleanJSON takes secrets out of the strings of a JSON text, each for itself:
+// seen from outside, a line that ends in \n does not end, and what follows a
+// secret would go with it. A text that is not JSON is cleaned as it stands.
+func cleanJSON(s *redact.Set, text string) string {
+	if s.Text(text) == text || !json.Valid([]byte(text)) {
+		return s.Text(text)
+	}
+	var b strings.Builder
+	for {
+		start := strings.IndexByte(text, '"')
+		if start < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		end := start + literal(text[start:])
+		b.WriteString(text[:start])
+		b.WriteString(cleanLiteral(s, text[start:end]))
+		text = text[end:]
+	}
+}
+
+// literal returns how long the string is with which a valid text begins.
+func literal(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+func cleanLiteral(s *redact.Set, quoted string) string {
+	var plain string
+	if json.Unmarshal([]byte(quoted), &plain) != nil {
+		return quoted
+	}
+	clean := s.Text(plain)
+	if clean == plain {
+		return quoted
+	}
+	out, _ := json.Marshal(clean) // of a string, which always works
+	return string(out)
+}

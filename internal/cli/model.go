@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"hako/internal/agent"
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/llm"
+	"hako/internal/llm/builtin"
+	"hako/internal/llm/ollama"
+	"hako/internal/llm/openai"
+	"hako/internal/llm/price"
+	"hako/internal/llm/script"
+	"hako/internal/quota"
+)
+
+// defaultModel is what is asked at OpenAI if nobody says otherwise.
+const defaultModel = "gpt-4.1-mini"
+
+// A provider makes models of its kind by name.
+type provider struct {
+	prefix string // as in --model ollama:qwen3
+	help   string
+	make   func(ctx context.Context, conf *config.Config, name string) (chosen, error)
+}
+
+// A chosen model is ready to be asked.
+type chosen struct {
+	provider, name string
+	model          llm.Model
+	context        int64  // tokens that it can hold; zero means that of the loop
+	free           bool   // nobody charges for it
+	why            string // nobody chose it: what to tell the user
+}
+
+func (c chosen) String() string {
+	if c.provider == c.name {
+		return c.name
+	}
+	return c.provider + " " + c.name
+}
+
+// chooseModel finds the model to ask: the one named, or what is reachable.
+func chooseModel(ctx context.Context, conf *config.Config, spec string) (chosen, error) {
+	if spec == "" {
+		spec = config.ModelName.Of(conf).V
+	}
+	if spec == "" {
+		return reachable(ctx, conf)
+	}
+	if prefix, name, ok := strings.Cut(spec, ":"); ok || spec == "builtin" {
+		for _, p := range models {
+			if p.prefix == prefix {
+				return p.make(ctx, conf, name)
+			}
+		}
+	}
+	return bareName(ctx, conf, spec)
+}
+
+// bareName is a model without its provider: that of the key or address that was
+// set, else a local one.
+func bareName(ctx context.Context, conf *config.Config, name string) (chosen, error) {
+	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
+		return openaiModel(ctx, conf, name)
+	}
+	local, err := ollama.Models(ctx, ollamaOptions(conf))
+	for _, m := range local {
+		if m.Name == name || m.Name == name+":latest" {
+			return ollamaModel(ctx, conf, m.Name)
+		}
+	}
+	if err == nil {
+		return chosen{}, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key for OpenAI, and the local Ollama has no such model",
+			Hint: "export OPENAI_API_KEY=…, or ollama pull " + name + "; hako models lists what can be used"}
+	}
+	return chosen{}, noKey(name)
+}
+
+func noKey(name string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key",
+		Hint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME, or --model builtin"}
+}
+
+// elsewhere reports whether the address of OpenAI was set to another one.
+func elsewhere(conf *config.Config) bool {
+	u, err := url.Parse(config.OpenAIBaseURL.Of(conf).V)
+	return err == nil && u.Hostname() != "api.openai.com"
+}
+
+// probeTime is how long a local server may take to say that it is there.
+const probeTime = 400 * time.Millisecond
+
+// reachable finds a model that nobody named.
+func reachable(ctx context.Context, conf *config.Config) (chosen, error) {
+	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
+		return openaiModel(ctx, conf, "")
+	}
+	probe, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if local, err := ollama.Models(probe, ollamaOptions(conf)); err == nil && len(local) > 0 {
+		c, err := ollamaModel(ctx, conf, local[0].Name)
+		c.why = "using the local model " + local[0].Name + " of Ollama; --model chooses another"
+		return c, err
+	}
+	c, err := builtinModel(ctx, conf, "")
+	c.why = "no key and no local model: using the built-in rules, which only answer simple questions about files (hako doctor says how to set up a model)"
+	return c, err
+}
+
+func builtinModel(context.Context, *config.Config, string) (chosen, error) {
+	return chosen{provider: "builtin", name: "builtin", model: builtin.New(), free: true}, nil
+}
+
+// openaiModel speaks the dialect that was set: Responses at OpenAI, Chat
+// Completions elsewhere.
+func openaiModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
+	if config.OpenAIAPI.Of(conf).V == "chat" {
+		return chatModel(ctx, conf, name)
+	}
+	return responsesModel(ctx, conf, name)
+}
+
+func responsesModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
+	return remote(ctx, conf, name, "openai", openai.Responses)
+}
+
+func chatModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
+	return remote(ctx, conf, name, "chat", openai.Chat)
+}
+
+func remote(ctx context.Context, conf *config.Config, name, provider string, make func(string, openai.Options) llm.Model) (chosen, error) {
+	o := openaiOptions(conf)
+	if o.Key == "" && !elsewhere(conf) {
+		return chosen{}, noKey(name)
+	}
+	if name == "" {
+		name = defaultModel
+		if elsewhere(conf) {
+			served, err := openai.Models(ctx, o)
+			if err != nil {
+				return chosen{}, err
+			}
+			if len(served) > 0 {
+				name = served[0]
+			}
+		}
+	}
+	return chosen{provider: provider, name: name, model: make(name, o)}, nil
+}
+
+func openaiOptions(conf *config.Config) openai.Options {
+	key := config.OpenAIKey.Of(conf)
+	return openai.Options{Key: key.V, KeyFrom: strings.TrimPrefix(key.From, "env "), BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+}
+
+func ollamaModel(_ context.Context, conf *config.Config, name string) (chosen, error) {
+	if name == "" {
+		return chosen{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing", Hint: "write it as ollama:qwen3; hako models lists them"}
+	}
+	o := ollamaOptions(conf)
+	return chosen{provider: "ollama", name: name, model: ollama.New(name, o), context: int64(o.NumCtx), free: true}, nil
+}
+
+func ollamaOptions(conf *config.Config) ollama.Options {
+	return ollama.Options{URL: config.OllamaURL.Of(conf).V, NumCtx: config.OllamaNumCtx.Of(conf).V, KeepAlive: config.OllamaKeepAlive.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+}
+
+func scriptModel(_ context.Context, _ *config.Config, name string) (chosen, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return chosen{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err), Hint: "a script of turns is what --record writes"}
+	}
+	defer f.Close()
+	m, err := script.Parse(f)
+	return chosen{provider: "script", name: "script", model: m, free: true}, err
+}
+
+// modelFlags are the flags of every command that asks a model.
+type modelFlags struct {
+	model  string
+	record string
+	stats  bool
+	json   bool
+}
+
+// A mind is a chosen model with everything that stands before it.
+type mind struct {
+	chosen
+	ledger *agent.Ledger
+	prices price.Table
+	front  llm.Model // what is asked
+	record *os.File
+}
+
+// think puts what counts, records and retries before a model.
+func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, notify func(llm.Waiting)) (*mind, error) {
+	m := &mind{chosen: c}
+	var err error
+	if m.prices, err = prices(conf); err != nil {
+		return nil, err
+	}
+	inner := c.model
+	if o.record != "" {
+		if m.record, err = os.OpenFile(o.record, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "record turns", Subject: o.record, Err: reasonOf(err)}
+		}
+		inner = &script.Recorder{Model: inner, W: m.record}
+	}
+	m.ledger = &agent.Ledger{Model: inner, Name: c.name, Actor: "model", Meter: b.meter, Log: b.log, Price: m.price}
+	m.front = &llm.Retry{Model: m.ledger, Notify: notify}
+	return m, nil
+}
+
+func (m *mind) price(model string, u quota.Usage) (float64, bool) {
+	if m.free {
+		return 0, true
+	}
+	dollars, _, ok := m.prices.Cost(model, u)
+	return dollars, ok
+}
+
+// close keeps what was used for hako quota.
+func (m *mind) close(conf *config.Config) error {
+	if m.record != nil {
+		m.record.Close()
+	}
+	used := m.ledger.Total().Usage
+	if used == (quota.Usage{}) {
+		return nil
+	}
+	return quota.State{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used)
+}
+
+// stats is the line that --stats prints.
+func (m *mind) stats() string {
+	t := m.ledger.Total()
+	line := fmt.Sprintf("%s: %d calls in %v, %d tokens in (%d cached), %d out", m.chosen, t.Tries, t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
+	switch {
+	case m.free:
+		return line + ", free"
+	case t.Unpriced:
+		return line + ", unpriced (set model.prices)"
+	}
+	_, asOf, _ := m.prices.Cost(m.name, t.Usage)
+	return fmt.Sprintf("%s, $%.6f (prices of %s)", line, t.Cost, asOf)
+}
+
+// prices returns the table of prices with what the user set.
+func prices(conf *config.Config) (price.Table, error) {
+	table := price.Default()
+	name := config.ModelPrices.Of(conf).V
+	if name == "" {
+		return table, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: reasonOf(err)}
+	}
+	defer f.Close()
+	own, err := price.Parse(f)
+	if err != nil {
+		return table, err
+	}
+	return table.With(own), nil
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hako/internal/audit"
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/quota"
+	"hako/internal/shell"
+	"hako/internal/tool"
+	"hako/internal/websearch"
+)
+
+// readonly is the box of execute: read-only commands over granted files.
+type readonly struct {
+	box
+	file  []string
+	urls  []string // that may be fetched
+	given []byte   // the contents of the file stdin; nil means that there is none
+}
+
+// stdinName is what standard input is called as a granted file.
+const stdinName = "stdin"
+
+// executor puts the box together for an actor.
+func (o *readonly) executor(conf *config.Config, actor string) (*tool.Executor, *opened, error) {
+	web := o.fetcher(conf)
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	files := slices.Clone(o.file)
+	o.strict, o.inputs, o.dir = true, o.file, filepath.ToSlash(cwd)
+	if o.given != nil {
+		files = append(files, stdinName)
+		o.texts = map[string][]byte{stdinName: o.given}
+	}
+	o.only = func(all shell.Set) shell.Set { return tool.Commands(all, web) }
+	o.base = func() quota.Limits {
+		l := quota.Strict()
+		l.Output = 256 << 20 // what is not on the page is counted, not kept
+		return l
+	}
+	b, err := o.openWith(conf)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &tool.Executor{
+		Runner: b.runner, Actor: actor, Files: files, Dir: o.dir, Real: resolve, Web: web,
+		Secrets: b.secrets, Verbatim: actor == "user",
+		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(files, web.Prefixes), State: o.state,
+		Refused: b.refused, Remembered: b.remembered,
+	}, b, nil
+}
+
+// state changes when one of the granted files does.
+func (o *readonly) state() string {
+	var b strings.Builder
+	for _, name := range o.file {
+		if info, err := os.Stat(name); err == nil {
+			fmt.Fprintf(&b, "%d %d;", info.Size(), info.ModTime().UnixNano())
+		} else {
+			b.WriteString("gone;")
+		}
+	}
+	return b.String()
+}
+
+// fetcher says which addresses may be asked.
+func (o *readonly) fetcher(conf *config.Config) *websearch.Fetcher {
+	prefixes := slices.Concat(config.ExecutePrefixes.Of(conf).V, config.WebPrefixes.Of(conf).V, o.urls)
+	return &websearch.Fetcher{Prefixes: prefixes}
+}
+
+// refused puts on record what execute refused before it came to the gate.
+func (b *opened) refused(actor, command string, why *fault.Error) {
+	_ = b.log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
+	_ = b.log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Kind: why.Kind.String()})
+}
+
+// remembered puts on record what was answered from memory.
+func (b *opened) remembered(actor, command string) {
+	_ = b.log.Append(audit.Event{What: audit.Ended, Actor: actor, Script: command, Reason: "answered from memory"})
+}
+
+// fetched puts on record what was got from the web.
+func (b *opened) fetched(url string, bytes int64) {
+	_ = b.log.Append(audit.Event{What: audit.Opened, Actor: "model", Mode: "network", Path: url, Bytes: bytes})
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+func TestExampleIsTheOneInTheTree(t *testing.T) {
+	there, err := os.ReadFile(filepath.Join("..", "..", "hako.yaml.example"))
+	if err != nil || string(there) != Example() {
+		t.Errorf("hako.yaml.example is not internal/config/example.yaml: %v", err)
+	}
+}
+
+// TestExample reads the example as it is, where nothing is set, and with all #
+// taken away, where everything is set, to its default if it has one.
+func TestExample(t *testing.T) {
+	w := newWorld(t, Example())
+	plain, err := Load(w.source())
+	if err != nil || len(plain.set) != 0 {
+		t.Fatalf("%v, %v", plain.set, err)
+	}
+	all := regexp.MustCompile(`(?m)^#((?:  )*[a-z_]+:)`).ReplaceAllString(Example(), "$1")
+	os.Chmod(w.write(t, FileName, all), 0o600)
+	full, err := Load(w.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// These depend on who asks, or on where the home is.
+	free := []string{"audit.path"}
+	for i, k := range full.keys {
+		name, _ := k.names()
+		if _, ok := full.set[name]; !ok {
+			t.Errorf("%s is not in the example", name)
+		}
+		want, got := plain.keys[i].show(plain), k.show(full)
+		if usual := want.Value; usual != "" && usual != got.Value && !slices.Contains(free, name) {
+			t.Errorf("%s is %s in the example, %s by default", name, got.Value, usual)
+		}
+	}
+}
+
+func TestExampleNamesEveryVariable(t *testing.T) {
+	w := newWorld(t, "")
+	c, err := Load(w.source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated := regexp.MustCompile(`^HAKO_(LIMIT|QUOTA)_`)
+	for _, s := range c.Show() {
+		for _, env := range regexp.MustCompile(`\S+`).FindAllString(s.Env, -1) {
+			if !generated.MatchString(env) && !regexp.MustCompile(fmt.Sprintf(`\b%s\b`, env)).MatchString(Example()) {
+				t.Errorf("%s: %s is not in the example", s.Name, env)
+			}
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package fakes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+func checkChat(x *exchange) *refusal {
+	if r := x.checkOpenAI(chatRequest); r != nil {
+		return r
+	}
+	if why := paired(x.on, nil, x.all); why != "" {
+		return &refusal{status: http.StatusBadRequest, param: "messages", message: why}
+	}
+	return nil
+}
+
+// A completion is an answer over Chat Completions while it is put together.
+type completion struct {
+	*exchange
+	frames [][]byte
+	middle int
+}
+
+func answerChat(x *exchange) *reply {
+	c := &completion{exchange: x}
+	if !x.streams() || x.step.Fault == "json" {
+		c.remember()
+		return &reply{header: x.openaiHeaders(), body: c.whole()}
+	}
+	c.chunk(object("role", "assistant", "content", "", "refusal", nil), nil, nil)
+	c.say()
+	for i := range x.step.Calls {
+		c.call(i)
+	}
+	end := len(c.frames)
+	c.close()
+	return &reply{mime: eventStream, header: x.openaiHeaders(), frames: c.frames, end: end, middle: c.middle}
+}
+
+// chunk adds one with a single choice.
+func (c *completion) chunk(delta json.RawMessage, finish, usage any) {
+	choice := object("index", 0, "delta", delta, "logprobs", nil, "finish_reason", finish)
+	c.data(append(c.face("chat.completion.chunk"), c.withUsage([]json.RawMessage{choice}, usage)...)...)
+	if c.step.Variant == "openrouter_comments" {
+		c.frames = append(c.frames, []byte(": OPENROUTER PROCESSING\n\n"))
+	}
+}
+
+// withUsage adds the usage where a client has asked for it: null everywhere
+// but at the end.
+func (c *completion) withUsage(choices []json.RawMessage, usage any) []any {
+	kv := []any{"choices", array(choices)}
+	if c.billed() {
+		kv = append(kv, "usage", usage)
+	}
+	return kv
+}
+
+func (c *completion) billed() bool { return digTrue(c.fields, "stream_options.include_usage") }
+
+// data adds an event without a name.
+func (c *completion) data(kv ...any) {
+	c.frames = append(c.frames, fmt.Appendf(nil, "data: %s\n\n", object(kv...)))
+}
+
+// face is what all chunks of an answer share.
+func (c *completion) face(kind string) []any {
+	return []any{"id", c.id("chatcmpl-", 0), "object", kind, "created", c.created(), "model", c.snapshot(),
+		"service_tier", "default", "system_fingerprint", "fp_0123456789"}
+}
+
+// say streams reasoning, text and refusal. OpenAI hides the reasoning; the
+// name under which others show it is theirs.
+func (c *completion) say() {
+	for _, piece := range words(c.step.Reasoning) {
+		c.chunk(object("reasoning_content", piece), nil, nil)
+	}
+	pieces := c.step.pieces()
+	for i, piece := range pieces {
+		if c.step.Variant == "mid_stream_error" && i == (len(pieces)+1)/2 {
+			break
+		}
+		c.chunk(object("content", piece), nil, nil)
+	}
+	for _, piece := range words(c.step.Refusal) {
+		c.chunk(object("refusal", piece), nil, nil)
+	}
+}
+
+// call streams a call in one of the many ways in which servers do it.
+func (c *completion) call(i int) {
+	name, id, arguments := c.step.Calls[i].Name, c.callID(i), c.step.Calls[i].arguments()
+	first := []any{"name", name}
+	pieces := crumbs(arguments)
+	switch c.step.Variant {
+	case "args_null":
+		first, pieces = append(first, "arguments", nil), nil
+	case "args_at_once":
+		first, pieces = append(first, "arguments", arguments), nil
+	case "args_late":
+	default:
+		first = append(first, "arguments", "")
+	}
+	c.callDelta(i, "id", id, "type", "function", "function", object(first...))
+	if i == 0 {
+		c.middle = len(c.frames) + len(pieces)/2
+	}
+	for _, piece := range pieces {
+		if c.step.Variant == "repeat_names" {
+			c.callDelta(i, "id", id, "type", "function", "function", object("name", name, "arguments", piece))
+			continue
+		}
+		c.callDelta(i, "function", object("arguments", piece))
+	}
+}
+
+func (c *completion) callDelta(i int, kv ...any) {
+	if c.step.Variant != "no_index" {
+		kv = append([]any{"index", i}, kv...)
+	}
+	c.chunk(object("tool_calls", []json.RawMessage{object(kv...)}), nil, nil)
+}
+
+func (c *completion) callID(i int) string { return or(c.step.Calls[i].ID, c.id("call_", i)) }
+
+// close ends the stream, or fails to.
+func (c *completion) close() {
+	fault, variant := c.step.Fault, c.step.Variant
+	if fault == "error_nested" || variant == "mid_stream_error" {
+		c.data("error", c.failure().errorObject())
+		return
+	}
+	var together any
+	if variant == "usage_with_choice" {
+		together = c.bill()
+	}
+	if fault != "no_finish_reason" {
+		c.chunk(object(), c.finish(), together)
+	}
+	if c.billed() && together == nil {
+		c.data(append(c.face("chat.completion.chunk"), c.withUsage(nil, c.bill())...)...)
+	}
+	if fault != "no_done" {
+		c.frames = append(c.frames, []byte("data: [DONE]\n\n"))
+	}
+	if fault == "" || fault == "no_done" {
+		c.remember()
+	}
+}
+
+// finish is why the model stopped.
+func (c *completion) finish() string {
+	switch {
+	case c.step.Incomplete != "":
+		return c.step.Incomplete
+	case len(c.step.Calls) > 0:
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// remember keeps what was said for the next request.
+func (c *completion) remember() {
+	var told []entry
+	if s := c.step.text() + c.step.Refusal; s != "" {
+		told = append(told, entry{kind: said, text: s})
+	}
+	for i := range c.step.Calls {
+		arguments := c.step.Calls[i].arguments()
+		if c.step.Variant == "args_null" {
+			arguments = "{}"
+		}
+		told = append(told, entry{called, c.callID(i), c.step.Calls[i].Name, arguments})
+	}
+	c.dialog.tells(len(c.all), told)
+}
+
+// whole is the answer in one piece.
+func (c *completion) whole() json.RawMessage {
+	message := []any{"role", "assistant", "content", orNull(c.step.text()), "refusal", orNull(c.step.Refusal), "annotations", []any{}}
+	var calls []json.RawMessage
+	for i, call := range c.step.Calls {
+		calls = append(calls, object("id", c.callID(i), "type", "function",
+			"function", object("name", call.Name, "arguments", call.arguments())))
+	}
+	if calls != nil {
+		message = append(message, "tool_calls", calls)
+	}
+	choice := object("index", 0, "message", object(message...), "logprobs", nil, "finish_reason", c.finish())
+	return object(append(c.face("chat.completion"), "choices", []json.RawMessage{choice}, "usage", c.bill())...)
+}
+
+func (c *completion) bill() json.RawMessage {
+	u := c.usage()
+	return object("prompt_tokens", u.Input, "completion_tokens", u.Output, "total_tokens", u.Input+u.Output,
+		"prompt_tokens_details", object("cached_tokens", u.Cached, "audio_tokens", 0),
+		"completion_tokens_details", object("reasoning_tokens", u.Reasoning, "audio_tokens", 0,
+			"accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0))
+}

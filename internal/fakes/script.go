@@ -1,0 +1,90 @@
+package fakes
+
+import (
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptKey finds what [Setup] left for the commands.
+type scriptKey struct{}
+
+// A stage is where the fakes of one script stand.
+type stage struct {
+	t      testscript.T
+	server *Server // nil when none is running
+}
+
+// Setup must be called by the setup of scripts that use [Command]. A script
+// cannot fail after its last line, but the test it runs in can.
+func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &stage{t: env.T()} }
+
+// Command is for scripts: "fake FILE" plays the scenario in FILE and sets the
+// environment so that programs find it. A script that leaves violations behind
+// fails, if not by [Done] then at its end.
+func Command(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fake FILE")
+	}
+	at := stageOf(ts)
+	if at.server != nil {
+		ts.Fatalf("a fake is running already: end it with fake-done")
+	}
+	sc, err := Parse(ts.ReadFile(args[0]))
+	ts.Check(err)
+	server := Start(sc)
+	at.server = server
+	setEnv(ts, server.Env())
+	ts.Defer(func() {
+		server.Close()
+		if at.server == server && report(ts, server) {
+			at.t.FailNow()
+		}
+	})
+}
+
+// Done is for scripts: "fake-done" ends the fake and fails if anything was
+// wrong. Another one can be started after it.
+func Done(ts *testscript.TestScript, neg bool, args []string) {
+	at := stageOf(ts)
+	if neg || len(args) != 0 || at.server == nil {
+		ts.Fatalf("usage: fake-done, after fake")
+	}
+	server := at.server
+	at.server = nil
+	server.Close()
+	if report(ts, server) {
+		ts.Fatalf("the fake was not used as its scenario says")
+	}
+}
+
+func stageOf(ts *testscript.TestScript) *stage {
+	at, ok := ts.Value(scriptKey{}).(*stage)
+	if !ok {
+		ts.Fatalf("the setup of these scripts does not call fakes.Setup")
+	}
+	return at
+}
+
+// setEnv sets the variables, and empties what an earlier fake has set.
+func setEnv(ts *testscript.TestScript, env []string) {
+	for _, name := range Names() {
+		if ts.Getenv(name) != "" {
+			ts.Setenv(name, "")
+		}
+	}
+	for _, kv := range env {
+		name, v, _ := strings.Cut(kv, "=")
+		ts.Setenv(name, v)
+	}
+}
+
+// report writes the violations into the log of the script and tells whether
+// there are any.
+func report(ts *testscript.TestScript, s *Server) bool {
+	all := s.Finish()
+	for _, v := range all {
+		ts.Logf("fake: %s", v)
+	}
+	return len(all) > 0
+}

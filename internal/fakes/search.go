@@ -1,0 +1,252 @@
+package fakes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	googlePath = "/customsearch/v1"
+	bravePath  = "/res/v1/web/search"
+)
+
+// A parameter of a query is checked like a JSON value.
+var (
+	query       = matching(`\S`)
+	googleQuery = record{
+		"q!": query, "key": text, "cx!": text, "num": digits(1, 10), "start": digits(1, 100),
+		"lr": matching(`^lang_[a-z]{2}(-[A-Z]{2})?$`), "gl": matching(`^[a-z]{2}$`), "hl": matching(`^[a-z]{2}(-[A-Za-z]{2,4})?$`),
+		"dateRestrict": matching(`^[dwmy]\d+$`), "safe": word("active off"),
+	}
+	braveQuery = record{
+		"q!": query, "count": digits(1, 20), "offset": digits(0, 9), "country": matching(`^([A-Z]{2}|ALL)$`),
+		"search_lang": word(braveLanguages), "ui_lang": matching(`^[a-z]{2,3}-[A-Z]{2}$`), "safesearch": word("off moderate strict"),
+		"freshness":        matching(`^(p[dwmy]|\d{4}-\d\d-\d\dto\d{4}-\d\d-\d\d)$`),
+		"text_decorations": word("true false 1 0"), "extra_snippets": word("true false 1 0"), "result_filter": matching(`^[a-z]+(,[a-z]+)*$`),
+	}
+	searxngQuery = record{
+		"q!": query, "format!": word("json"), "language": matching(`^(all|auto|[a-z]{2,3}(-[A-Z]{2})?)$`), "pageno": digits(1, 1000),
+		"time_range": word("day week month year"), "safesearch": digits(0, 2), "categories": text, "engines": text,
+	}
+)
+
+// braveLanguages are the ones that Brave knows. Japanese is jp.
+const braveLanguages = "ar eu bn bg ca zh-hans zh-hant hr cs da nl en en-gb et fi fr gl de el gu he hi hu is it jp kn ko lv lt " +
+	"ms ml mr nb pl pt-br pt-pt pa ro ru sr sk sl es sv ta te th tr uk vi"
+
+// digits wants a number as a query spells it.
+func digits(low, high int) shape {
+	return func(at string, v any) string {
+		s, _ := v.(string)
+		if n, err := strconv.Atoi(s); err != nil || n < low || n > high {
+			return fmt.Sprintf("%s: must be an integer from %d to %d", at, low, high)
+		}
+		return ""
+	}
+}
+
+// checkQuery checks the parameters of a query. One that is there twice fits
+// nothing.
+func checkQuery(of record, q url.Values) string {
+	fields := map[string]any{}
+	for name, all := range q {
+		fields[name] = all[0]
+		if len(all) > 1 {
+			return name + ": is there twice"
+		}
+	}
+	return of.shape("", fields)
+}
+
+// asked returns a number of the query.
+func (x *exchange) asked(name string, usual int) int {
+	if n, err := strconv.Atoi(x.query.Get(name)); err == nil {
+		return n
+	}
+	return usual
+}
+
+// hits returns the results as far as they were asked for.
+func (x *exchange) hits(most int) []Hit { return x.step.Hits[:min(most, len(x.step.Hits))] }
+
+func checkGoogle(x *exchange) *refusal {
+	key := or(x.query.Get("key"), x.r.Header.Get("X-Goog-Api-Key"))
+	why := checkQuery(googleQuery, x.query)
+	switch {
+	case key == "":
+		return &refusal{status: http.StatusForbidden, code: "forbidden", message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
+	case key != x.sc.googleKey():
+		return bad("API key not valid. Please pass a valid API key.")
+	case why != "":
+		return bad("%s", why)
+	case x.query.Get("cx") != x.sc.googleCX():
+		return bad("Request contains an invalid argument.")
+	case x.asked("start", 1)+x.asked("num", 10) > 100:
+		return bad("Request contains an invalid argument: start + num is over 100.")
+	}
+	return nil
+}
+
+// googleStatuses are the words for a status.
+var googleStatuses = map[int]string{
+	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
+	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusInternalServerError: "INTERNAL", http.StatusServiceUnavailable: "UNAVAILABLE",
+}
+
+// googleReasons are the words that stand in the list of errors.
+var googleReasons = map[int]string{
+	http.StatusBadRequest: "badRequest", http.StatusForbidden: "forbidden", http.StatusTooManyRequests: "rateLimitExceeded",
+	http.StatusInternalServerError: "backendError", http.StatusServiceUnavailable: "backendError",
+}
+
+func refuseGoogle(_ *exchange, r *refusal) *reply {
+	reason := or(r.code, googleReasons[r.status])
+	one := object("message", r.message, "domain", "global", "reason", reason)
+	return &reply{status: r.status, mime: "application/json; charset=UTF-8", body: object("error", object("code", r.status, "message", r.message,
+		"errors", []json.RawMessage{one}, "status", or(r.kind, googleStatuses[r.status])))}
+}
+
+func answerGoogle(x *exchange) *reply {
+	q, hits := x.query.Get("q"), x.hits(x.asked("num", 10))
+	total := fmt.Sprint(len(x.step.Hits))
+	request := object("title", "Google Custom Search - "+q, "totalResults", total, "searchTerms", q, "count", len(hits),
+		"startIndex", x.asked("start", 1), "inputEncoding", "utf8", "outputEncoding", "utf8", "safe", "off", "cx", x.sc.googleCX())
+	kv := []any{"kind", "customsearch#search", "url", object("type", "application/json", "template", "https://www.googleapis.com/customsearch/v1?q={searchTerms}"),
+		"queries", object("request", []json.RawMessage{request}), "context", object("title", "fake"),
+		"searchInformation", object("searchTime", 0.25, "formattedSearchTime", "0.25", "totalResults", total, "formattedTotalResults", total)}
+	if x.step.Altered != "" {
+		kv = append(kv, "spelling", object("correctedQuery", x.step.Altered, "htmlCorrectedQuery", "<b><i>"+x.step.Altered+"</i></b>"))
+	}
+	var items []json.RawMessage
+	for _, h := range hits {
+		items = append(items, object("kind", "customsearch#result", "title", h.Title, "htmlTitle", "<b>"+h.Title+"</b>", "link", h.URL,
+			"displayLink", host(h.URL), "snippet", h.Snippet, "htmlSnippet", h.Snippet, "formattedUrl", h.URL, "htmlFormattedUrl", h.URL))
+	}
+	if items != nil {
+		kv = append(kv, "items", items) // absent when there are none
+	}
+	return &reply{mime: "application/json; charset=UTF-8", body: object(kv...)}
+}
+
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+func checkBrave(x *exchange) *refusal {
+	q := x.query.Get("q")
+	why := checkQuery(braveQuery, x.query)
+	accept := x.r.Header.Get("Accept")
+	switch {
+	case x.r.Header.Get("X-Subscription-Token") != x.sc.braveKey():
+		return &refusal{status: http.StatusUnprocessableEntity, code: "SUBSCRIPTION_TOKEN_INVALID", message: "The provided subscription token is invalid."}
+	case why == "" && (utf8.RuneCountInString(q) > 400 || len(strings.Fields(q)) > 50):
+		why = "q: is over 400 characters or 50 words"
+	case why == "" && accept != "" && accept != "*/*" && accept != "application/json":
+		why = "accept: must be application/json"
+	}
+	if why == "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(why, ":")
+	return &refusal{status: http.StatusUnprocessableEntity, code: "VALIDATION", message: why, param: name}
+}
+
+// braveHeaders are what comes with each answer of Brave: by the second, by the month.
+func braveHeaders() map[string]string {
+	return map[string]string{
+		"X-RateLimit-Limit": "1, 15000", "X-RateLimit-Policy": "1;w=1, 15000;w=2592000",
+		"X-RateLimit-Remaining": "1, 1000", "X-RateLimit-Reset": "1, 1419704",
+	}
+}
+
+// braveCodes are the usual ones for a status.
+var braveCodes = map[int]string{
+	http.StatusTooManyRequests: "RATE_LIMITED", http.StatusNotFound: "SUBSCRIPTION_NOT_FOUND", http.StatusUnprocessableEntity: "VALIDATION",
+	http.StatusInternalServerError: "INTERNAL",
+}
+
+func refuseBrave(x *exchange, r *refusal) *reply {
+	meta := object("component", "authentication")
+	if r.param != "" {
+		meta = object("errors", []json.RawMessage{object("type", "value_error", "loc", []string{"query", r.param}, "msg", r.message)})
+	}
+	one := object("id", x.id("", 0), "status", r.status, "code", or(r.code, braveCodes[r.status]), "detail", r.message, "meta", meta)
+	body := object("type", "ErrorResponse", "error", one, "time", birth.Unix())
+	if x.step != nil && x.step.Variant == "errors_list" {
+		body = object("type", "ErrorResponse", "errors", []json.RawMessage{one}, "time", birth.Unix())
+	}
+	return &reply{status: r.status, header: braveHeaders(), body: body}
+}
+
+func answerBrave(x *exchange) *reply {
+	useless := x.step.Variant == "bad_results"
+	q := object("original", x.query.Get("q"), "altered", orNull(x.step.Altered), "show_strict_warning", false, "is_navigational", false,
+		"is_news_breaking", false, "spellcheck_off", false, "country", "us", "bad_results", useless, "should_fallback", false,
+		"more_results_available", len(x.step.Hits) > x.asked("count", 20))
+	var results, order []json.RawMessage
+	for i, h := range x.hits(x.asked("count", 20)) {
+		u, _ := url.Parse(h.URL)
+		if u == nil {
+			u = &url.URL{}
+		}
+		results = append(results, object("title", h.Title, "url", h.URL, "is_source_local", false, "is_source_both", false,
+			"description", h.Snippet, "page_age", orNull(h.Age), "age", orNull(h.Age), "language", "en", "family_friendly", true,
+			"profile", object("name", u.Host, "url", h.URL, "long_name", u.Host, "img", ""), "type", "search_result", "subtype", "generic",
+			"meta_url", object("scheme", u.Scheme, "netloc", u.Host, "hostname", u.Hostname(), "favicon", "", "path", u.Path)))
+		order = append(order, object("type", "web", "index", i, "all", false))
+	}
+	kv := []any{"query", q, "mixed", object("type", "mixed", "main", array(order), "top", []any{}, "side", []any{}), "type", "search"}
+	if !useless && len(results) > 0 {
+		kv = append(kv, "web", object("type", "search", "results", results, "family_friendly", true))
+	}
+	return &reply{header: braveHeaders(), body: object(kv...)}
+}
+
+func checkSearxng(x *exchange) *refusal {
+	if why := checkQuery(searxngQuery, x.query); why != "" {
+		return bad("%s", why)
+	}
+	return nil
+}
+
+// refuseSearxng spells an error as SearXNG does: a page.
+func refuseSearxng(_ *exchange, r *refusal) *reply {
+	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil,
+		"<!doctype html>\n<html lang=en>\n<title>%d %s</title>\n<h1>%[2]s</h1>\n<p>%s</p>\n", r.status, http.StatusText(r.status), r.message)}
+}
+
+func answerSearxng(x *exchange) *reply {
+	var results []json.RawMessage
+	for i, h := range x.step.Hits {
+		u, _ := url.Parse(h.URL)
+		if u == nil {
+			u = &url.URL{}
+		}
+		results = append(results, object("url", h.URL, "title", h.Title, "content", h.Snippet, "publishedDate", orNull(h.Age), "thumbnail", "",
+			"engine", "duckduckgo", "template", "default.html", "parsed_url", []string{u.Scheme, u.Host, u.Path, "", u.RawQuery, u.Fragment},
+			"engines", []string{"duckduckgo"}, "positions", []int{i + 1}, "score", 1/float64(i+1), "category", "general"))
+	}
+	corrections := []string{}
+	if x.step.Altered != "" {
+		corrections = append(corrections, x.step.Altered)
+	}
+	return &reply{body: object("query", x.query.Get("q"), "number_of_results", 0, "results", array(results), "answers", []any{},
+		"corrections", corrections, "infoboxes", []any{}, "suggestions", []any{}, "unresponsive_engines", []any{})}
+}
+
+func answerPage(x *exchange) *reply {
+	return &reply{mime: or(x.step.Type, "text/html; charset=utf-8"), body: []byte(x.step.Body)}
+}
+
+func refusePage(_ *exchange, r *refusal) *reply {
+	return &reply{status: r.status, mime: "text/html; charset=utf-8", body: fmt.Appendf(nil, "<h1>%d %s</h1>\n", r.status, r.message)}
+}

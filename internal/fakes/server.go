@@ -1,0 +1,296 @@
+package fakes
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Server plays a scenario on a port of the loopback interface.
+type Server struct {
+	url  string
+	sc   *Scenario
+	http *http.Server
+	stop context.CancelFunc
+
+	mu         sync.Mutex
+	used       []bool // by step
+	requests   []Request
+	violations []string
+	dialogs    map[string]*dialog // by service and name
+	responses  map[string][]entry // the calls of each stored response, by its id
+}
+
+// A Request is one that arrived.
+type Request struct {
+	On     string // the service; empty if there is none at that address
+	Step   int    // which one answered it, from 1; zero means none
+	Method string
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// Start plays a scenario. Its port is free for others again after [Server.Close].
+func Start(sc *Scenario) *Server {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{url: "http://" + listener.Addr().String(), stop: stop, dialogs: map[string]*dialog{}, responses: map[string][]entry{}}
+	s.sc = sc.expanded(s.url)
+	s.used = make([]bool, len(s.sc.Steps))
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), BaseContext: func(net.Listener) context.Context { return ctx }}
+	go s.http.Serve(listener)
+	return s
+}
+
+// URL returns the address, without a slash at the end.
+func (s *Server) URL() string { return s.url }
+
+// Requests returns what has arrived so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Close ends the server and whatever it is still sending.
+func (s *Server) Close() {
+	s.stop()
+	s.http.Close()
+}
+
+// Finish returns all violations: what was wrong with the requests, and which
+// steps nobody asked for.
+func (s *Server) Finish() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.violations)
+	for i, used := range s.used {
+		if !used {
+			all = append(all, fmt.Sprintf("step %d (%s) was never asked for", i+1, s.sc.Steps[i].On))
+		}
+	}
+	return all
+}
+
+// closedPort is one that nothing listens on.
+const closedPort = "http://127.0.0.1:1"
+
+// Names are the environment variables that [Server.Env] may set. The ones it
+// does not set should be unset, or the real services would be asked.
+func Names() []string {
+	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OLLAMA_HOST", "HAKO_GOOGLE_URL", "GOOGLE_API_KEY",
+		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL"}
+}
+
+// Env returns the environment that leads a program to this server, for the
+// services that occur in the scenario. The others are really absent.
+func (s *Server) Env() []string {
+	env := []string{"FAKE_URL=" + s.url}
+	if s.plays("responses chat models") {
+		env = append(env, "OPENAI_BASE_URL="+s.url+"/v1", "OPENAI_API_KEY="+or(s.sc.Key, "sk-any-0123456789abcdef"))
+	}
+	if s.plays("ollama tags show ps version") {
+		env = append(env, "OLLAMA_HOST="+s.url)
+	} else {
+		env = append(env, "OLLAMA_HOST="+closedPort)
+	}
+	if s.plays(onGoogle) {
+		env = append(env, "HAKO_GOOGLE_URL="+s.url+googlePath, "GOOGLE_API_KEY="+s.sc.googleKey(), "GOOGLE_CSE_CX="+s.sc.googleCX())
+	}
+	if s.plays(onBrave) {
+		env = append(env, "HAKO_BRAVE_URL="+s.url+bravePath, "BRAVE_API_KEY="+s.sc.braveKey())
+	}
+	if s.plays(onSearxng) {
+		env = append(env, "SEARXNG_URL="+s.url)
+	}
+	return env
+}
+
+// plays tells whether a step is about one of the services.
+func (s *Server) plays(services string) bool {
+	return slices.ContainsFunc(s.sc.Steps, func(step Step) bool { return among(services, step.On) })
+}
+
+func or(given, usual string) string {
+	if given == "" {
+		return usual
+	}
+	return given
+}
+
+func (sc *Scenario) googleKey() string { return or(sc.GoogleKey, "google-key-0123456789abcdef") }
+func (sc *Scenario) googleCX() string  { return or(sc.GoogleCX, "cx-0123456789") }
+func (sc *Scenario) braveKey() string  { return or(sc.BraveKey, "brave-key-0123456789abcdef") }
+
+// A service is one thing that can be asked at an address.
+type service struct {
+	on, method, path string
+	check            func(*exchange) *refusal // finds what the service itself would refuse
+	answer           func(*exchange) *reply
+	refuse           func(*exchange, *refusal) *reply // spells an error
+}
+
+// services lists what can be asked, and where.
+func services() []service {
+	return []service{
+		{onResponses, "POST", "/v1/responses", checkResponses, answerResponses, refuseOpenAI},
+		{onChat, "POST", "/v1/chat/completions", checkChat, answerChat, refuseOpenAI},
+		{onModels, "GET", "/v1/models", checkKey, answerModels, refuseOpenAI},
+		{onOllama, "POST", "/api/chat", checkOllama, answerOllama, refuseOllama},
+		{onTags, "GET", "/api/tags", nil, answerTags, refuseOllama},
+		{onShow, "POST", "/api/show", checkShow, answerShow, refuseOllama},
+		{onPs, "GET", "/api/ps", nil, answerPs, refuseOllama},
+		{onVersion, "GET", "/api/version", nil, answerVersion, refuseOllama},
+		{onGoogle, "GET", googlePath, checkGoogle, answerGoogle, refuseGoogle},
+		{onBrave, "GET", bravePath, checkBrave, answerBrave, refuseBrave},
+		{onSearxng, "GET", "/search", checkSearxng, answerSearxng, refuseSearxng},
+		{onPage, "GET", "/pages/", nil, answerPage, refusePage},
+	}
+}
+
+// find returns the service at an address.
+func find(path string) (service, bool) {
+	all := services()
+	i := slices.IndexFunc(all, func(v service) bool {
+		return path == v.path || strings.HasSuffix(v.path, "/") && strings.HasPrefix(path, v.path)
+	})
+	if i < 0 {
+		return service{}, false
+	}
+	return all[i], true
+}
+
+// An exchange is one request on its way to its answer.
+type exchange struct {
+	*Server
+	service
+	r      *http.Request
+	number int // of the request, from 1
+	body   []byte
+	query  url.Values
+	fields map[string]any // of a JSON body, once it has been read
+	all    []entry        // its conversation
+	step   *Step          // nil if it has none
+	index  int            // of the step, from zero
+	dialog *dialog
+}
+
+const largestBody = 64 << 20
+
+// serve receives a request and sends the answer.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		io.WriteString(w, "Ollama is running")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+	if err != nil {
+		return // the client went away in the middle
+	}
+	s.receive(r, body).send(w, r)
+}
+
+// receive finds the answer to a request. Requests are looked at one by one.
+func (s *Server) receive(r *http.Request, body []byte) *reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, Request{Method: r.Method, URL: r.URL.String(), Header: r.Header.Clone(), Body: body})
+	x := &exchange{Server: s, r: r, body: body, query: r.URL.Query(), number: len(s.requests)}
+	var ok bool
+	x.service, ok = find(r.URL.Path)
+	s.requests[x.number-1].On = x.on
+	x.leaks()
+	if !ok {
+		x.violate("%s %s: there is no such address", r.Method, r.URL.Path)
+		return &reply{status: http.StatusNotFound, mime: "text/plain; charset=utf-8", body: []byte("404 page not found")}
+	}
+	return x.respond()
+}
+
+// respond goes through what can happen to a request.
+func (x *exchange) respond() *reply {
+	refused := x.inspect()
+	x.pick(refused)
+	switch {
+	case refused != nil && x.step != nil && x.step.Refused == refused.status:
+		return x.refuse(x, refused)
+	case refused != nil:
+		x.violate("%s", refused.message)
+		return x.refuse(x, refused)
+	case x.step == nil && x.free():
+		return x.answer(x)
+	case x.step == nil:
+		x.violate("nobody expected a request now; %s", x.expected())
+		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "unexpected_request", message: "the scenario has no step for this request"})
+	case x.step.Refused != 0:
+		x.violate("it should have been refused with %d, but nothing is wrong with it", x.step.Refused)
+		return x.refuse(x, &refusal{status: http.StatusBadRequest, code: "not_refused", message: "the request should have been refused"})
+	}
+	return x.play()
+}
+
+// play answers by the step.
+func (x *exchange) play() *reply {
+	x.compare()
+	if x.dialog != nil {
+		x.dialog.heard(x.on, x.body)
+	}
+	if x.fails() {
+		return x.decorate(x.verbatimOr(x.refuse(x, x.failure())))
+	}
+	return x.decorate(x.verbatimOr(x.answer(x)))
+}
+
+// fails tells whether the step is an error of HTTP. What would be an error
+// inside a stream is one, too, when no stream was asked for.
+func (x *exchange) fails() bool {
+	step := x.step
+	inStream := among("error_flat error_nested", step.Fault) || step.Variant == "mid_stream_error"
+	return step.Status >= 400 || step.Error != nil && step.Fault == "" && !inStream || inStream && !x.streams()
+}
+
+// verbatimOr prefers the body that the step gives, if it gives one.
+func (x *exchange) verbatimOr(r *reply) *reply {
+	if x.step.Body != "" {
+		r.body, r.frames, r.mime = []byte(x.step.Body), nil, or(x.step.Type, r.mime)
+	}
+	return r
+}
+
+// inspect looks for what the service would refuse by itself.
+func (x *exchange) inspect() *refusal {
+	if x.r.Method != x.method {
+		return &refusal{status: http.StatusMethodNotAllowed, code: "method_not_supported",
+			message: fmt.Sprintf("Not allowed to %s on %s.", x.r.Method, x.r.URL.Path)}
+	}
+	if x.check == nil {
+		return nil
+	}
+	return x.check(x)
+}
+
+// free tells whether a request needs no step: lists, as long as no step is
+// about them.
+func (x *exchange) free() bool { return among(listServices, x.on) && !x.plays(x.on) }
+
+// violate notes what is wrong with the request.
+func (x *exchange) violate(format string, args ...any) {
+	where := fmt.Sprintf("request %d", x.number)
+	switch {
+	case x.step != nil:
+		where += fmt.Sprintf(" (%s, step %d)", x.on, x.index+1)
+	case x.on != "":
+		where += fmt.Sprintf(" (%s)", x.on)
+	}
+	x.violations = append(x.violations, where+": "+fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,126 @@
+package fd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"hako/internal/fault"
+)
+
+// A sink is an output of the session. Scripts that write to it take turns in
+// the order in which they were spawned, and the model comes after them: what
+// each of them writes stays in one piece.
+type sink struct {
+	w     io.Writer
+	limit int64 // zero means none
+
+	mu     sync.Mutex // guards what follows
+	queue  []*script  // that may still write
+	wait   map[*script]int
+	change chan struct{} // closed when the queue changes; nil if nobody waits
+
+	out   sync.Mutex // held while writing; guards what follows
+	wrote int64
+	err   error // the first; nothing is written after it
+}
+
+func newSink(w io.Writer, limit int64) *sink {
+	if w == nil {
+		w = io.Discard
+	}
+	return &sink{w: w, limit: limit, wait: map[*script]int{}}
+}
+
+// enter puts a script at the end of the queue.
+func (k *sink) enter(s *script) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.queue = append(k.queue, s)
+}
+
+// leave takes a script out of the queue.
+func (k *sink) leave(s *script) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.queue = slices.DeleteFunc(k.queue, func(q *script) bool { return q == s })
+	if k.change != nil {
+		close(k.change)
+		k.change = nil
+	}
+}
+
+// turn waits until it is the turn of s; nil is the model.
+func (k *sink) turn(ctx context.Context, s *script, w *patience) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.queue) > 0 && k.queue[0] != s {
+		if k.change == nil {
+			k.change = make(chan struct{})
+		}
+		change := k.change
+		k.wait[s]++
+		k.mu.Unlock()
+		err := w.wait(ctx, change)
+		k.mu.Lock()
+		if k.wait[s]--; k.wait[s] == 0 {
+			delete(k.wait, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// before returns the script that s waits for, nil if it waits for none.
+func (k *sink) before(s *script) *script {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.wait[s] == 0 || len(k.queue) == 0 || k.queue[0] == s {
+		return nil
+	}
+	return k.queue[0]
+}
+
+// write writes when it is the turn of s. It fails for good once it has failed.
+func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int, error) {
+	if err := k.turn(ctx, s, w); err != nil {
+		return 0, err
+	}
+	k.out.Lock()
+	defer k.out.Unlock()
+	if k.err != nil {
+		return 0, k.err
+	}
+	if k.limit > 0 && k.wrote+int64(len(b)) > k.limit {
+		k.err = tooMuch("write standard output", k.limit)
+		return 0, k.err
+	}
+	n, err := k.w.Write(b)
+	k.wrote += int64(n)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	k.err = err
+	return n, err
+}
+
+// flush passes on what the writer behind it holds back, and returns the first
+// error there was.
+func (k *sink) flush() error {
+	k.out.Lock()
+	defer k.out.Unlock()
+	if f, ok := k.w.(interface{ Flush() error }); ok && k.err == nil {
+		k.err = f.Flush()
+	}
+	return k.err
+}
+
+// tooMuch is the error of a stream that is longer than a nested call may have.
+func tooMuch(op string, limit int64) error {
+	return &fault.Error{Kind: fault.TooLarge, Op: op, Why: fmt.Sprintf("it has more than %s, the limit in nested calls", size(limit)),
+		Hint: "filter or cut it first: grep, head, cut"}
+}

@@ -1,0 +1,185 @@
+// Package progress shows that something takes its time: one line with a turning
+// mark, what is being done and since when, for anything longer than a second.
+// Deliberately not inside: bars and percentages (a model does not know how far
+// it is), and finding out whether there is a terminal; who calls knows.
+//
+// The rule to keep: whoever prints to the same terminal while a spinner runs
+// prints through Writer or Wrap, or between Pause and Resume.
+package progress
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// A Spinner is one line on a terminal. Its fields may be set before Start; its
+// methods may be called from several goroutines.
+type Spinner struct {
+	Delay time.Duration // how long nothing is shown; zero means a second
+	Width func() int    // columns of the terminal, asked at each drawing; nil means 80
+	Color bool          // the mark is coloured; false means that no SGR sequence is written
+
+	w        io.Writer
+	terminal bool
+
+	mu      sync.Mutex
+	label   string
+	began   time.Time
+	stop    chan struct{} // nil while the spinner does not run
+	done    chan struct{}
+	due     bool // the delay is over
+	shown   bool // the line is on the terminal
+	midLine bool // others have begun a line and not ended it
+	paused  int
+	turn    int
+}
+
+// New returns a spinner on w. If w is not a terminal nothing is ever printed.
+func New(w io.Writer, terminal bool) *Spinner {
+	return &Spinner{w: w, terminal: terminal}
+}
+
+const (
+	usualDelay = time.Second
+	tick       = 100 * time.Millisecond
+	clearLine  = "\r\x1b[K"
+)
+
+// Start begins to count. A spinner that runs already counts anew, with the new
+// label, but stays in sight.
+func (s *Spinner) Start(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.label, s.began = label, time.Now()
+	if !s.terminal || s.stop != nil {
+		s.draw()
+		return
+	}
+	s.stop, s.done, s.due = make(chan struct{}), make(chan struct{}), false
+	delay := s.Delay
+	if delay == 0 {
+		delay = usualDelay
+	}
+	go s.run(delay, s.stop, s.done)
+}
+
+// Label says what is being done now.
+func (s *Spinner) Label(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.label = label
+	s.draw()
+}
+
+// Stop clears the line. When it returns no goroutine is left. Stopping what does
+// not run does nothing.
+func (s *Spinner) Stop() {
+	s.mu.Lock()
+	stop, done := s.stop, s.done
+	s.stop, s.due = nil, false
+	s.clear()
+	s.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-done
+	}
+}
+
+// Pause clears the line until Resume is called as often as Pause.
+func (s *Spinner) Pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused++
+	s.clear()
+}
+
+// Resume brings the line back.
+func (s *Spinner) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = max(s.paused-1, 0)
+	s.draw()
+}
+
+// run draws until it is told to stop. It holds its own channels: the spinner may
+// have been started again by then.
+func (s *Spinner) run(delay time.Duration, stop, done chan struct{}) {
+	defer close(done)
+	wait := time.NewTimer(delay)
+	defer wait.Stop()
+	select {
+	case <-stop:
+		return
+	case <-wait.C:
+	}
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
+	for s.appear(stop) {
+		select {
+		case <-stop:
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
+// appear draws the next turn, unless stop is no longer the spinner's.
+func (s *Spinner) appear(stop chan struct{}) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != stop {
+		return false
+	}
+	s.due = true
+	s.turn++
+	s.draw()
+	return true
+}
+
+// draw shows the line if it may be seen. The lock is held.
+func (s *Spinner) draw() {
+	if !s.due || s.paused > 0 || s.midLine {
+		return
+	}
+	s.shown = true
+	io.WriteString(s.w, "\r"+s.line()+"\x1b[K")
+}
+
+// clear takes the line away. The lock is held.
+func (s *Spinner) clear() {
+	if s.shown {
+		s.shown = false
+		io.WriteString(s.w, clearLine)
+	}
+}
+
+// Writer returns a writer to where the spinner is, which takes the line away
+// before it writes and brings it back after.
+func (s *Spinner) Writer() io.Writer { return s.Wrap(s.w) }
+
+// Wrap is Writer for another way to the same terminal. While a line that was
+// written is not ended, the spinner stays away: it would overwrite it.
+func (s *Spinner) Wrap(w io.Writer) io.Writer {
+	if !s.terminal {
+		return w
+	}
+	return &writer{s, w}
+}
+
+type writer struct {
+	s *Spinner
+	w io.Writer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.s.clear()
+	n, err := w.w.Write(p)
+	if n > 0 && n <= len(p) {
+		w.s.midLine = p[n-1] != '\n'
+	}
+	w.s.draw()
+	return n, err
+}

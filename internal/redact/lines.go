@@ -1,0 +1,180 @@
+package redact
+
+import (
+	"io"
+	"strings"
+)
+
+const (
+	// ahead is how much of a line is known behind a place that is decided,
+	// unless it ends before; no secret worth the name is longer.
+	ahead = 8 << 10
+	// behind is how much of a line stays known before such a place: more
+	// than [lookBack] and a name.
+	behind = 2 << 10
+	// slack is how far behind the start of a token its anchor may be.
+	slack = 64
+	// longestKey is where a private key that does not end is taken for
+	// something else: those of 16384 bits need less.
+	longestKey = 16 << 10
+)
+
+// A lineWriter removes the secrets that their spelling gives away.
+type lineWriter struct {
+	out io.Writer
+	err error // of out; sticky
+
+	buf  strings.Builder
+	seen int // bytes of buf that were passed on and are kept to be looked back at
+	low  int // where among them the last secret ended
+
+	key  int  // bytes of a private key that were dropped, counted from 1; 0 means not in one
+	long bool // in a secret that is longer than is looked ahead
+}
+
+func (l *lineWriter) write(p []byte) {
+	for len(p) > 0 {
+		n := min(len(p), block-l.buf.Len())
+		l.buf.Write(p[:n])
+		p = p[n:]
+		l.full()
+	}
+}
+
+func (l *lineWriter) writeString(s string) {
+	for s != "" {
+		n := min(len(s), block-l.buf.Len())
+		l.buf.WriteString(s[:n])
+		s = s[n:]
+		l.full()
+	}
+}
+
+func (l *lineWriter) full() {
+	if l.buf.Len() == block {
+		l.advance(false)
+		l.buf.Grow(block - l.buf.Len())
+	}
+}
+
+// advance passes on the lines that are complete, or most of a line that has
+// become too long to wait for its end.
+func (l *lineWriter) advance(last bool) {
+	s := l.buf.String()
+	end := len(s)
+	if !last {
+		end = strings.LastIndexByte(s, '\n') + 1
+	}
+	if end > 0 || last {
+		l.pass(s[:end], end)
+		l.keep(s, end, end)
+		return
+	}
+	end = l.pass(s, len(s)-ahead)
+	l.keep(s, end, max(0, end-behind))
+}
+
+// keep makes s[from:] the buffer, of which all before seen was passed on.
+func (l *lineWriter) keep(s string, seen, from int) {
+	l.seen, l.low = seen-from, max(0, l.low-from)
+	l.buf.Reset()
+	l.buf.WriteString(s[from:])
+}
+
+// pass passes on s without its secrets up to limit, or to the end of a secret
+// that lies across it, and returns how far it came.
+func (l *lineWriter) pass(s string, limit int) int {
+	done := l.resume(s, l.seen, limit)
+	start, end := 0, 0 // of the line
+	stop := min(len(s), limit+slack)
+	for i := anchorIn(s, done, stop); i < stop; i = anchorIn(s, i+1, stop) {
+		if i >= end {
+			start, end = lineAround(s, i)
+		}
+		from, to := find(s[start:end], i-start, max(0, l.low-start))
+		from, to = max(from+start, done), to+start
+		if to <= from || i >= limit && from >= limit {
+			continue
+		}
+		l.emit(s[done:from])
+		l.emit(Mark)
+		done = l.after(s, from, to, limit)
+		l.low, i = done, done-1
+	}
+	if done < limit {
+		l.emit(s[done:limit])
+	}
+	return max(done, limit)
+}
+
+// after returns where the text goes on after the secret s[from:to].
+func (l *lineWriter) after(s string, from, to, limit int) int {
+	switch {
+	case opensKey(s[from:to]):
+		l.key = 1
+	case to == len(s) && limit < len(s):
+		l.long = true
+	}
+	return l.resume(s, to, limit)
+}
+
+// opensKey reports whether a private key begins in a removed part of a line and
+// does not end there.
+func opensKey(part string) bool {
+	at := strings.LastIndex(part, keyBegin)
+	if at < 0 {
+		return false
+	}
+	_, to := keyBlock(part, at)
+	return to == len(part) && keyStop(part[at:]) < 0
+}
+
+// resume returns where the text goes on from at, if that is in a secret.
+func (l *lineWriter) resume(s string, at, limit int) int {
+	if l.long {
+		at += span(s[at:], longByte)
+		l.long = at == len(s)
+	}
+	for l.key > 0 && at < limit {
+		at = l.skipKey(s, at, limit)
+	}
+	return at
+}
+
+func longByte(c byte) bool { return !breaks(c) && !quote(c) }
+
+// skipKey passes over a line of a private key, or as much of it as is there.
+func (l *lineWriter) skipKey(s string, at, limit int) int {
+	line := s[at:]
+	if n := strings.IndexByte(line, '\n'); n >= 0 {
+		line = line[:n+1]
+	}
+	if stop := keyStop(line); stop >= 0 {
+		l.key = 0
+		return at + stop
+	}
+	n := min(len(line), limit-at)
+	at += n
+	if l.key += n; l.key > longestKey {
+		l.key = 0
+		if s[at-1] == '\n' {
+			l.emit("\n")
+		}
+	}
+	return at
+}
+
+// lineAround returns the borders of the line that s[i] stands on.
+func lineAround(s string, i int) (start, end int) {
+	start = strings.LastIndexByte(s[:i], '\n') + 1
+	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
+		return start, i + n
+	}
+	return start, len(s)
+}
+
+func (l *lineWriter) emit(s string) {
+	if s != "" && l.err == nil {
+		_, l.err = io.WriteString(l.out, s)
+	}
+}

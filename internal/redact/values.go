@@ -1,0 +1,80 @@
+package redact
+
+import "strings"
+
+// values are registered ones, the longer first.
+type values []string
+
+// replace puts the mark in the place of every value. Where several begin at the
+// same place, the longest counts.
+func (v values) replace(s string) string {
+	if !v.any(s) {
+		return s
+	}
+	var b strings.Builder
+	m := newMatcher(v)
+	for at := 0; ; {
+		from, to := m.next(s, at)
+		b.WriteString(s[at:from])
+		if from == len(s) {
+			return b.String()
+		}
+		b.WriteString(Mark)
+		at = to
+	}
+}
+
+func (v values) any(s string) bool {
+	for _, value := range v {
+		if strings.Contains(s, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// longest is the length of the longest value.
+func (v values) longest() int {
+	if len(v) == 0 {
+		return 0
+	}
+	return len(v[0])
+}
+
+// A matcher goes through one text. It remembers where each value comes next, so
+// that many occurrences of one do not mean many searches for another.
+type matcher struct {
+	values values
+	at     []int
+}
+
+func newMatcher(v values) *matcher {
+	m := &matcher{values: v, at: make([]int, len(v))}
+	m.reset()
+	return m
+}
+
+// reset makes ready for another text.
+func (m *matcher) reset() {
+	for k := range m.at {
+		m.at[k] = -1
+	}
+}
+
+// next returns the first value in s that does not begin before low. There is
+// none if it begins at the end of s.
+func (m *matcher) next(s string, low int) (from, to int) {
+	from, to = len(s), len(s)
+	for k, value := range m.values {
+		if m.at[k] < low {
+			m.at[k] = len(s)
+			if n := strings.Index(s[low:], value); n >= 0 {
+				m.at[k] = low + n
+			}
+		}
+		if m.at[k] < from {
+			from, to = m.at[k], m.at[k]+len(value)
+		}
+	}
+	return from, to
+}

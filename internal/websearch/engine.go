@@ -1,0 +1,163 @@
+package websearch
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"hako/internal/fault"
+	"hako/internal/redact"
+)
+
+const (
+	engineTimeout = 15 * time.Second
+	engineBytes   = 2 << 20 // of an answer, unpacked
+)
+
+// A line is a connection to an engine. It never says what it was told to keep
+// secret: Google's key stands in the address, and addresses get into errors.
+type line struct {
+	name    string // of the engine, for messages
+	base    *url.URL
+	header  http.Header
+	timeout time.Duration
+	proxy   func(*http.Request) (*url.URL, error)
+	secrets *redact.Set
+}
+
+// newLine returns a line to an address; secrets are what must not be shown.
+func newLine(name, address string, o Options, secrets ...string) (*line, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: name,
+			Why: "its address is not a web address", Hint: "write it as https://host/path"}
+	}
+	l := &line{name: name, base: u, header: http.Header{}, timeout: o.Timeout, proxy: o.Proxy, secrets: new(redact.Set)}
+	if l.timeout <= 0 {
+		l.timeout = engineTimeout
+	}
+	if l.proxy == nil {
+		l.proxy = http.ProxyFromEnvironment
+	}
+	l.header.Set("User-Agent", userAgent)
+	l.header.Set("Accept", "application/json")
+	for _, s := range secrets {
+		l.secrets.Add(s, url.QueryEscape(s))
+	}
+	return l, nil
+}
+
+// An answer is what an engine said.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask sends one request. The transport is used by itself: a client would follow
+// redirects, and put the address with the key into its errors.
+func (l *line) ask(ctx context.Context, query url.Values) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, l.late())
+	defer cancel()
+	u := *l.base
+	u.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, l.broken(ctx, err)
+	}
+	req.Header = l.header.Clone()
+	t := &http.Transport{
+		Proxy: l.proxy, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, l.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, engineBytes+1))
+	switch {
+	case err != nil:
+		return nil, l.broken(ctx, err)
+	case len(body) > engineBytes:
+		return nil, l.fault("it answered with more than the 2 MB that are read", "ask for fewer hits")
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return nil, l.fault("it redirects to another address, which is not followed with a key in hand", "check the address of the engine")
+	}
+	return &answer{resp.StatusCode, resp.Header, body}, nil
+}
+
+// decode reads the JSON of an answer.
+func (l *line) decode(a *answer, into any) error {
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return l.fault("its answer is not the JSON that was expected", "check the address of the engine")
+	}
+	return nil
+}
+
+// broken turns what the network said into one of our errors.
+func (l *line) broken(ctx context.Context, err error) error {
+	var e *fault.Error
+	switch {
+	case errors.As(context.Cause(ctx), &e):
+		return e
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	var withAddress *url.Error
+	for errors.As(err, &withAddress) {
+		err = withAddress.Err
+	}
+	return l.fault("it could not be asked: "+l.words(err.Error()), "check the network")
+}
+
+func (l *line) late() error {
+	return &fault.Error{Kind: fault.Timeout, Op: "search", Subject: l.name,
+		Why: fmt.Sprintf("it took longer than %v", l.timeout), Hint: "try again later"}
+}
+
+// fault words an error of the engine: there is no answer to be had from it now.
+func (l *line) fault(why, hint string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "search", Subject: l.name, Why: why, Hint: hint}
+}
+
+// refused words an error that lies in the query.
+func (l *line) refused(why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "search", Subject: l.name, Why: why, Hint: hint}
+}
+
+// words makes what an engine said fit for a message.
+func (l *line) words(s string) string { return cutRunes(clean(l.secrets.Text(s)), 200) }
+
+// odd is the error for a status that has no words of its own.
+func (l *line) odd(status int, said string) error {
+	why := fmt.Sprintf("it answered %d %s", status, http.StatusText(status))
+	if said = l.words(said); said != "" {
+		why += ": " + said
+	}
+	if status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout {
+		return l.fault(why, "try again later")
+	}
+	return l.fault(why, "check the address and the key")
+}
+
+// pause waits, unless the context ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

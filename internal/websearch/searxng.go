@@ -1,0 +1,133 @@
+package websearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// searxPages is how many pages of hits are asked for at most.
+const searxPages = 2
+
+// searxng asks an instance of SearXNG.
+type searxng struct{ *line }
+
+func newSearxng(o Options) (Engine, error) {
+	l, err := newLine("searxng", strings.TrimSpace(o.SearxngURL), o)
+	if err != nil {
+		return nil, err
+	}
+	if u := l.base.User; u != nil {
+		password, _ := u.Password()
+		l.secrets.Add(password)
+		req := http.Request{Header: l.header}
+		req.SetBasicAuth(u.Username(), password)
+		l.base.User = nil
+	}
+	l.base.Path = strings.TrimSuffix(strings.TrimRight(l.base.Path, "/"), "/search") + "/search"
+	l.base.RawPath = ""
+	return &searxng{l}, nil
+}
+
+// Search implements [Engine].
+func (s *searxng) Search(ctx context.Context, q Query) ([]Hit, error) {
+	q, err := q.check()
+	if err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	for page := 1; page <= searxPages && len(hits) < q.Count; page++ {
+		more, err := s.page(ctx, q, page)
+		if err != nil && page == 1 {
+			return nil, err
+		}
+		if len(more) == 0 {
+			break
+		}
+		hits = append(hits, more...)
+	}
+	return tidy(hits, q.Count), nil
+}
+
+func (s *searxng) page(ctx context.Context, q Query, page int) ([]Hit, error) {
+	v := url.Values{"format": {"json"}, "q": {q.Text}, "language": {searxLang(q.Lang)}}
+	if q.Freshness != "" {
+		v.Set("time_range", q.Freshness)
+	}
+	if page > 1 {
+		v.Set("pageno", strconv.Itoa(page))
+	}
+	a, err := s.ask(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, s.trouble(a)
+	}
+	var found struct {
+		Results []struct {
+			Title, URL, Content string
+			PublishedDate       string
+		}
+		Silent []json.RawMessage `json:"unresponsive_engines"`
+	}
+	if err := s.decode(a, &found); err != nil {
+		return nil, err
+	}
+	if len(found.Results) == 0 && len(found.Silent) > 0 {
+		return nil, s.fault("there are no hits, and these of its engines did not answer: "+s.silent(found.Silent), "try again later, or switch on other engines in its settings.yml")
+	}
+	var hits []Hit
+	for _, r := range found.Results {
+		hits = append(hits, Hit{Title: r.Title, URL: r.URL, Snippet: r.Content, Age: day(r.PublishedDate)})
+	}
+	return hits, nil
+}
+
+// searxLang returns the code by which SearXNG knows a language.
+func searxLang(code string) string {
+	switch code {
+	case "":
+		return "all"
+	case "zh-hans":
+		return "zh-CN"
+	case "zh-hant":
+		return "zh-TW"
+	}
+	lang, region, ok := strings.Cut(code, "-")
+	if !ok {
+		return lang
+	}
+	return lang + "-" + strings.ToUpper(region)
+}
+
+// silent names the engines that did not answer. Each is a list: name, reason.
+func (s *searxng) silent(list []json.RawMessage) string {
+	var names []string
+	for _, raw := range list {
+		var pair []string
+		if json.Unmarshal(raw, &pair) != nil || len(pair) == 0 {
+			continue
+		}
+		names = append(names, s.words(strings.Join(pair, ": ")))
+	}
+	return some(names)
+}
+
+func (s *searxng) trouble(a *answer) error {
+	switch a.status {
+	case http.StatusForbidden:
+		return s.fault("it answers people but not programs (403)", "add json to search.formats in its settings.yml and restart it")
+	case http.StatusTooManyRequests:
+		return s.fault("its limiter takes us for a robot (429)", "switch off server.limiter in its settings.yml, or let our address pass")
+	case http.StatusUnauthorized:
+		return s.fault("it wants a name and a password (401)", "write them into SEARXNG_URL: https://name:password@host")
+	case http.StatusNotFound:
+		return s.fault(fmt.Sprintf("there is no search at its address (%d)", a.status), "check SEARXNG_URL")
+	}
+	return s.odd(a.status, "")
+}

@@ -1,0 +1,122 @@
+package websearch
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hako/internal/fault"
+)
+
+// What is made of a page at most, and in what time.
+const (
+	maxPage     = 4 << 20 // bytes that are looked at
+	convertTime = 5 * time.Second
+)
+
+// leftOut ends a text that does not hold all of its page.
+const leftOut = "\n\n[the rest of the page is left out]\n"
+
+// noText is what a page says that says nothing.
+const noText = "[the page has no text; it may need scripts, which are not run]"
+
+// Text returns the title of a page and its text: markdown of HTML, with absolute
+// links and without scripts, menus and what is hidden; any other text as it is.
+// The text is valid UTF-8 without control characters, whatever the page is.
+func Text(p *Page) (title, text string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), convertTime)
+	defer cancel()
+	return read(ctx, p)
+}
+
+func read(ctx context.Context, p *Page) (title, text string, err error) {
+	body, short := p.Body, false
+	if len(body) > maxPage {
+		body, short = body[:maxPage], true
+	}
+	kind := mediaType(p)
+	switch {
+	case isHTML(kind):
+		var cut bool
+		title, text, cut = readHTML(ctx, decode(body, p.Type), p.URL)
+		short = short || cut
+	case isText(kind):
+		if text = decode(body, p.Type); garbage(text) {
+			return "", "", notText(p, kind+", but what it holds is not text")
+		}
+		text = visible(strings.ReplaceAll(text, "\r\n", "\n"), true)
+	default:
+		return "", "", notText(p, "of type "+kind+", which is not text")
+	}
+	if len(text) > maxText {
+		text, short = strings.ToValidUTF8(text[:maxText], ""), true
+	}
+	if short {
+		text += leftOut
+	}
+	return title, text, nil
+}
+
+func notText(p *Page, why string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: cut(p.URL), Why: "the page is " + why, Hint: "look for a page of HTML or plain text"}
+}
+
+// readHTML makes markdown of a page.
+func readHTML(ctx context.Context, page, address string) (title, text string, short bool) {
+	base, err := url.Parse(address)
+	if err != nil || base.Host == "" {
+		base = nil
+	}
+	g := grow(page, base)
+	if text = markdown(ctx, shape(g.doc)); text == "" {
+		text = noText
+	}
+	title = cutRunes(g.title, maxTitle)
+	if title == "" {
+		line, _, _ := strings.Cut(text, "\n")
+		if heading, ok := strings.CutPrefix(line, "# "); ok {
+			title = cutRunes(clean(heading), maxTitle)
+		}
+	}
+	return title, text, g.cut
+}
+
+// mediaType is what the server calls the page, without parameters, or what it
+// looks like if the server calls it nothing.
+func mediaType(p *Page) string {
+	kind, _, err := mime.ParseMediaType(p.Type)
+	if err != nil || kind == "" {
+		kind, _, _ = mime.ParseMediaType(http.DetectContentType(p.Body))
+	}
+	return cutRunes(clean(kind), 80)
+}
+
+func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
+
+// textTypes are the types that are text without saying so.
+var textTypes = []string{
+	"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
+	"application/toml", "application/x-ndjson", "application/jsonl", "application/sql", "application/x-sh", "application/x-tex", "application/graphql",
+}
+
+func isText(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml" ||
+		slices.Contains(textTypes, kind)
+}
+
+// garbage reports whether more than a tenth of a text can't be read.
+func garbage(text string) bool {
+	bad, all := 0, 0
+	for _, r := range text {
+		all++
+		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\r' && r != '\t' && r != '\f' && r != '\x1b' {
+			bad++
+		}
+	}
+	return bad*10 > all
+}

@@ -1,0 +1,189 @@
+// Package websearch looks things up on the web: it asks search engines, and it
+// fetches single pages whose addresses are on an allow-list and makes text of
+// them.
+//
+// Nothing here keeps cookies, runs scripts, or uses a method other than GET. A
+// page is asked for without credentials and past any proxy that the environment
+// names; only the engines, whose addresses the user chose, get a key and go by
+// way of that proxy. The one rule to keep: what comes back is untrusted text,
+// bounded and cleaned before anyone sees it, and an address is compared part by
+// part after parsing, never as text, and again for every redirect.
+package websearch
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hako/internal/fault"
+)
+
+// An Engine searches the web. It is safe for concurrent use. No hits is an
+// answer, not an error.
+type Engine interface {
+	Search(ctx context.Context, q Query) ([]Hit, error)
+}
+
+// A Query is what is searched for.
+type Query struct {
+	Text      string
+	Count     int    // of hits, 1 to 20; zero means 5
+	Lang      string // "ja", "en", "pt-br"; empty means any
+	Freshness string // "day", "week", "month" or "year"; empty means any
+}
+
+// A Hit is one page that was found.
+type Hit struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Snippet string `json:"snippet"`
+	Age     string `json:"age,omitempty"` // as the engine words it
+}
+
+// Limits of a query.
+const (
+	DefaultCount = 5
+	MaxCount     = 20
+	maxQuery     = 2048 // bytes; engines take less
+)
+
+// Options is what the engines need to know.
+type Options struct {
+	GoogleKey, GoogleCX string
+	BraveKey            string
+	SearxngURL          string // of the instance, with or without /search
+
+	GoogleURL, BraveURL string        // other addresses to ask; empty means the real ones
+	Timeout             time.Duration // for one request; zero means 15 s
+	Pace                time.Duration // between two requests to Brave; zero means 1 s
+
+	// Proxy says which proxy to go by; nil means what HTTP_PROXY, HTTPS_PROXY
+	// and NO_PROXY say.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// A Provider is an engine that can be chosen.
+type Provider struct {
+	Name  string
+	Also  []string // other names for it
+	Needs []string // the variables that must be set
+	Help  string   // one line
+
+	missing func(Options) bool // something of Needs
+	open    func(Options) (Engine, error)
+}
+
+// googleEnds is what everybody who relies on Google should know.
+const googleEnds = "Google closes the Custom Search JSON API on 2027-01-01"
+
+// providers is the list of engines, in the order in which they stand in for
+// one another.
+var providers = []Provider{
+	{
+		Name: "google_cse", Also: []string{"google"}, Needs: []string{"GOOGLE_API_KEY", "GOOGLE_CSE_CX"}, Help: googleEnds,
+		missing: func(o Options) bool { return o.GoogleKey == "" || o.GoogleCX == "" }, open: newGoogle,
+	},
+	{
+		Name: "brave", Needs: []string{"BRAVE_API_KEY"}, Help: "Brave Search API, one request a second",
+		missing: func(o Options) bool { return o.BraveKey == "" }, open: newBrave,
+	},
+	{
+		Name: "searxng", Needs: []string{"SEARXNG_URL"}, Help: "your own SearXNG, with json among its formats; needs no key",
+		missing: func(o Options) bool { return o.SearxngURL == "" }, open: newSearxng,
+	},
+}
+
+// Providers lists the engines, the default one first.
+func Providers() []Provider { return slices.Clone(providers) }
+
+// Choose returns the engine of a provider and the name that it goes by. An empty
+// name means google_cse. Unless the choice is explicit, another engine whose
+// keys are there stands in for one whose keys are not.
+func Choose(provider string, explicit bool, o Options) (Engine, string, error) {
+	p, err := find(provider)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.missing(o) {
+		if explicit {
+			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Subject: p.Name,
+				Why: "its key is not set", Hint: "set " + strings.Join(p.Needs, " and ") + "; or choose another: " + howToSet()}
+		}
+		i := slices.IndexFunc(providers, func(p Provider) bool { return !p.missing(o) })
+		if i < 0 {
+			return nil, "", &fault.Error{Kind: fault.Unavailable, Op: "choose search provider", Why: "no search engine has its key set", Hint: howToSet()}
+		}
+		p = providers[i]
+	}
+	e, err := p.open(o)
+	return e, p.Name, err
+}
+
+func find(name string) (Provider, error) {
+	if name == "" {
+		return providers[0], nil
+	}
+	var names []string
+	for _, p := range providers {
+		if p.Name == name || slices.Contains(p.Also, name) {
+			return p, nil
+		}
+		names = append(append(names, p.Name), p.Also...)
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if near, ok := fault.Nearest(name, names); ok {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return Provider{}, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: cut(name), Why: "there is no such provider", Hint: hint}
+}
+
+// howToSet names the variables of all engines.
+func howToSet() string {
+	var ways []string
+	for _, p := range providers {
+		ways = append(ways, strings.Join(p.Needs, " and "))
+	}
+	return "set " + strings.Join(ways, ", or ") + " (" + googleEnds + ")"
+}
+
+// check returns the query with its defaults, or what is wrong with it.
+func (q Query) check() (Query, error) {
+	bad := func(why, hint string) (Query, error) {
+		return q, &fault.Error{Kind: fault.Invalid, Op: "search", Subject: cut(q.Text), Why: why, Hint: hint}
+	}
+	q.Text = clean(q.Text)
+	q.Lang = strings.ToLower(strings.ReplaceAll(q.Lang, "_", "-"))
+	switch {
+	case q.Text == "":
+		return bad("there is nothing to search for", "give a few words")
+	case len(q.Text) > maxQuery:
+		return bad("the query is longer than "+strconv.Itoa(maxQuery)+" bytes", "search for fewer words")
+	case q.Count < 0 || q.Count > MaxCount:
+		return bad("the count is "+strconv.Itoa(q.Count)+", outside 1 to "+strconv.Itoa(MaxCount), "leave it out for "+strconv.Itoa(DefaultCount))
+	case !isLang(q.Lang):
+		return bad("the language "+strconv.Quote(cut(q.Lang))+" is not a code", `write it as "ja", "en" or "pt-br"`)
+	case !slices.Contains([]string{"", "day", "week", "month", "year"}, q.Freshness):
+		return bad("the freshness "+strconv.Quote(cut(q.Freshness))+" is not known", "it is day, week, month or year")
+	}
+	if q.Count == 0 {
+		q.Count = DefaultCount
+	}
+	return q, nil
+}
+
+// isLang reports whether a text looks like the code of a language: two or three
+// letters, and perhaps a region or script.
+func isLang(code string) bool {
+	if code == "" {
+		return true
+	}
+	lang, region, more := strings.Cut(code, "-")
+	letters := func(s string, least, most int) bool {
+		return len(s) >= least && len(s) <= most && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+	}
+	return letters(lang, 2, 3) && (!more || letters(region, 2, 4))
+}
