@@ -302,6 +302,9 @@ func assigned(s string, i, low int) (from, to int) {
 	if weight == 0 {
 		return 0, 0
 	}
+	if start > low && s[start-1] == '/' && s[i] == ':' {
+		weight = min(weight, maybeSecret) // "cat: /etc/passwd: No such file" names a file
+	}
 	at := i + 1
 	if s[i] == ':' || spaced {
 		at += span(s[at:], equals)
