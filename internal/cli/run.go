@@ -44,7 +44,7 @@ commands over the files given with --file (and no others), search the web and
 fetch pages whose addresses were allowed. Without a key and without Ollama, the
 built-in rules answer simple questions about files, offline.`,
 		Example: `  hako run --file app.log "top 5 error messages"
-  hako run --file sales.csv "売上の合計は？"
+  hako run --file sales.csv "個数の合計は？"
   hako run --model ollama:qwen3 --file notes.md "what is still open?"
   git log --oneline | hako run --stdin "what changed most?"
   hako run --auto-search "is there a new Go release this week?"

@@ -127,7 +127,7 @@ func (w *show) note(text string) { fmt.Fprintf(w.notes, "hako: %s\n", visible(te
 func (w *show) call(e agent.Event) {
 	w.spinner.Label(e.Name)
 	if w.verbose {
-		w.note("→ " + e.Name + " " + brief(callText(e), 200))
+		w.note(brief("→ "+e.Name+" "+callText(e), w.room()))
 	}
 }
 
@@ -161,6 +161,14 @@ func (w *show) result(e agent.Event) {
 		text = out.Error.Reason
 	}
 	w.note("✗ " + e.Name + ": " + brief(text, 300))
+}
+
+// room is how long a note may be: one line of the terminal.
+func (w *show) room() int {
+	if n := columns(w.s.err); n > 0 {
+		return max(n-len("hako: ")-1, 40)
+	}
+	return 200
 }
 
 // brief cuts a text for one line of a terminal.

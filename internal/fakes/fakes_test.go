@@ -288,7 +288,7 @@ func TestGzip(t *testing.T) {
 func TestEnv(t *testing.T) {
 	tests := []struct{ steps, names string }{
 		{`[]`, "FAKE_URL OLLAMA_HOST"},
-		{`[{on: responses}]`, "FAKE_URL OPENAI_BASE_URL OPENAI_API_KEY OLLAMA_HOST"},
+		{`[{on: responses}]`, "FAKE_URL OPENAI_BASE_URL OPENAI_API_KEY HAKO_OPENAI_API OLLAMA_HOST"},
 		{`[{on: tags}]`, "FAKE_URL OLLAMA_HOST"},
 		{`[{on: google}]`, "FAKE_URL OLLAMA_HOST HAKO_GOOGLE_URL GOOGLE_API_KEY GOOGLE_CSE_CX"},
 		{`[{on: brave}, {on: searxng}]`, "FAKE_URL OLLAMA_HOST HAKO_BRAVE_URL BRAVE_API_KEY SEARXNG_URL"},

@@ -88,7 +88,7 @@ const closedPort = "http://127.0.0.1:1"
 // Names are the environment variables that [Server.Env] may set. The ones it
 // does not set should be unset, or the real services would be asked.
 func Names() []string {
-	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "OLLAMA_HOST", "HAKO_GOOGLE_URL", "GOOGLE_API_KEY",
+	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HAKO_OPENAI_API", "OLLAMA_HOST", "HAKO_GOOGLE_URL", "GOOGLE_API_KEY",
 		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL"}
 }
 
@@ -98,6 +98,9 @@ func (s *Server) Env() []string {
 	env := []string{"FAKE_URL=" + s.url}
 	if s.plays("responses chat models") {
 		env = append(env, "OPENAI_BASE_URL="+s.url+"/v1", "OPENAI_API_KEY="+or(s.sc.Key, "sk-any-0123456789abcdef"))
+	}
+	if s.plays(onResponses) {
+		env = append(env, "HAKO_OPENAI_API=responses") // as at OpenAI's own address
 	}
 	if s.plays("ollama tags show ps version") {
 		env = append(env, "OLLAMA_HOST="+s.url)

@@ -32,7 +32,7 @@ var intents = []intent{
 	{"most frequent", isFrequency, top | freq | least | field | grouped | rowFeatures | show | find | count | amount | lines | words | records | sorted | descending | times | level, frequent},
 	{"longest line", hasSome(longest | shortest), longest | shortest | rowFeatures | show | find | numbered | count | chars | lines, extremeLine},
 	{"how many", has(count), count | lines | words | chars | size | times | records | rowFeatures | level | messages | unique | repeats | field | show | find | allFiles | head | tail | span | inside | whole, howManyOf},
-	{"show", isShow, show | find | lines | records | rowFeatures | level | messages | unique | repeats | field | grouped | sorted | ascending | descending | numeric | reverse | head | tail | span | inside | amount | numbered | whole | allFiles | top, showLines},
+	{"show", isShow, show | find | lines | records | rowFeatures | level | messages | unique | repeats | field | grouped | sorted | ascending | descending | numeric | reverse | head | tail | span | inside | amount | numbered | whole | allFiles | top | times, showLines},
 }
 
 func has(f feature) func(*query) bool     { return func(q *query) bool { return q.is(f) } }
@@ -57,7 +57,7 @@ func ranking(q *query) bool {
 }
 
 func isShow(q *query) bool {
-	return q.some(show | find | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching)
+	return q.some(show | find | top | grouped | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching)
 }
 
 // answer works the answer out, or what has to be called first.
@@ -166,7 +166,7 @@ func (q *query) sources() (files []string, problem string) {
 		return nil, q.noFiles()
 	case len(q.named) > 0:
 		return q.named, ""
-	case len(all) == 1, q.some(allFiles | which), q.some(find|include) && !q.some(totals|field|top|freq|sorted|unique|repeats|level):
+	case len(all) == 1, q.some(allFiles | which | fileSize), q.some(find|include) && !q.some(totals|field|top|freq|sorted|unique|repeats|level):
 		return all, ""
 	}
 	if of := ofKindFiles(q.files, q.kind); q.kind != "" && len(of) == 1 {

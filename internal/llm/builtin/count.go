@@ -47,8 +47,7 @@ func howManyOf(t *talk, q *query) string {
 func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
 	switch {
 	case q.is(field) && len(q.fields) == 1 && q.fields[0].guess && !q.is(unique):
-		text, ok = t.countList(q, file)
-		return 0, text, ok
+		return t.countThings(q, file)
 	case q.is(unique), q.is(repeats):
 		return t.countDistinct(q, file)
 	case q.some(words|chars|size) && !q.some(level|times):
@@ -57,6 +56,30 @@ func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
 		return t.countTimes(q, file)
 	}
 	return t.countLines(q, file)
+}
+
+// countThings answers "how many users": the length of that list, or how many of
+// its elements meet a condition.
+func (t *talk) countThings(q *query, file string) (n int, text string, ok bool) {
+	if !q.some(rowFeatures | level) {
+		text, ok = t.countList(q, file)
+		return 0, text, ok
+	}
+	l, ok := t.look(file)
+	if !ok {
+		return 0, "", false
+	}
+	list, problem := t.column(q, l, q.fields[0])
+	if problem != "" || l.json == nil || len(q.where) == 0 || q.some(level|include|exclude) {
+		return 0, q.partly(q.said[field]), true
+	}
+	c, problem := t.column(q, l, q.where[0].field)
+	if at := lastElement(c.path); problem != "" || at < 0 || !slices.Equal(c.path[:at], list.path) {
+		return 0, q.partly(q.said[field]), true
+	}
+	plain := *q
+	plain.has &^= field
+	return t.countLines(&plain, file)
 }
 
 // countLines answers how many lines of some kind there are.

@@ -43,25 +43,6 @@ var english = newPack(map[string]string{
 	{`\b(?:in|of|for|from|across|through|throughout|over|within|does|do|among)? ?(?:all|each|every|any|both)(?: one)?(?: of)?(?: the| my| these| those)?(?: granted| allowed| available)?(?: \x{E002}| two| three)? (?:files?|of them)(?: (?:has|have|contains?))?\b`, says(allFiles)},
 	{`\b(?:everywhere|anywhere|per file|file by file)\b`, says(allFiles)},
 
-	// Comparing files.
-	{`\b(?:only|exclusively|just) in (?P<a>{F})(?:,? (?:and |but )?not in {F})?`, onlyInFirst},
-	{`(?P<a>{F}) (?:(?:but|and|that (?:are|is)|which (?:are|is)|(?:that|which) do(?: not|n't) (?:appear|occur|exist)|are|is|lines|but are|that do|which do) )*(?:not|missing|absent) (?:(?:present|found|contained|appear|occur|exist) )?(?:in|from) {F}`, onlyInFirst},
-	{`(?:that |which |are |is )*\b(?:missing|absent) (?:in|from) (?P<b>{F})`, onlyInOther},
-	{`\b(?:that |which |are |is |do )*(?:not|n't) (?:(?:appear|occur|exist|present|found|contained) )?in (?P<b>{F})`, onlyInOther},
-	{`(?:(?:that|which) )?(?:are |appear |occur |exist )?\b(?:in common|common to(?: both)?|shared (?:by|between)|common {lines}|shared {lines}|(?:in|by) both(?: files| of them)?|both (?:files )?(?:have|contain|share)|(?:the )?intersection(?: of)?|the same in both)\b`, says(common)},
-	{`\b(?:what(?:'s| is| are| has| was) (?:the )?(?:different|changed|differences?|diff)|different from|differences?|diff|differ|compare[ds]?|comparing|comparison(?: of)?|changes|changed)(?: (?:between|from|in|with|to))?\b`, says(differ)},
-	{`\b(?:are|is|do) (?:the )?(?:{F} (?:and|to|with|the same as|identical to|equal to) {F}|(?:two |both )?files)(?P<x> (?:the same|identical|equal|match|different|have the same contents?)|)`, identical},
-	{`\b(?:identical|the same|equal)(?: to| as)?\b`, says(differ)},
-
-	// What lines contain.
-	{`\b(?:that |which )?(?:do|does|did)(?: not|n't) (?:contain|include|mention|match|have) {lit}`, readWithout},
-	{`(?:,? ?\b(?:but|and) )?\b(?:that |which |are )*(?:not (?:containing|including|mentioning|matching|having|with)|without|excluding|except(?: for)?|other than|lacking|leaving out|omitting|but not|and not|but no|minus|exclude|omit|leave out|filter out)(?: (?:the |any )?{lines})?(?: (?:containing|including|mentioning|with|those with|those containing|ones with|the ones with|(?:that|which) (?:contain|have|include|mention)))? {lit}`, readWithout},
-	{`\bnot (?P<lit>{Q})`, readWithoutQuoted},
-	{`\b(?:that |which )?(?:start(?:s|ing)?|begin(?:s|ning)?) (?:with|by) {lit}`, readStart},
-	{`\b(?:that |which )?end(?:s|ing)? (?:with|in) {lit}`, readEnd},
-	{`\bmatch(?:es|ing)? (?:the )?(?:regex|regexp|regular expression|pattern) (?P<re>{Q})`, readRegex},
-	{`\b(?:that |which )?(?:contain(?:s|ing|ed)?|include(?:s)?|including|mention(?:s|ing)?|match(?:es|ing)?|in which there is) {lit}`, readWith},
-
 	// Most frequent.
 	{`\b{the}top[- ]?(?P<n>{N})(?: {the}most {freq}\b| frequent\b)?`, topN},
 	{`(?P<n>{N}) (?:most {freq}|commonest)\b`, topN},
@@ -75,6 +56,25 @@ var english = newPack(map[string]string{
 	{`\b(?:hourly|per hour|by hour|by the hour|(?:for |in )?each hour|every hour)\b`, per("hour")},
 	{`\b(?:daily|per day|by day|(?:for |in |on )?each day|every day|per date)\b`, per("day")},
 	{`\b(?:per minute|by minute|(?:for |in )?each minute|every minute)\b`, per("minute")},
+
+	// Comparing files.
+	{`\b(?:only|exclusively|just) in (?P<a>{F})(?:,? (?:and |but )?not in {F})?`, onlyInFirst},
+	{`(?P<a>{F}) (?:(?:but|and|that (?:are|is)|which (?:are|is)|(?:that|which) do(?: not|n't) (?:appear|occur|exist)|are|is|lines|but are|that do|which do) )*(?:not|missing|absent) (?:(?:present|found|contained|appear|occur|exist) )?(?:in|from) {F}`, onlyInFirst},
+	{`(?:that |which |are |is )*\b(?:missing|absent) (?:in|from) (?P<b>{F})`, onlyInOther},
+	{`\b(?:that |which |are |is |do )*(?:not|n't) (?:(?:appear|occur|exist|present|found|contained) )?in (?P<b>{F})`, onlyInOther},
+	{`(?:(?:that|which) )?(?:are |appear |occur |exist )?\b(?:in common|common to(?: both)?|shared (?:by|between)|common {lines}|shared {lines}|(?:in|by) both(?: files| of them)?|both (?:files )?(?:have|contain|share)|(?:the )?intersection(?: of)?|the same in both)\b`, says(common)},
+	{`\b(?:what(?:'s| is| are| has| was) (?:the )?(?:different|changed|differences?|diff)|different from|differences?|diff|differ|compare[ds]?|comparing|comparison(?: of)?|changes|changed)\b(?: (?:between|from|in|with|to)\b)?(?: (?:the )?(?:two |both |\x{E002} )?files)?`, says(differ)},
+	{`\b(?:are|is|do) (?:the )?(?:{F} (?:and|to|with|the same as|identical to|equal to) {F}|(?:two |both )?files)(?P<x> (?:the same|identical|equal|match|different|have the same contents?)|)`, identical},
+	{`\b(?:identical|the same|equal)(?: to| as)?\b`, says(differ)},
+
+	// What lines contain.
+	{`\b(?:that |which )?(?:do|does|did)(?: not|n't) (?:contain|include|mention|match|have) {lit}`, readWithout},
+	{`(?:,? ?\b(?:but|and) )?\b(?:that |which |are )*(?:not (?:containing|including|mentioning|matching|having|with)|without|excluding|except(?: for)?|other than|lacking|leaving out|omitting|but not|and not|but no|minus|exclude|omit|leave out|filter out)(?: (?:the |any )?{lines})?(?: (?:containing|including|mentioning|with|those with|those containing|ones with|the ones with|(?:that|which) (?:contain|have|include|mention)))? {lit}`, readWithout},
+	{`\bnot (?P<lit>{Q})`, readWithoutQuoted},
+	{`\b(?:that |which )?(?:start(?:s|ing)?|begin(?:s|ning)?) (?:with|by) {lit}`, readStart},
+	{`\b(?:that |which )?end(?:s|ing)? (?:with|in) {lit}`, readEnd},
+	{`\bmatch(?:es|ing)? (?:the )?(?:regex|regexp|regular expression|pattern) (?P<re>{Q})`, readRegex},
+	{`\b(?:that |which )?(?:contain(?:s|ing|ed)?|include(?:s)?|including|mention(?:s|ing)?|match(?:es|ing)?|in which there is) {lit}`, readWith},
 
 	// Conditions on a field.
 	{`\b(?:where|whose|with|having|when|for which) (?:the )?(?P<field>(?:{W} ){0,2}?(?:{W}|{Q})|column \x{E002}) (?:is |are |was )?(?P<op>{cmp}) ?(?P<val>{val})`, whereField},
@@ -128,7 +128,8 @@ var english = newPack(map[string]string{
 	// Sums.
 	{`\b(?:which|what)(?: of the)? (?:granted |allowed |available )?files? (?:is|are) (?:the )?(?:largest|biggest)\b|\b(?:the )?(?:largest|biggest) (?:of the )?(?:granted |allowed )?files?\b`, says(biggest)},
 	{`\btotal (?:file )?size(?: of)?\b`, says(fileSize)},
-	{`\b{the}(?:total |overall |exact )?(?:number|amount|quantity|count) of\b|# of\b`, says(count)},
+	{`\b{the}(?:total |overall |exact )?number of\b|# of\b`, says(count)},
+	{`(?P<x>\b{the}(?:total |overall )?(?:amount|count) of) (?:the )?(?:lines|words|characters|bytes|{level})\b`, says(count)},
 	{`\btotal (?P<unit>lines|rows|words|characters|chars|bytes)\b`, countUnit},
 	{`\bin total\b|\ba total of\b`, says(0)},
 	{`\b{the}(?P<agg>{agg})(?:, (?:the )?(?P<agg2>{agg}))?(?:,? (?:and|or|&) (?:the )?(?P<agg3>{agg}))?\b(?: values?\b| amount\b| up\b)?`, totalOf},
@@ -170,13 +171,14 @@ var english = newPack(map[string]string{
 	{`\bwords?\b`, says(words)},
 	{`\b(?:characters?|letters?|chars?)\b`, says(chars)},
 	{`\bbytes?\b`, says(size)},
-	{`\b(?:records?|entries|entry)\b`, says(records | lines)},
+	{`\b(?:records?|entries|entry|rows?)\b`, says(records | lines)},
 	{`\b{lines}\b`, says(lines)},
 
 	// Look for.
+	{`\b(?:search|look|scan|grep|check|go)(?: (?:in|through|inside|over))? ?(?:{F}|{H})(?:(?:,| and|, and) {F})* (?:for|to find) (?:(?:all|any|every|the) )*{lit}`, readFind},
 	{`\b(?:find|search(?: for)?|grep(?: for)?|look(?:ing)? for|locate|filter(?: for| by| on)?)(?: me)? (?:(?:all|any|every|the|for) )*{lit}`, readFind},
 	{`\b(?:find|search|grep|look for|locate|filter)\b`, says(find)},
-	{`\b(?:show|display|print|output|list|view|cat|read|open|dump|extract|select|pull out|pick out|return|fetch|give me|get|see|let me see|i want to see|which|what are)\b`, says(show)},
+	{`\b(?:show|display|print|output|list|view|cat|read|open|dump|extract|select|pull out|pick out|return|fetch|give me|get|see|let me see|i want to see|which|what are|rank(?:ed|ing)?)\b`, says(show)},
 	{`\b(?:contents?(?: of)?|(?:whole|entire|complete|full) (?:file|thing|text|log|contents?)|everything|all of it|full text)\b`, says(whole)},
 	{`^(?:{H}|[ ,.?!]|me|the|all|my|of|what|how|are|there|do|i|you|we|have|can|were|is|granted|allowed|available|accessible|readable|read|access|use|see|open|given|to|here|names)*\bfiles\b(?:{H}|[ ,.?!]|names|are|were|is|do|can|may|have|did|there|i|you|we|been|granted|available|allowed|accessible|readable|read|access|use|see|open|given|to|here)*$`, says(fileList)},
 	{`\b(?:the|this|that) (?P<kind>log|csv|tsv|json|text|markdown|yaml)(?: file| log)?\b`, ofKind},

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -192,9 +193,17 @@ func readWithout(p *parser, m *match) bool {
 	if len(list) == 0 {
 		return false
 	}
+	// "excluding weekends" need not mean a text, unless texts are what it is
+	// about.
+	explicit := explicitText.MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
+	for i := range list {
+		list[i].loose = !explicit
+	}
 	m.to = max(m.to, end)
 	return p.without(list)
 }
+
+var explicitText = regexp.MustCompile(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
 
 func readWithoutQuoted(p *parser, m *match) bool {
 	return p.without([]needle{{text: m.text("lit")}})
@@ -231,9 +240,7 @@ func readOccurrences(p *parser, m *match) bool {
 		return false
 	}
 	m.to = end
-	if p.q.is(count) {
-		p.q.set(times)
-	}
+	p.q.set(times)
 	return p.with(list, any)
 }
 
@@ -283,7 +290,7 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	at := p.skipSpace(i)
 	for {
 		word, next := p.wordAt(at)
-		if next == at || !englishDeterminers[word] || strings.HasPrefix("by per where with whose when", word) {
+		if next == at || !fieldLeads[word] {
 			break
 		}
 		at = p.skipSpace(next)
@@ -297,7 +304,7 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	from, end := at, at
 	for n := 0; n < 3; n++ {
 		word, next := p.wordAt(at)
-		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || englishStops[word] || englishDeterminers[word] || fieldNouns[word] {
+		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || fieldStops[word] || fieldNouns[word] && (n > 0 || word != "amount" && word != "key" && word != "property") {
 			break
 		}
 		end = next
@@ -306,6 +313,13 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	name := strings.TrimSpace(p.original(from, end))
 	return fieldRef{name: strings.TrimSuffix(name, "'s"), guess: true}, p.afterField(end), name != "" && !looksLikeFile(name)
 }
+
+// fieldLeads may stand before the name of a field.
+var fieldLeads = wordSet("the all of a an its their my these those this that any for in values value column field each every")
+
+// fieldStops end the name of a field.
+var fieldStops = wordSet(`in from within across but and or without excluding except sorted ordered ranked ignoring please are is was were do does there then
+	that which who where when for by per each every only using of to on at with over under the a an show list print display as into if`)
 
 var fieldNouns = wordSet("column columns field fields key keys value values property number numbers amount")
 

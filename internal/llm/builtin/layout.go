@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A layout is how the records of a file are written, as far as its first lines
@@ -284,7 +285,7 @@ func bestName(names []string, word string) int {
 	found := -1
 	for i, s := range names {
 		name := normal(s)
-		if len([]rune(name)) < 2 || len([]rune(w)) < 2 || !strings.Contains(name, w) && !strings.Contains(w, name) {
+		if len([]rune(name)) < 2 || len([]rune(w)) < 2 || !strings.Contains(name, w) && (isASCII(w) || !strings.Contains(w, name)) {
 			continue
 		}
 		if found >= 0 {
@@ -293,6 +294,10 @@ func bestName(names []string, word string) int {
 		found = i
 	}
 	return found
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // normal spells names that are the same the same way.

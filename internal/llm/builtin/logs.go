@@ -234,7 +234,7 @@ const separators = `[]):|,>[:space:]-]*`
 // after completes a style: the message is what follows the level. The first
 // level in a line counts, so it is marked by a newline, which no line has.
 func (s logStyle) after(token string, rest []string) logStyle {
-	script := `s/` + strings.ReplaceAll(token, "/", `\/`) + `/\n/; s/^[^\n]*\n` + separators + `//`
+	script := `s/` + token + `/\n/; s/^[^\n]*\n` + separators + `//`
 	trim := regexp.MustCompile(`^` + separators)
 	for i := range rest {
 		rest[i] = trim.ReplaceAllString(rest[i], "")
@@ -249,7 +249,7 @@ func (s logStyle) after(token string, rest []string) logStyle {
 		}
 		if all {
 			rest, s.fields = left, true
-			script += `; s/` + strings.ReplaceAll(prefix, "/", `\/`) + `//`
+			script += `; s%` + prefix + `%%`
 		}
 	}
 	if pythonStyle(rest) {
@@ -268,7 +268,7 @@ func pythonStyle(rest []string) bool {
 	return !slices.ContainsFunc(rest, func(s string) bool { return !loggerName.MatchString(s) })
 }
 
-const timestampForm = `^\[?[0-9]{4}[-\/][0-9]{2}[-\/][0-9]{2}[T ][0-9:.,]+(Z|[+-][0-9:]+)?\]? *`
+const timestampForm = `^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9:.,]+(Z|[+-][0-9:]+)?\]? *`
 
 // mentionStyle is for lines without levels.
 func mentionStyle(sample []string, level string) logStyle {
@@ -276,7 +276,7 @@ func mentionStyle(sample []string, level string) logStyle {
 	return logStyle{
 		mention: true, sample: sample,
 		lines:   [][]string{{"grep", "-iE", `\b(` + word + `)\b`}},
-		message: [][]string{{"sed", "-E", `s/` + timestampForm + `//`}},
+		message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}},
 	}
 }
 

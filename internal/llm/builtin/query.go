@@ -73,6 +73,7 @@ type needle struct {
 	starts bool // at the start of the line
 	ends   bool // at its end
 	regex  bool // a regular expression
+	loose  bool // it may as well not be meant as a text
 }
 
 // A fieldRef is how a request calls a column or a key.

@@ -84,6 +84,7 @@ func (q *query) settle() {
 	}
 	q.settleFields()
 	q.settleBare()
+	q.settleLoose()
 }
 
 // settleBare understands "names from users.json": a word and a file that has
@@ -126,6 +127,15 @@ func (q *query) settleLevel() {
 	q.level = ""
 }
 
+// settleLoose gives up on texts that may not be meant as such.
+func (q *query) settleLoose() {
+	for _, n := range q.but {
+		if n.loose && (!q.is(include) || q.is(totals)) {
+			q.rest = append(q.rest, scrap{text: n.text, shown: q.said[exclude]})
+		}
+	}
+}
+
 // takesText reports whether a text to look for would make sense.
 func (q *query) takesText() bool {
 	return q.some(count|show|find|which|head|tail|lines|numbered|allFiles) && !q.some(include|level|field|totals|top|freq|grouped|unique|keys|length|differ|onlyIn|common|sorted)
@@ -144,7 +154,7 @@ func (s scrap) isText() bool {
 // settleFields takes what is left over for fields, where an answer needs one.
 // Whether there is such a field, the file will tell.
 func (q *query) settleFields() {
-	wants := q.some(totals|top|freq|unique|sorted|show|find|count|period|grouped) && !q.some(field|level|messages|words|chars|size|longest|shortest|keys|differ|onlyIn|common|which|fileList|fileSize|numbered)
+	wants := q.some(totals|top|freq|unique|sorted|show|find|count|period|grouped|matching) && !q.some(field|level|messages|words|chars|size|longest|shortest|keys|differ|onlyIn|common|which|fileList|fileSize|numbered)
 	if !wants || len(q.rest) == 0 || len(q.rest) > 3 || len(q.rest) > 1 && !q.is(show) {
 		return
 	}
