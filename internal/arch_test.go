@@ -53,6 +53,7 @@ var arrows = map[string]string{
 	// minds
 	"tool":  "fault llm policy redact run shell websearch",
 	"agent": "audit fault llm quota redact tool",
+	"fd":    "fault redact run stream tool vfs",
 	// what people see
 	"markdown": "",
 	"progress": "",
@@ -103,7 +104,7 @@ const testsOnly = "fakes fakes/serve llm/wire/wiretest"
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.
-const flagsOnly = "quota shell shell/builtin"
+const flagsOnly = "fd quota shell shell/builtin"
 
 // flagNames are what flagsOnly may use of package os.
 var flagNames = []string{"FileMode", "FileInfo", "PathError", "ModePerm", "ModeDir", "ModeSymlink",

@@ -42,6 +42,12 @@ type Agent struct {
 	Context int64  // tokens that the model can hold; zero means 128 000
 	Force   string // the tool that must be called first; empty means none
 
+	// Leave is the tool by which the model ends the work: the only one it can
+	// call in its last turn, and Left tells whether it has. Empty means that
+	// it ends by calling nothing.
+	Leave string
+	Left  func() bool
+
 	Observe func(Event) // is told what happens, in order; nil means nobody is
 }
 
@@ -145,7 +151,11 @@ func (l *loop) status(turn int) string {
 			fmt.Fprintf(&b, "; %d %s left", n, name)
 		}
 	}
-	if l.last(turn) && len(l.Tools) > 0 {
+	switch {
+	case !l.last(turn) || len(l.Tools) == 0:
+	case l.Leave != "":
+		fmt.Fprintf(&b, "; FINAL CALL: only %s is left", l.Leave)
+	default:
 		b.WriteString("; this is your last turn, tools are off: answer now with what you have")
 	}
 	b.WriteByte(']')
@@ -174,19 +184,21 @@ func (l *loop) step(ctx context.Context) error {
 		l.done = true
 		l.observe(Event{Type: "answer", Text: turn.Text})
 		return nil
-	case last:
+	case last && l.Leave == "":
 		return l.overrun(calls)
 	}
-	return l.carryOut(ctx, calls)
+	err = l.carryOut(ctx, calls, last)
+	l.done = l.Left != nil && l.Left()
+	if err == nil && last && !l.done {
+		return l.overrun(nil)
+	}
+	return err
 }
 
 // next asks the model, and once more with a shorter dialog if it was too long.
 func (l *loop) next(ctx context.Context, last bool) (*llm.Turn, error) {
 	d := *l.dialog
-	d.Choice = llm.Choice{None: last && len(d.Tools) > 0}
-	if l.turn == 1 && !last {
-		d.Choice.Name = l.Force
-	}
+	d.Choice = l.choice(last)
 	l.said.Reset()
 	d.OnText = func(piece string) {
 		l.said.WriteString(piece)
@@ -208,6 +220,19 @@ func (l *loop) next(ctx context.Context, last bool) (*llm.Turn, error) {
 		d.OnText(turn.Text) // a model that does not stream
 	}
 	return turn, err
+}
+
+// choice says which tools may be called in this turn.
+func (l *loop) choice(last bool) llm.Choice {
+	switch {
+	case len(l.dialog.Tools) == 0:
+		return llm.Choice{}
+	case last:
+		return llm.Choice{None: l.Leave == "", Name: l.Leave}
+	case l.turn == 1:
+		return llm.Choice{Name: l.Force}
+	}
+	return llm.Choice{}
 }
 
 // interrupted keeps what was said of an answer that did not come to its end.

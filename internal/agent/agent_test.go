@@ -217,6 +217,38 @@ func TestTheLastTurn(t *testing.T) {
 	}
 }
 
+func TestLeavingByATool(t *testing.T) {
+	left := false
+	leave := tool.New("exit", "x", func(context.Context, said) (string, error) {
+		left = true
+		return "bye", nil
+	})
+	a, p, _, ran := newAgent(calls("", `1 echo {"say":"a"}`), calls("", `2 echo {"say":"b"}`, `3 exit {"say":""}`))
+	a.Tools, a.Turns, a.Leave, a.Left = append(a.Tools, leave), 2, "exit", func() bool { return left }
+	d := new(llm.Dialog)
+	if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil || !left {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	whole(t, d.Items)
+	if ran.Load() != 1 || !strings.Contains(results(d)["2"], "only exit can be called now") {
+		t.Errorf("%d ran: %v", ran.Load(), results(d))
+	}
+	last := p.asked[1]
+	if last.Choice.Name != "exit" || last.Choice.None || !strings.Contains(last.Items[2].Text, "FINAL CALL") {
+		t.Errorf("%+v, %s", last.Choice, last.Items[2].Text)
+	}
+	left = false
+	a.Model = &player{turns: []any{calls("", `1 exit {"say":""}`), calls("", `2 echo {"say":"never"}`)}}
+	if got, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil || got.Turns != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	left = false
+	a.Model = &player{turns: []any{calls("", `1 echo {"say":"x"}`), calls("", `2 echo {"say":"y"}`)}}
+	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); fault.KindOf(err) != fault.Exhausted {
+		t.Errorf("never left: %v", err)
+	}
+}
+
 func TestTheLastCallOfTheBudget(t *testing.T) {
 	a, p, _, _ := newAgent(calls("", `1 echo {"say":"a"}`))
 	a.Meter = quota.NewMeter(quota.Budget{Calls: 2})

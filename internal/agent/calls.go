@@ -19,8 +19,9 @@ import (
 
 // An outcome is what one call came to.
 type outcome struct {
-	text string // what the model reads
-	err  error
+	text    string // what the model reads
+	err     error
+	skipped bool // it was not carried out
 }
 
 // A memory is what is kept of an outcome, to notice repetitions: the text is in
@@ -32,19 +33,13 @@ type memory struct {
 }
 
 // carryOut runs the calls of a turn and adds their results, one for each, in
-// the order of the calls.
-func (l *loop) carryOut(ctx context.Context, calls []llm.Call) error {
-	most := orDefault(l.Calls, 8)
+// the order of the calls. In the last turn only the tool that ends it is run.
+func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
-	run := calls[:min(most, len(calls))]
-	l.parallel(ctx, run, results)
-	for i := range calls[len(run):] {
-		results[len(run)+i].err = &fault.Error{Kind: fault.Exhausted, Op: "call " + calls[len(run)+i].Name,
-			Why: fmt.Sprintf("only the first %d calls of a turn are carried out", most), Hint: "make the rest in the next turn"}
-	}
+	l.parallel(ctx, calls, results, l.turnedDown(calls, results, last))
 	var fatal error
 	for i, c := range calls {
-		text, err := l.settle(c, &results[i], i < len(run))
+		text, err := l.settle(c, &results[i])
 		if i == len(calls)-1 {
 			text += "\n" + l.status(l.turn+1)
 		}
@@ -60,19 +55,40 @@ func (l *loop) carryOut(ctx context.Context, calls []llm.Call) error {
 	return fatal
 }
 
+// turnedDown answers the calls that are not carried out at all, and tells which
+// those are.
+func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i int) bool {
+	most, ran := orDefault(l.Calls, 8), 0
+	for i, c := range calls {
+		e := &fault.Error{Kind: fault.Exhausted, Op: "call " + c.Name}
+		switch {
+		case last && c.Name != l.Leave:
+			e.Why, e.Hint = "this is the last turn", "only "+l.Leave+" can be called now"
+		case ran == most:
+			e.Why, e.Hint = fmt.Sprintf("only the first %d calls of a turn are carried out", most), "make the rest in the next turn"
+		default:
+			ran++
+			continue
+		}
+		results[i] = outcome{err: e, skipped: true}
+	}
+	return func(i int) bool { return results[i].skipped }
+}
+
 // parallel runs calls on a few threads. The same call made twice in one turn is
 // still two calls.
-func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome) {
+func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome, skip func(i int) bool) {
 	threads := min(orDefault(l.Threads, 4), len(calls))
-	if threads <= 1 {
-		for i, c := range calls {
-			results[i] = l.call(ctx, c)
-		}
-		return
-	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, threads)
 	for i, c := range calls {
+		switch {
+		case skip(i):
+			continue
+		case threads == 1:
+			results[i] = l.call(ctx, c)
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			results[i] = l.call(ctx, c)
@@ -137,14 +153,14 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 
 // settle words an outcome for the model, notices repetitions, and returns the
 // error if the loop has to end for it.
-func (l *loop) settle(c llm.Call, o *outcome, ran bool) (text string, fatal error) {
+func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	text = o.text
 	if text == "" && o.err != nil {
 		text = failureText(o.err)
 	}
 	text = cleanJSON(l.Secrets, text)
 	l.observeResult(c, text, o.err)
-	if ran {
+	if !o.skipped {
 		text = l.repeated(c, text, o.err)
 	}
 	return text, ending(o.err)

@@ -99,9 +99,19 @@ func (d *Desk) await(ctx context.Context) {
 			<-s.done
 		}
 		if matters && s.err != nil && !s.told.Load() {
-			d.fail(&fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid), Why: "it was stopped before its output was whole", Err: s.err, Hint: fault.Hint(s.err)})
+			d.fail(incomplete(s))
 		}
 	}
+}
+
+// incomplete is the error of a session whose output lacks something.
+func incomplete(s *script) error {
+	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid), Why: "it was stopped before its output was whole",
+		Err: s.err, Hint: fault.Hint(s.err)}
+	if e.Hint == "" {
+		e.Hint = "do not use the output"
+	}
+	return e
 }
 
 // matters reports whether what s writes goes to an output or a file in the end.

@@ -118,6 +118,7 @@ type Desk struct {
 	alone   chan struct{} // closed when only exit is under way; nil unless it waits
 	exit    *exitInput    // nil until exit was called
 	err     error         // the first thing that went wrong with the output
+	spent   error         // a script found the budget spent
 	stats   Stats
 }
 

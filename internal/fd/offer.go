@@ -3,7 +3,6 @@ package fd
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"hako/internal/fault"
 	"hako/internal/tool"
@@ -28,10 +27,14 @@ func offer[In any](d *Desk, name, text string, call func(context.Context, In) (s
 	return t
 }
 
-// begin admits a call.
+// begin admits a call. Once a script has found the budget spent, every call but
+// exit hears of it.
 func (d *Desk) begin(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.spent != nil && name != "exit" {
+		return d.spent
+	}
 	if d.exit != nil || d.ctx.Err() != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: "the session has ended", Hint: "nothing can be done any more; stop calling tools"}
 	}
@@ -75,8 +78,8 @@ func precheck(name, arguments string) error {
 			return bad("the parameter "+r[0]+" is deprecated", "use "+r[1]+" instead")
 		}
 	}
-	for key, value := range given {
-		if string(value) == "null" && slices.Contains(required, key) {
+	for _, key := range required {
+		if string(given[key]) == "null" {
 			return bad(key+" is null", "give it a value")
 		}
 	}

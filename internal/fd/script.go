@@ -68,11 +68,21 @@ func (d *Desk) run(s *script, w Worker, text string) {
 		s.stderr.last(s.complaint())
 	}
 	s.stderr.endWriting()
-	d.mu.Lock()
-	d.running--
-	d.mu.Unlock()
+	d.countOut(s)
 	s.cancel(nil)
 	close(s.done)
+}
+
+// countOut makes room for the next script. A budget that is spent is the end
+// for the model too, which the loop knows by an error like the meter's.
+func (d *Desk) countOut(s *script) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running--
+	var f *fault.Error
+	if errors.As(s.err, &f) && f.Kind == fault.Exhausted && f.Op == "charge" && d.spent == nil {
+		d.spent = f
+	}
 }
 
 // letGo gives up what the script read and wrote.

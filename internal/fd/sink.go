@@ -75,6 +75,16 @@ func (k *sink) turn(ctx context.Context, s *script, w *patience) error {
 	return nil
 }
 
+// first returns the script whose turn it is, nil if none wants to write.
+func (k *sink) first() *script {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.queue) == 0 {
+		return nil
+	}
+	return k.queue[0]
+}
+
 // before returns the script that s waits for, nil if it waits for none.
 func (k *sink) before(s *script) *script {
 	k.mu.Lock()
@@ -121,6 +131,6 @@ func (k *sink) flush() error {
 
 // tooMuch is the error of a stream that is longer than a nested call may have.
 func tooMuch(op string, limit int64) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: op, Why: fmt.Sprintf("it has more than %s, the limit in nested calls", size(limit)),
+	return &fault.Error{Kind: fault.Exhausted, Op: op, Why: fmt.Sprintf("it has more than %s, the limit in nested calls", size(limit)),
 		Hint: "filter or cut it first: grep, head, cut"}
 }

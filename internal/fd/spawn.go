@@ -125,6 +125,8 @@ func (d *Desk) connect(in spawnInput, w Worker) (*script, spawned, error) {
 	if err != nil {
 		return nil, spawned{}, err
 	}
+	defer from.letOthers()
+	defer to.letOthers()
 	s := &script{pid: len(d.scripts) + 1, stderr: new(pipe), done: make(chan struct{})}
 	s.wait = &patience{pid: s.pid, pause: w.Pause, most: d.opts.Limits.Wait}
 	s.ctx, s.cancel = context.WithCancelCause(d.ctx)
@@ -137,19 +139,42 @@ func (d *Desk) connect(in spawnInput, w Worker) (*script, spawned, error) {
 	return s, a, nil
 }
 
-// given finds the descriptors that the caller wants connected. The caller holds mu.
+// given finds the descriptors that the caller wants connected and keeps calls
+// from using them. The caller holds mu.
 func (d *Desk) given(in spawnInput) (from, to *descriptor, err error) {
 	if in.StdinFD != nil {
-		if from, err = d.forReading("spawn stdin_fd", *in.StdinFD); err == nil && len(from.busy) > 0 {
-			err = fdFault("spawn stdin_fd", *in.StdinFD, "another call is using it", "wait for that call")
+		if from, err = d.grab("spawn stdin_fd", *in.StdinFD, d.forReading); err != nil {
+			return nil, nil, err
 		}
 	}
-	if err == nil && in.StdoutFD != nil {
-		if to, err = d.forWriting("spawn stdout_fd", *in.StdoutFD); err == nil && len(to.busy) > 0 && !to.standard() {
-			err = fdFault("spawn stdout_fd", *in.StdoutFD, "another call is using it", "wait for that call")
+	if in.StdoutFD != nil {
+		if to, err = d.grab("spawn stdout_fd", *in.StdoutFD, d.forWriting); err != nil {
+			from.letOthers()
+			return nil, nil, err
 		}
 	}
-	return from, to, err
+	return from, to, nil
+}
+
+// grab finds a descriptor that no call is using. The caller holds mu.
+func (d *Desk) grab(op string, fd int, find func(string, int) (*descriptor, error)) (*descriptor, error) {
+	des, err := find(op, fd)
+	if err != nil || des.standard() {
+		return des, err
+	}
+	select {
+	case des.busy <- struct{}{}:
+		return des, nil
+	default:
+		return nil, fdFault(op, fd, "another call is using it", "wait for that call")
+	}
+}
+
+// letOthers is the opposite of grab.
+func (des *descriptor) letOthers() {
+	if des != nil && !des.standard() {
+		<-des.busy
+	}
 }
 
 // feed makes the standard input of a script: a descriptor that is given up to

@@ -112,7 +112,7 @@ func (d *Desk) deaf(ctx context.Context, des *descriptor, s *script) error {
 func (d *Desk) show(ctx context.Context, des *descriptor, data string) error {
 	k := des.out.sink
 	v := &vigil{d: d, needs: func() string {
-		if first := k.before(nil); first != nil {
+		if first := k.first(); first != nil {
 			return d.needs(first, nil)
 		}
 		return ""

@@ -42,6 +42,15 @@ func (t *FS) fork(e *env) *FS {
 	return f
 }
 
+// View returns the same tree once more, with a watch of its own: for a script
+// that runs at the same time as others over the same files. What it holds is
+// charged to t's gauge. It must not be closed.
+func (t *FS) View() *FS {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return &FS{env: t.env, mem: t.mem, mu: t.mu, grants: t.grants, line: t.line, parent: t}
+}
+
 // Main makes t the main line, the only one of its forks that may write to
 // granted real files.
 func (t *FS) Main() {

@@ -128,3 +128,20 @@ func TestChildKeepsGrantsInside(t *testing.T) {
 	put(t, c, "/w/file", "new")
 	wantReason(t, c.WriteFile("/w/sub/inner", nil, 0o666), "Read-only file system")
 }
+
+func TestView(t *testing.T) {
+	tree := New(Options{})
+	view := tree.View()
+	seen := map[string]int{}
+	tree.Watch(func(what, path string, _ int64) { seen["tree "+what+" "+path]++ })
+	view.Watch(func(what, path string, _ int64) { seen["view "+what+" "+path]++ })
+	if err := view.WriteFile("/box/a", []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tree.ReadFile("/box/a"); err != nil || string(got) != "x" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if len(seen) != 2 || seen["view written /box/a"] != 1 || seen["tree read /box/a"] != 1 {
+		t.Errorf("watched %v", seen)
+	}
+}

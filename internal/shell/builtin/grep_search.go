@@ -178,8 +178,21 @@ const (
 	grepQueue   = 2 * grepWorkers
 )
 
+// untied keeps the input from flushing the output whenever it would wait: the
+// workers read it while somebody else prints.
+func (g *grepper) untied(in grepSource) (tie func()) {
+	s, ok := in.(*grepStream)
+	if !ok {
+		return func() {}
+	}
+	wait := s.in.Wait
+	s.in.Wait = nil
+	return func() { s.in.Wait = wait }
+}
+
 // blocksAtOnce searches with several workers and prints in order.
 func (g *grepper) blocksAtOnce(ctx context.Context, in grepSource, p *grepPrinter) error {
+	defer g.untied(in)()
 	var (
 		reading sync.Mutex
 		workers sync.WaitGroup
@@ -224,6 +237,11 @@ func (g *grepper) blocksAtOnce(ctx context.Context, in grepSource, p *grepPrinte
 			return g.c.Stdout.Err()
 		}
 		free <- b
+		if len(order) == 0 { // what was found should not wait for more input
+			if err := g.c.Stdout.Flush(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
