@@ -104,7 +104,7 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 		return outcome{err: err}
 	}
 	l.observeCall(c)
-	if before, ok := l.seen[callKey(c)]; ok && before.err != nil && !worthRepeating(before.err) {
+	if before, ok := l.seen[callKey(c)]; ok && before.err != nil && !worthRepeating(before.err) && !l.stateful(c.Name) {
 		return outcome{err: again(c, before.err)}
 	}
 	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: c.Arguments}
@@ -136,6 +136,11 @@ func (l *loop) invoke(ctx context.Context, c llm.Call) (string, error) {
 	return t.Call(ctx, c.Arguments)
 }
 
+func (l *loop) stateful(name string) bool {
+	t, err := l.find(name)
+	return err == nil && t.Stateful
+}
+
 func (l *loop) find(name string) (*tool.Tool, error) {
 	var names []string
 	for i := range l.Tools {
@@ -160,7 +165,7 @@ func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	}
 	text = cleanJSON(l.Secrets, text)
 	l.observeResult(c, text, o.err)
-	if !o.skipped {
+	if !o.skipped && !l.stateful(c.Name) {
 		text = l.repeated(c, text, o.err)
 	}
 	return text, ending(o.err)

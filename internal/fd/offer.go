@@ -11,6 +11,7 @@ import (
 // offer makes a tool of a call: counted, and refused after exit.
 func offer[In any](d *Desk, name, text string, call func(context.Context, In) (string, error)) tool.Tool {
 	t := tool.New(name, text, call)
+	t.Stateful = true
 	inner := t.Call
 	t.Call = func(ctx context.Context, arguments string) (string, error) {
 		if err := d.begin(name); err != nil {

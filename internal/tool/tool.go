@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,6 +25,10 @@ import (
 type Tool struct {
 	llm.Tool
 	Call func(ctx context.Context, arguments string) (text string, err error)
+
+	// Stateful means that the same call can come to something else another
+	// time, as reading on does. Repeating it is then nothing to wonder about.
+	Stateful bool
 }
 
 // New makes a tool of a function. The schema comes from the fields of In: their
@@ -82,13 +87,37 @@ func decode[In any](name string, schema *jsonschema.Schema, arguments string) (i
 	return in, nil
 }
 
-// plain takes the package name off an error of encoding/json.
+// plain words an error of encoding/json for those who do not write Go.
 func plain(err error) string {
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) {
-		return fmt.Sprintf("%s is a %s, not a %s", t.Field, t.Value, t.Type)
+		name := t.Field
+		if name == "" {
+			name = "it"
+		}
+		return fmt.Sprintf("%s is %s where %s is wanted", name, kinds[t.Value], kindOf(t.Type))
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// kinds are the words of encoding/json for values, with their articles.
+var kinds = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+
+// kindOf names the kind of value that a field takes.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	}
+	return "a whole number"
 }
 
 // signature lists the arguments of a tool: command, start?, size?
