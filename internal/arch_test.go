@@ -51,9 +51,11 @@ var arrows = map[string]string{
 	"websearch":   "fault redact",
 	"thread":      "fault llm private",
 	// minds
-	"tool":  "fault llm policy redact run shell websearch",
-	"agent": "audit fault llm quota redact tool",
-	"fd":    "fault redact run stream tool vfs",
+	"tool":   "fault llm policy redact run shell websearch",
+	"agent":  "audit fault llm quota redact tool",
+	"fd":     "fault redact run stream tool vfs",
+	"preset": "fault",
+	"plan":   "fault llm",
 	// what people see
 	"markdown": "",
 	"progress": "",

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,6 +56,7 @@ type Agent struct {
 type Request struct {
 	Text  string
 	Files []llm.File // that may be read
+	Notes []string   // further lines the model has to know; nil means that the files are all there is
 	Found string     // what a search beforehand found; empty means nothing was searched
 }
 
@@ -123,10 +125,26 @@ func (l *loop) begin(r Request) {
 	l.seen = make(map[string]memory)
 	l.seed = maphash.MakeSeed()
 	l.id = newID()
-	l.add(llm.Item{Role: llm.User, Text: l.clean(llm.Annotate(r.Text, r.Files, l.status(1)))})
+	l.add(llm.Item{Role: llm.User, Text: l.clean(l.annotated(r))})
 	if r.Found != "" {
 		l.add(llm.Item{Role: llm.User, Text: l.clean(r.Found)})
 	}
+}
+
+// annotated is the request with what the model has to know. A model that can
+// only talk needs to know nothing of turns.
+func (l *loop) annotated(r Request) string {
+	notes := slices.Clip(r.Notes)
+	if len(l.Tools) > 0 {
+		if len(r.Files) == 0 && notes == nil {
+			notes = []string{"Granted files: none"}
+		}
+		notes = append(notes, l.status(1))
+	}
+	if len(r.Files) == 0 && len(notes) == 0 {
+		return r.Text
+	}
+	return llm.Annotate(r.Text, r.Files, notes...)
 }
 
 func (l *loop) clean(text string) string { return l.Secrets.Text(text) }

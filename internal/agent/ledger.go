@@ -31,6 +31,7 @@ type Ledger struct {
 type Total struct {
 	quota.Usage
 	Tries    int     // calls, also those that came to nothing
+	Failed   int     // calls that came to nothing
 	Cost     float64 // dollars, as far as prices are known
 	Unpriced bool    // some of it has no known price
 	Time     time.Duration
@@ -73,6 +74,7 @@ func (l *Ledger) book(turn *llm.Turn, failed error, took time.Duration) error {
 		e.Cost = l.add(u, took)
 	} else {
 		l.add(quota.Usage{}, took)
+		l.fail()
 	}
 	if failed != nil {
 		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()
@@ -81,6 +83,12 @@ func (l *Ledger) book(turn *llm.Turn, failed error, took time.Duration) error {
 		return err
 	}
 	return over
+}
+
+func (l *Ledger) fail() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total.Failed++
 }
 
 // add sums up and returns the cost.

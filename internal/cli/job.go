@@ -64,7 +64,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.box = b
-	if j.mind, err = j.think(c, j.conf, b, j.show.retry); err != nil {
+	if j.mind, err = j.think(c, j.conf, b, b.meter, j.show.retry); err != nil {
 		return err
 	}
 	if j.request.Files, err = j.grantedFiles(); err != nil {

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}
-	testscript.Main(m, map[string]func(){"hako": beHako, "llmsh": beHako, "aicli": beHako})
+	testscript.Main(m, map[string]func(){"hako": beHako, "llmsh": beHako, "aicli": beHako, "llmcmd": beHako})
 }
 
 func beHako() { os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }

@@ -188,6 +188,9 @@ type modelFlags struct {
 	record string
 	stats  bool
 	json   bool
+
+	tries int           // in all, when the provider is busy; zero means 4
+	pause time.Duration // before the second; zero means 1 s
 }
 
 // A mind is a chosen model with everything that stands before it.
@@ -200,7 +203,7 @@ type mind struct {
 }
 
 // think puts what counts, records and retries before a model.
-func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, notify func(llm.Waiting)) (*mind, error) {
+func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quota.Meter, notify func(llm.Waiting)) (*mind, error) {
 	m := &mind{chosen: c}
 	var err error
 	if m.prices, err = prices(conf); err != nil {
@@ -213,8 +216,8 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, notify func
 		}
 		inner = &script.Recorder{Model: inner, W: m.record}
 	}
-	m.ledger = &agent.Ledger{Model: inner, Name: c.name, Actor: "model", Meter: b.meter, Log: b.log, Price: m.price}
-	m.front = &llm.Retry{Model: m.ledger, Notify: notify}
+	m.ledger = &agent.Ledger{Model: inner, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
+	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
 	return m, nil
 }
 

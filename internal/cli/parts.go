@@ -17,6 +17,7 @@ import (
 	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
+	"hako/internal/fd"
 	"hako/internal/gate"
 	"hako/internal/policy"
 	"hako/internal/quota"
@@ -75,6 +76,7 @@ func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error
 
 // common are the flags that every command with a box has.
 type common struct {
+	llmcmd   bool // the settings of llmcmd count too
 	config   string
 	noConfig bool
 	audit    string
@@ -84,6 +86,11 @@ type common struct {
 
 func (o *common) register(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	o.registerRest(f)
+}
+
+// registerRest is for commands that have a --config of their own.
+func (o *common) registerRest(f *pflag.FlagSet) {
 	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
 	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
@@ -92,7 +99,7 @@ func (o *common) register(f *pflag.FlagSet) {
 
 // load reads the settings and takes in the flags.
 func (o *common) load() (*config.Config, error) {
-	c, err := config.Load(config.Source{File: o.config, NoFile: o.noConfig})
+	c, err := config.Load(config.Source{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd})
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +163,7 @@ type opened struct {
 	meter   *quota.Meter
 	log     *audit.File
 	secrets *redact.Set
+	judge   *policy.Policy
 	granted []string // names of the granted files, for $1, $2…
 }
 
@@ -217,8 +225,8 @@ func (o *box) shell(b *opened) error {
 
 // guard puts the gate before the session.
 func (o *box) guard(conf *config.Config, b *opened) error {
-	judge, err := loadPolicy(conf, "virtual")
-	if err != nil {
+	var err error
+	if b.judge, err = loadPolicy(conf, "virtual"); err != nil {
 		return err
 	}
 	b.secrets = secretsOf(conf)
@@ -232,10 +240,24 @@ func (o *box) guard(conf *config.Config, b *opened) error {
 	}
 	b.meter = quota.NewMeter(conf.Budget(budget))
 	b.runner = &gate.Gate{
-		Policy: judge, Meter: b.meter, Log: b.log, Next: b.session,
+		Policy: b.judge, Meter: b.meter, Log: b.log, Next: b.session,
 		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: b.secrets,
 	}
 	return nil
+}
+
+// worker returns what runs one script beside others over the same files, behind
+// a gate of its own.
+func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell.Set) fd.Worker {
+	b.gauge.Reset() // what one script went over is not the fault of the next
+	gauge := b.gauge.Fork()
+	session := shell.NewSession(shell.Options{
+		FS: files.View(), Commands: set, Gauge: gauge, Dir: dir, Now: b.session.Now, Seed: b.session.Seed, Parse: policy.ParseScript,
+	})
+	return fd.Worker{
+		Runner: &gate.Gate{Policy: b.judge, Meter: meter, Log: b.log, Next: session, Pause: gauge.Pause, Secrets: b.secrets},
+		Pause:  gauge.Pause, Close: session.Close,
+	}
 }
 
 // secretsOf gathers what must never be shown: keys of the environment and of

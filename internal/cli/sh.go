@@ -18,6 +18,23 @@ import (
 type shOptions struct {
 	box
 	script string
+	clerk  *clerk // who llmcmd works for
+}
+
+// open opens the box and has llmcmd work in it.
+func (o *shOptions) open() (*opened, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	b, err := o.openWith(conf)
+	if err != nil {
+		return nil, err
+	}
+	budget := quota.DefaultBudget()
+	budget.Weights = weights(conf)
+	o.clerk.conf, o.clerk.box, o.clerk.meter = conf, b, b.meter.Child(conf.Budget(budget))
+	return b, nil
 }
 
 func newSh(s streams) *cobra.Command {
@@ -36,6 +53,8 @@ at the end. Granted files are $1, $2… in the order given.`,
   hako sh                                    interactive, with history and completion`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ask = askAt(s)
+			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
+			o.only = o.clerk.commands
 			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
 		},
 	}

@@ -1,11 +1,7 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -33,72 +29,17 @@ var compatKeys = []struct {
 // parseCompat takes in the text of a compatible file and reports whether it sets
 // a secret.
 func (c *Config) parseCompat(path string, local bool, text []byte) (secret bool, err error) {
-	r := compatReader{config: c, path: path, local: local, text: text, d: json.NewDecoder(bytes.NewReader(text))}
-	err = r.object()
+	r := compatReader{jsonReader: newJSONReader(path, text), config: c, local: local}
+	err = r.whole(`{"openai_api_key": "…"}`, r.entry)
 	return r.secret, err
 }
 
 // A compatReader goes through one compatible file.
 type compatReader struct {
+	*jsonReader
 	config *Config
-	path   string
 	local  bool
 	secret bool
-	text   []byte
-	d      *json.Decoder
-}
-
-// where returns the place that was read last.
-func (r *compatReader) where() string {
-	return fmt.Sprintf("%s:%d", r.path, 1+bytes.Count(r.text[:r.d.InputOffset()], []byte("\n")))
-}
-
-func (r *compatReader) refuse(why, hint string) error {
-	return &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: r.where(), Why: why, Hint: hint}
-}
-
-// token returns the next part of the file; a mistake in it is told in words.
-func (r *compatReader) token() (json.Token, error) {
-	t, err := r.d.Token()
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.refuse("the file breaks off", "")
-	case err != nil:
-		return nil, r.refuse("it is not JSON: "+err.Error(), "")
-	}
-	return t, nil
-}
-
-func (r *compatReader) object() error {
-	t, err := r.token()
-	if err != nil {
-		return err
-	}
-	if t != json.Delim('{') {
-		return r.refuse("the file must hold names and values in braces", `{"openai_api_key": "…"}`)
-	}
-	seen := make(map[string]bool)
-	for r.d.More() {
-		t, err := r.token()
-		if err != nil {
-			return err
-		}
-		name := t.(string) // or the decoder would have complained
-		if seen[name] {
-			return r.refuse(name+" is set twice", "")
-		}
-		seen[name] = true
-		if err := r.entry(name); err != nil {
-			return err
-		}
-	}
-	if _, err := r.token(); err != nil {
-		return err
-	}
-	if _, err := r.d.Token(); !errors.Is(err, io.EOF) {
-		return r.refuse("there is something after the closing brace", "")
-	}
-	return nil
 }
 
 // entry takes in one setting. An empty text and null set nothing.

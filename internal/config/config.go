@@ -1,6 +1,6 @@
 // Package config finds the settings and remembers where each was set: on the
-// command line, in the environment, in hako.yaml, in the compatible .aicli.json,
-// or nowhere (the default).
+// command line, in the environment, in hako.yaml, in the compatible .aicli.json
+// and, for llmcmd, ~/.llmcmdrc, or nowhere (the default).
 //
 // A setting is a [Key] in the file of its section; the sections are listed once,
 // below. There is no way to read a value without its origin, and no key that is
@@ -37,6 +37,7 @@ func sections() [][]key {
 		quotaKeys(),
 		executeKeys,
 		approvalKeys,
+		llmcmdKeys,
 	}
 }
 
@@ -44,6 +45,7 @@ func sections() [][]key {
 type Source struct {
 	File   string                      // this file and no other; it must exist. Empty means search
 	NoFile bool                        // no file at all
+	Llmcmd bool                        // for llmcmd: ~/.llmcmdrc and LLMCMD_… count too, and File may be such a file
 	Dir    string                      // searched first; empty means the current directory
 	Getenv func(string) (string, bool) // nil means os.LookupEnv
 }
@@ -51,7 +53,9 @@ type Source struct {
 // A Config holds what was set. It is not changed after flags were taken in.
 type Config struct {
 	File   string // that was read last, and counts most; empty means none
+	llmcmd bool
 	read   []string
+	notes  []string
 	keys   []key
 	set    map[string]setting
 	getenv func(string) (string, bool)
@@ -59,6 +63,9 @@ type Config struct {
 
 // Sources returns the files that were read. What is in a later one counts more.
 func (c *Config) Sources() []string { return slices.Clone(c.read) }
+
+// Notes returns what the user should be told about what was read.
+func (c *Config) Notes() []string { return slices.Clone(c.notes) }
 
 // Secrets returns the keys and passwords that were set, by whatever way, so that
 // they can be kept out of what is shown and written down.
@@ -76,6 +83,7 @@ func (c *Config) Secrets() (values []string) {
 // A setting is one value as it was written.
 type setting struct {
 	words []string // one, unless it is a list
+	rows  []row    // of a table, which has no words
 	from  string
 	base  string // directory that relative paths start from
 	home  string // what ~ stands for
@@ -90,12 +98,17 @@ func load(src Source, keys []key) (*Config, error) {
 	if src.Getenv == nil {
 		src.Getenv = os.LookupEnv
 	}
-	c := &Config{keys: keys, set: make(map[string]setting), getenv: src.Getenv}
+	c := &Config{keys: keys, set: make(map[string]setting), getenv: src.Getenv, llmcmd: src.Llmcmd}
 	if err := c.readFiles(src); err != nil {
 		return nil, err
 	}
 	if err := c.readEnv(); err != nil {
 		return nil, err
+	}
+	if src.Llmcmd {
+		if err := c.readRCEnv(); err != nil {
+			return nil, err
+		}
 	}
 	return c, c.guard()
 }
@@ -144,6 +157,9 @@ func (c *Config) Set(name, flag string, words ...string) error {
 	if err != nil {
 		return err
 	}
+	if len(k.fields()) > 0 {
+		return &fault.Error{Kind: fault.Invalid, Op: "set " + name, Why: "flag " + flag + ": it can only be set in a file"}
+	}
 	if err := c.put(k, setting{words: words, from: "flag " + flag}); err != nil {
 		return err
 	}
@@ -154,6 +170,7 @@ func (c *Config) Set(name, flag string, words ...string) error {
 func (c *Config) put(k key, s setting) error {
 	name, _ := k.names()
 	s.home = homeDir(c.getenv)
+	s.rows = append(slices.Clone(c.set[name].rows), s.rows...) // a later row takes the place of one of its name
 	if err := k.check(s); err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner // what it says before that, we say ourselves

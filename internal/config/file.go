@@ -90,6 +90,8 @@ func (r *reader) value(k key, name string, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return nil
+	case len(k.fields()) > 0:
+		return r.table(k, name, n, s)
 	case n.Kind == yaml.ScalarNode:
 		s.words = []string{n.Value}
 	case n.Kind == yaml.SequenceNode && k.list():

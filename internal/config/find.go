@@ -25,31 +25,58 @@ func UserFile() string {
 }
 
 // readFiles finds and reads the settings files, if there are any: the one that
-// was named, else the compatible one and over it our own.
+// was named, else the compatible one, over it our own, and over that the one of
+// llmcmd, which is about less and so means more.
 func (c *Config) readFiles(src Source) error {
 	if src.NoFile {
 		return nil
 	}
-	if src.File == "" {
-		src.File, _ = src.Getenv("HAKO_CONFIG")
+	named := src.File
+	if named == "" {
+		named, _ = src.Getenv("HAKO_CONFIG")
 	}
-	if src.File != "" {
-		return c.readFile(src.File, false) // by name is on purpose, wherever it is
+	if named != "" { // by name is on purpose, wherever it is
+		return c.readFile(named, false, c.form(named, src.Llmcmd && src.File != ""))
 	}
 	home, own := homeDir(c.getenv), userDir(c.getenv, "XDG_CONFIG_HOME", ".config")
-	if err := c.search(compatName, src.Dir, home); err != nil {
+	if err := c.search(compatName, src.Dir, home, c.parseCompat); err != nil {
 		return err
 	}
-	return c.search(FileName, src.Dir, own)
+	if err := c.search(FileName, src.Dir, own, c.parse); err != nil || !src.Llmcmd || home == "" {
+		return err
+	}
+	return ifThere(c.readFile(filepath.Join(home, rcName), false, c.parseRC))
+}
+
+// A parser takes in the text of a file and reports whether it sets a secret.
+type parser func(path string, local bool, text []byte) (secret bool, err error)
+
+// form tells how a file that was named is written. Who names one for llmcmd may
+// mean its own form, whatever the file is called.
+func (c *Config) form(path string, llmcmd bool) parser {
+	switch ext := filepath.Ext(path); {
+	case ext == ".yaml" || ext == ".yml":
+		return c.parse
+	case llmcmd || filepath.Base(path) == rcName:
+		return c.parseRC
+	case ext == ".json":
+		return c.parseCompat
+	}
+	return c.parse
 }
 
 // search reads the file of that name in the current directory, else in the
 // user's own.
-func (c *Config) search(name, here, own string) error {
-	err := c.readFile(filepath.Join(here, name), true)
+func (c *Config) search(name, here, own string, parse parser) error {
+	err := c.readFile(filepath.Join(here, name), true, parse)
 	if errors.Is(err, fs.ErrNotExist) && own != "" {
-		err = c.readFile(filepath.Join(own, name), false)
+		err = c.readFile(filepath.Join(own, name), false, parse)
 	}
+	return ifThere(err)
+}
+
+// ifThere forgives that a file is missing.
+func ifThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -78,7 +105,7 @@ func homeDir(getenv func(string) (string, bool)) string {
 
 // readFile takes in one file. Others must not be able to write it, as it says
 // what may run; nor to read it if a secret is in it.
-func (c *Config) readFile(path string, here bool) error {
+func (c *Config) readFile(path string, here bool, parse parser) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err)}
@@ -100,10 +127,6 @@ func (c *Config) readFile(path string, here bool) error {
 	}
 	c.File = path
 	c.read = append(c.read, path)
-	parse := c.parse
-	if filepath.Ext(path) == ".json" {
-		parse = c.parseCompat
-	}
 	holdsSecret, err := parse(path, here && !c.usersOwn(filepath.Dir(path)), text)
 	if err == nil && holdsSecret {
 		err = private.Check(path, info)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Value is a setting together with where it was set.
@@ -23,6 +24,7 @@ type Key[T any] struct {
 	Default func(*Config) T
 	Parse   func(s setting) (T, error)
 	Many    bool   // a list
+	Fields  string // of a table with named rows: what each row has, as "input output"; empty means that it is none
 	Secret  bool   // a file that sets it must be its owner's alone
 	Carries string // for an address: the name of the secret that is sent there; empty means none
 }
@@ -32,6 +34,7 @@ type key interface {
 	names() (name, env string)
 	help() string
 	list() bool
+	fields() []string
 	secret() bool
 	carries() string
 	check(setting) error
@@ -41,6 +44,7 @@ type key interface {
 func (k Key[T]) names() (string, string) { return k.Name, k.Env }
 func (k Key[T]) help() string            { return k.Help }
 func (k Key[T]) list() bool              { return k.Many }
+func (k Key[T]) fields() []string        { return strings.Fields(k.Fields) }
 func (k Key[T]) secret() bool            { return k.Secret }
 func (k Key[T]) carries() string         { return k.Carries }
 
@@ -78,6 +82,12 @@ func (k Key[T]) show(c *Config) Shown {
 	if list, ok := any(v.V).([]string); ok {
 		text = strings.Join(list, ", ")
 	}
+	switch {
+	case k.Fields != "":
+		text = strings.Join(rowNames(c.set[k.Name].rows), ", ")
+	case strings.ContainsFunc(text, unicode.IsControl): // it is shown on one line
+		text = strconv.Quote(text)
+	}
 	if k.Secret && text != "" {
 		text = "[redacted]"
 	}
@@ -88,7 +98,11 @@ func (k Key[T]) show(c *Config) Shown {
 func (c *Config) Show() []Shown {
 	var all []Shown
 	for _, k := range c.keys {
-		all = append(all, k.show(c))
+		s := k.show(c)
+		if c.llmcmd {
+			s.Env = strings.TrimSpace(rcEnv(s.Name) + " " + s.Env)
+		}
+		all = append(all, s)
 	}
 	return all
 }

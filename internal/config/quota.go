@@ -30,7 +30,8 @@ func (c *Config) Limits(base quota.Limits) quota.Limits {
 	return base
 }
 
-// quotaKeys has one setting for each limit of a whole task.
+// quotaKeys has one setting for each limit of a whole task, and what tokens count
+// for in it.
 func quotaKeys() (keys []key) {
 	for _, name := range quota.BudgetNames {
 		keys = append(keys, Key[string]{
@@ -41,7 +42,7 @@ func quotaKeys() (keys []key) {
 			},
 		})
 	}
-	return keys
+	return append(keys, weightKeys...)
 }
 
 // Budget returns base with the quotas that were set.

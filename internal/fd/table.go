@@ -173,6 +173,18 @@ func (d *Desk) remove(fd int, why string) {
 }
 
 // openOnes returns the open descriptors in the order of their numbers.
+// Readable returns the numbers of the descriptors that can be read, in order.
+func (d *Desk) Readable() (numbers []int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, fd := range slices.Sorted(maps.Keys(d.table)) {
+		if d.table[fd].in != nil {
+			numbers = append(numbers, fd)
+		}
+	}
+	return numbers
+}
+
 func (d *Desk) openOnes() []*descriptor {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -33,6 +33,9 @@ type Dialog struct {
 	Choice    Choice  // which tools may be called this time
 	Format    *Format // the shape of the answer; nil means prose
 	MaxOutput int64   // tokens; zero means the provider's own limit
+	// Temperature is how freely the model chooses, 0 to 2. Nil leaves it to
+	// the provider, and so do models that have none.
+	Temperature *float64
 	CacheKey  string  // tells dialogs with a common beginning; empty means none
 
 	// OnText is told the text as it arrives, piece by piece. Nil means

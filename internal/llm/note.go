@@ -24,9 +24,7 @@ func Annotate(request string, files []File, lines ...string) string {
 	var b strings.Builder
 	b.WriteString(request)
 	b.WriteString(noteMark)
-	if len(files) == 0 {
-		b.WriteString(filesHead + " none\n")
-	} else {
+	if len(files) > 0 {
 		b.WriteString(filesHead + "\n")
 	}
 	for _, f := range files {

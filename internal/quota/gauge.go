@@ -44,6 +44,10 @@ func (g *Gauge) Fork() *Gauge {
 	return &Gauge{limits: g.limits, held: g.held}
 }
 
+// Reset forgets that a limit was passed. [Gauge.Start] does so too; this is for
+// a gauge whose forks are started instead.
+func (g *Gauge) Reset() { g.tripped.Store(nil) }
+
 // Limits returns what the gauge holds the session to.
 func (g *Gauge) Limits() Limits {
 	if g == nil {

@@ -67,7 +67,8 @@ type Budget struct {
 	Scripts int64
 	Wall    time.Duration // from the making of the meter
 
-	// Weights are for models that count otherwise; nil means none does.
+	// Weights are for models that count otherwise, and under "" for all that
+	// are not there; nil means that the usual ones count.
 	Weights map[string]Weights
 }
 
@@ -198,12 +199,16 @@ func (m *Meter) ChargeModel(model string, u Usage) error {
 
 // weightsOf looks the model up here and above, so that a child need not be told.
 func (m *Meter) weightsOf(model string) Weights {
-	for ; m != nil && model != ""; m = m.parent {
+	usual := DefaultWeights()
+	for ; m != nil; m = m.parent {
 		if w, ok := m.weights[model]; ok {
 			return w
 		}
+		if w, ok := m.weights[""]; ok {
+			usual = w
+		}
 	}
-	return DefaultWeights()
+	return usual
 }
 
 func (m *Meter) add(u Usage, quarters int64) error {

@@ -44,7 +44,7 @@ func (t *FS) fork(e *env) *FS {
 
 // View returns the same tree once more, with a watch of its own: for a script
 // that runs at the same time as others over the same files. What it holds is
-// charged to t's gauge. It must not be closed.
+// charged to t's gauge, and closing it does nothing.
 func (t *FS) View() *FS {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -63,6 +63,9 @@ func (t *FS) Main() {
 // Close gives back what the tree holds in memory. A tree that is given up
 // while its gauge lives on must be closed, and not be used after.
 func (t *FS) Close() {
+	if t.parent != nil && t.mem == t.parent.mem {
+		return // a view
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mem.empty(t.mem.root)

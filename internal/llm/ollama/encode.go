@@ -112,6 +112,9 @@ func (m *model) rest(b []byte, d *llm.Dialog) []byte {
 	}
 	b = wire.Raw(b, "options", "{")
 	b = strconv.AppendInt(wire.Member(b, "num_ctx"), int64(m.o.NumCtx), 10)
+	if d.Temperature != nil {
+		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
+	}
 	if d.MaxOutput > 0 {
 		b = strconv.AppendInt(wire.Member(b, "num_predict"), d.MaxOutput, 10)
 	}

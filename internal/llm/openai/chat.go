@@ -114,6 +114,9 @@ func (m *chat) rest(b []byte, d *llm.Dialog) []byte {
 			b = wire.Raw(b, "tool_choice", `"auto"`)
 		}
 	}
+	if d.Temperature != nil && !reasons(m.model) {
+		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
+	}
 	if d.MaxOutput > 0 {
 		b = strconv.AppendInt(wire.Member(b, "max_completion_tokens"), d.MaxOutput, 10)
 	}

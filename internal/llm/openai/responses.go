@@ -136,6 +136,9 @@ func (m *responses) rest(b []byte, d *llm.Dialog) []byte {
 			b = wire.Raw(b, "tool_choice", `"auto"`)
 		}
 	}
+	if d.Temperature != nil && !reasons(m.model) {
+		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
+	}
 	if d.MaxOutput > 0 {
 		b = strconv.AppendInt(wire.Member(b, "max_output_tokens"), max(d.MaxOutput, leastOutput), 10)
 	}

@@ -1,0 +1,499 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hako/internal/agent"
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/fd"
+	"hako/internal/llm"
+	"hako/internal/llm/tokens"
+	"hako/internal/plan"
+	"hako/internal/preset"
+	"hako/internal/quota"
+	"hako/internal/shell"
+)
+
+// A clerk is one llmcmd: a model at a desk with descriptors.
+type clerk struct {
+	*cmdOptions
+	conf   *config.Config
+	show   *show
+	box    *opened
+	meter  *quota.Meter
+	depth  int // how many clerks it works for
+	desk   *fd.Desk
+	out    *outFile // of -o; nil means standard output
+	heads  []preset.Sample
+	ledger []*mind
+	began  time.Time
+	text   io.Writer // where a model's plain answer goes
+	wrote  bool      // something was written to the output
+}
+
+// maxDepth is how deep llmcmd may call llmcmd.
+const maxDepth = 5
+
+// clerk puts a session together.
+func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
+	o.strict, o.budget = true, quota.DefaultBudget()
+	o.budget.Weights = weights(conf)
+	o.base = func() quota.Limits {
+		l := quota.Strict()
+		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model does not count
+		return l
+	}
+	c := &clerk{cmdOptions: o, conf: conf, show: newShow(s, false, o.verbose), began: time.Now()}
+	o.only = c.commands
+	names := o.inputs
+	o.inputs = withoutStdin(names)
+	b, err := o.openWith(conf)
+	if err != nil {
+		return nil, err
+	}
+	c.box, c.meter = b, b.meter
+	if o.output != "" {
+		if c.out, err = newOutFile(o.output); err != nil {
+			b.close()
+			return nil, err
+		}
+	}
+	if err := c.sit(s, names); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// weights are what tokens count for, by model.
+func weights(conf *config.Config) map[string]quota.Weights {
+	usual, own := conf.Weights()
+	all := map[string]quota.Weights{"": usual}
+	maps.Copy(all, own)
+	return all
+}
+
+// commands are the builtins, among them a llmcmd that works for this one.
+func (c *clerk) commands(all shell.Set) shell.Set {
+	all["llmcmd"] = shell.Command{
+		Name: "llmcmd", Args: "[-r preset] instructions", Summary: "have a language model work on standard input",
+		Help: "Reads standard input, writes what the model makes of it to standard output. Uses what is left of the budget.\n",
+		Run:  c.nested,
+	}
+	return all
+}
+
+func withoutStdin(names []string) (files []string) {
+	for _, name := range names {
+		if name != "-" {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// sit lays out the descriptors.
+func (c *clerk) sit(s streams, names []string) error {
+	o := fd.Options{
+		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
+		Stdout: fd.Output{Name: c.output, Writer: c.counted(s.out)}, Stderr: fd.Output{Writer: s.err},
+		Topics: map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
+	}
+	if c.out != nil {
+		o.Stdout.Writer = c.counted(c.out)
+	}
+	c.text = o.Stdout.Writer
+	stdin := fd.Input{Name: "stdin", Reader: s.in, Size: -1}
+	for _, name := range names {
+		in := stdin
+		if name != "-" {
+			var err error
+			if in, err = c.inputFile(name); err != nil {
+				return err
+			}
+		}
+		o.Inputs = append(o.Inputs, in)
+		if name == "-" {
+			stdin.Reader = nil
+		}
+	}
+	if !c.noStdin && !isTerminal(s.in) {
+		o.Stdin = stdin
+	}
+	c.desk = fd.New(context.Background(), o)
+	return nil
+}
+
+// inputFile opens one of the given files, as scripts would: it must be text and
+// not too large.
+func (c *clerk) inputFile(name string) (fd.Input, error) {
+	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
+	if err != nil {
+		return fd.Input{}, err
+	}
+	head := make([]byte, 4096)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return fd.Input{}, err
+	}
+	c.heads = append(c.heads, preset.Sample{Name: path.Base(name), Head: head[:n]})
+	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+}
+
+// counted notices that something was written.
+func (c *clerk) counted(w io.Writer) io.Writer {
+	return writerFunc(func(p []byte) (int, error) {
+		c.wrote = c.wrote || len(p) > 0
+		return w.Write(p)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func (c *clerk) spawn(context.Context) (fd.Worker, error) {
+	return c.box.worker(c.box.session.FS, c.dir, c.meter, c.box.session.Commands), nil
+}
+
+func (c *clerk) close() {
+	if c.desk != nil {
+		_ = c.desk.Close()
+	}
+	if c.out != nil {
+		c.out.discard()
+	}
+	for _, m := range c.ledger {
+		if err := m.close(c.conf); err != nil {
+			c.show.note("what was used is not kept for hako quota: " + err.Error())
+		}
+	}
+	if c.depth == 0 {
+		c.box.close()
+	}
+}
+
+// work plans if asked to, carries out, and keeps the output if all went well.
+func (c *clerk) work(ctx context.Context, instructions string) error {
+	defer watchdog(c.box.gauge, c.show.s.err)()
+	request, err := c.planned(ctx, instructions)
+	if err != nil || c.planOnly {
+		return err
+	}
+	model := c.cmdOptions.model
+	if c.execModel != "" {
+		model = c.execModel
+	}
+	m, err := c.mind(ctx, model)
+	if err != nil {
+		return err
+	}
+	system, err := c.instructions(m.name)
+	if err != nil {
+		return err
+	}
+	a := c.agent(m)
+	d := &llm.Dialog{System: c.box.secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
+	r := agent.Request{Text: request, Notes: []string{c.desk.Map()}}
+	if c.dryRun {
+		return c.describe(d, a, r, m)
+	}
+	answer, err := a.Run(ctx, d, r)
+	c.show.spinner.Stop()
+	return c.finish(ctx, answer, err)
+}
+
+// temperature is nil if nobody set one.
+func (c *clerk) temperature() *float64 {
+	if t := config.LlmcmdTemperature.Of(c.conf).V; t.Set {
+		return &t.V
+	}
+	return nil
+}
+
+// mind chooses a model and puts before it what counts and records.
+func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
+	chosen, err := chooseModel(ctx, c.conf, spec)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.why != "" && c.depth == 0 {
+		c.show.note(chosen.why)
+	}
+	flags := modelFlags{record: c.record, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: config.LlmcmdRetryDelay.Of(c.conf).V}
+	m, err := flags.think(chosen, c.conf, c.box, c.meter, c.show.retry)
+	if err == nil {
+		c.ledger = append(c.ledger, m)
+	}
+	return m, err
+}
+
+// instructions are what stands before the dialog: how to work at a desk, then
+// the prompt or preset.
+func (c *clerk) instructions(model string) (string, error) {
+	text := fd.Instructions()
+	if own := c.conf.SystemPrompt(model); own != "" {
+		text = own
+	}
+	if c.prompt != "" {
+		return text + "\n\n" + c.prompt, nil
+	}
+	name := c.preset
+	if name == "" {
+		name = config.LlmcmdPreset.Of(c.conf).V
+	}
+	if name == preset.Choose {
+		name = preset.Auto(c.heads)
+	}
+	p, err := preset.Find(name, userPresets(c.conf))
+	if err != nil {
+		return "", err
+	}
+	return text + "\n\n" + p.Text, nil
+}
+
+func (c *clerk) agent(m *mind) *agent.Agent {
+	a := &agent.Agent{
+		Model: m.front, Meter: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
+		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.context, Observe: c.event,
+	}
+	if !config.LlmcmdDisableTools.Of(c.conf).V {
+		a.Tools, a.Leave = c.desk.Tools(), "exit"
+		a.Left = func() bool {
+			_, _, left := c.desk.Exited()
+			return left
+		}
+	}
+	return a
+}
+
+// event shows what people may want to see; the model's words are not the output.
+func (c *clerk) event(e agent.Event) {
+	switch {
+	case c.depth > 0, e.Type == "text":
+	default:
+		c.show.event(e)
+	}
+}
+
+// finish waits for what still writes the output, and keeps it.
+func (c *clerk) finish(ctx context.Context, answer agent.Answer, err error) error {
+	code, message, left := c.desk.Exited()
+	if err == nil && !left {
+		err = c.desk.Finish(ctx)
+		if err == nil && !c.wrote && answer.Text != "" {
+			_, err = io.WriteString(c.text, answer.Text+"\n") // a model that answers instead of writing
+		}
+	}
+	if err == nil {
+		err = c.desk.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if message != "" {
+		c.show.note(message)
+	}
+	if c.out != nil && code == 0 {
+		if err := c.out.keep(); err != nil {
+			return err
+		}
+	}
+	if code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// planned returns what the model is asked to do: the instructions, or a plan.
+func (c *clerk) planned(ctx context.Context, instructions string) (string, error) {
+	request := instructions
+	if request == "" {
+		request = "Do what the instructions above say."
+	}
+	var p *plan.Plan
+	var err error
+	switch {
+	case c.planFile != "":
+		p, err = readPlan(c.planFile)
+	case c.planModel != "" || c.planOnly:
+		p, err = c.plan(ctx, request)
+	default:
+		return request, nil
+	}
+	if err == nil {
+		err = p.Check(c.desk.Readable())
+	}
+	if err != nil {
+		return "", err
+	}
+	if c.planOnly {
+		_, err = c.show.s.out.Write(p.JSON())
+		return "", err
+	}
+	return p.Prompt(), nil
+}
+
+// plan has the large model make a plan.
+func (c *clerk) plan(ctx context.Context, request string) (*plan.Plan, error) {
+	spec := c.planModel
+	if spec == "" {
+		spec = c.cmdOptions.model
+	}
+	m, err := c.mind(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	c.show.spinner.Start("planning")
+	defer c.show.spinner.Stop()
+	text := c.box.secrets.Text(llm.Annotate(request, nil, c.desk.Map()))
+	turn, err := m.front.Next(ctx, &llm.Dialog{System: plan.Instructions(), Items: []llm.Item{{Role: llm.User, Text: text}}, Format: plan.Format(), Temperature: c.temperature()})
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Parse(turn.Text)
+	if err != nil {
+		return nil, err
+	}
+	p.Metadata = plan.Metadata{Created: time.Now().UTC().Format(time.RFC3339), Planner: m.name, Request: request}
+	return p, nil
+}
+
+// nested is llmcmd as a command of a script: another clerk, with what is left of
+// the budget and a clock that stands still while the model thinks.
+func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
+	if c.depth == maxDepth {
+		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep", maxDepth), Hint: "do the work in one call"}
+	}
+	o, instructions, err := nestedOptions(c.innerModel(), call.Args)
+	if err != nil {
+		return err
+	}
+	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, began: time.Now()}
+	n.text = n.counted(call.Stdout)
+	n.desk = fd.New(ctx, fd.Options{
+		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
+		Spawn: func(context.Context) (fd.Worker, error) {
+			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
+		},
+		Stdin: fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
+		Limits: fd.Limits{NestedBytes: 1 << 20},
+	})
+	defer n.close()
+	defer call.Gauge.Pause()()
+	err = n.work(ctx, instructions)
+	if code, ok := err.(exitStatus); ok {
+		return shell.Status(code)
+	}
+	return err
+}
+
+// innerModel is what a nested llmcmd asks.
+func (c *clerk) innerModel() string {
+	if name := config.LlmcmdInternalModel.Of(c.conf).V; name != "" {
+		return name
+	}
+	return c.cmdOptions.model
+}
+
+// nestedOptions reads the words of a nested llmcmd.
+func nestedOptions(inner string, args []string) (*cmdOptions, string, error) {
+	o := &cmdOptions{model: inner}
+	f := pflag.NewFlagSet("llmcmd", pflag.ContinueOnError)
+	f.Usage = func() {} // the error says it
+	f.StringVarP(&o.preset, "preset", "r", "", "")
+	f.StringVarP(&o.prompt, "prompt", "p", "", "")
+	if err := f.Parse(args); err != nil {
+		return nil, "", &fault.Error{Kind: fault.Invalid, Op: "llmcmd", Err: err, Hint: "usage: llmcmd [-r preset] [-p prompt] instructions"}
+	}
+	if err := o.check(f.Args()); err != nil {
+		return nil, "", err
+	}
+	return o, strings.Join(f.Args(), " "), nil
+}
+
+// describe prints the request that would be sent.
+func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind) error {
+	for _, t := range a.Tools {
+		d.Tools = append(d.Tools, t.Tool)
+	}
+	n, err := tokens.Request(d)
+	if err != nil {
+		return err
+	}
+	out := c.show.s.out
+	fmt.Fprintf(out, "model:   %s\nbudget:  %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n", m.chosen, c.meter.Left(), n, d.System)
+	_, err = fmt.Fprintln(out, c.box.secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
+	return err
+}
+
+// A bill is what --stats prints.
+type bill struct {
+	Seconds float64          `json:"seconds"`
+	Models  []modelBill      `json:"models"`
+	Left    quota.Left       `json:"left"`
+	Calls   map[string]int64 `json:"tool_calls"`
+	Errors  int64            `json:"tool_errors"`
+	Read    int64            `json:"bytes_read"`    // by the model
+	Written int64            `json:"bytes_written"` // by the model
+}
+
+type modelBill struct {
+	Model    string   `json:"model"`
+	Calls    int      `json:"calls"`
+	Retries  int      `json:"retries"`
+	Input    int64    `json:"input_tokens"`
+	Cached   int64    `json:"cached_tokens"`
+	Output   int64    `json:"output_tokens"`
+	Weighted int64    `json:"weighted_tokens"`
+	Cost     *float64 `json:"cost_usd"` // null means that no price is known
+}
+
+// tell prints what was used.
+func (c *clerk) tell(how string) {
+	if how == "" || c.desk == nil {
+		return
+	}
+	st := c.desk.Stats()
+	r := bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors, Read: st.Read, Written: st.Written}
+	for _, m := range c.ledger {
+		r.Models = append(r.Models, m.bill())
+	}
+	if how == "json" {
+		b, _ := json.Marshal(r)
+		fmt.Fprintln(c.show.notes, string(b))
+		return
+	}
+	c.show.note(fmt.Sprintf("%.1f s; %d tool calls, %d of them failed; the model read %d bytes and wrote %d", r.Seconds, total(st.Calls), r.Errors, r.Read, r.Written))
+	for _, m := range c.ledger {
+		c.show.note(m.stats())
+	}
+	c.show.note(r.Left.String())
+}
+
+func total(calls map[string]int64) (n int64) {
+	for _, v := range calls {
+		n += v
+	}
+	return n
+}
+
+func (m *mind) bill() modelBill {
+	t := m.ledger.Total()
+	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: t.Tokens()}
+	if !t.Unpriced {
+		r.Cost = &t.Cost
+	}
+	return r
+}
