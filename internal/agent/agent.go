@@ -34,6 +34,7 @@ type Agent struct {
 	Meter *quota.Meter
 	Log   audit.Log
 
+	ID      string      // begins the ids of its calls on record; empty means one by chance
 	Actor   string      // who asks, for the record
 	Secrets *redact.Set // values that are never shown to the model; nil means only those known by their spelling
 
@@ -124,7 +125,9 @@ func (l *loop) begin(r Request) {
 	l.first = len(d.Items)
 	l.seen = make(map[string]memory)
 	l.seed = maphash.MakeSeed()
-	l.id = newID()
+	if l.id = l.ID; l.id == "" {
+		l.id = NewID()
+	}
 	l.add(llm.Item{Role: llm.User, Text: l.clean(l.annotated(r))})
 	if r.Found != "" {
 		l.add(llm.Item{Role: llm.User, Text: l.clean(r.Found)})
@@ -305,8 +308,8 @@ func (l *loop) unique(turn *llm.Turn) []llm.Call {
 	return kept
 }
 
-// newID names one run, so that its calls can be told from those of others.
-func newID() string {
+// NewID names one run, so that its calls can be told from those of others.
+func NewID() string {
 	var b [4]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])

@@ -15,6 +15,7 @@ import (
 // stands directly before the provider. All fields but Price are required.
 type Ledger struct {
 	Model llm.Model
+	ID    string // of the run, for the record
 	Name  string // of the model, for the record and for its weights
 	Actor string
 	Meter *quota.Meter
@@ -49,7 +50,7 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if err := l.Meter.Charge(quota.Usage{Calls: 1}); err != nil {
 		return nil, err
 	}
-	if err := l.Log.Append(audit.Event{What: audit.Asked, Actor: l.Actor, Provider: l.Name, Mode: "model"}); err != nil {
+	if err := l.Log.Append(audit.Event{What: audit.Asked, ID: l.ID, Actor: l.Actor, Provider: l.Name, Mode: "model"}); err != nil {
 		return nil, err // unrecorded means unasked
 	}
 	began := time.Now()
@@ -65,7 +66,7 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 
 // book charges and records what came of a call.
 func (l *Ledger) book(turn *llm.Turn, failed error, took time.Duration) error {
-	e := audit.Event{What: audit.Model, Actor: l.Actor, Provider: l.Name, Micros: took.Microseconds()}
+	e := audit.Event{What: audit.Model, ID: l.ID, Actor: l.Actor, Provider: l.Name, Micros: took.Microseconds()}
 	var over error
 	if turn != nil {
 		u := turn.Usage

@@ -354,6 +354,9 @@ func printStats(w io.Writer, st sqlite.Stats) error {
 	t := st.Total
 	fmt.Fprintf(w, "requests %d, failed %d (%.1f %%), commands denied %d\n", t.Requests, t.Failed, 100*t.Rate, t.Denied)
 	fmt.Fprintf(w, "duration p50 %s, p95 %s; output %d bytes\n", micros(t.P50), micros(t.P95), t.Bytes)
+	if t.Tokens > 0 || t.Cost > 0 {
+		fmt.Fprintf(w, "models: %d weighted tokens, $%.6f\n", t.Tokens, t.Cost)
+	}
 	for _, list := range []struct {
 		title  string
 		counts []sqlite.Count

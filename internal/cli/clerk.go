@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -31,8 +32,8 @@ type clerk struct {
 	conf   *config.Config
 	show   *show
 	box    *opened
-	meter  *quota.Meter
-	depth  int // how many clerks it works for
+	meter  *quota.Meter // nil in the shell of a person, until it is needed
+	depth  int          // how many clerks it works for
 	desk   *fd.Desk
 	out    *outFile // of -o; nil means standard output
 	heads  []preset.Sample
@@ -40,6 +41,8 @@ type clerk struct {
 	began  time.Time
 	text   io.Writer // where a model's plain answer goes
 	wrote  bool      // something was written to the output
+
+	funding sync.Mutex // held while meter is made
 }
 
 // maxDepth is how deep llmcmd may call llmcmd.
@@ -48,7 +51,6 @@ const maxDepth = 5
 // clerk puts a session together.
 func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	o.strict, o.budget = true, quota.DefaultBudget()
-	o.budget.Weights = weights(conf)
 	o.base = func() quota.Limits {
 		l := quota.Strict()
 		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model does not count
@@ -175,7 +177,7 @@ func (c *clerk) close() {
 		c.out.discard()
 	}
 	for _, m := range c.ledger {
-		if err := m.close(c.conf); err != nil {
+		if err := m.close(c.conf, c.meter.Used()); err != nil {
 			c.show.note("what was used is not kept for hako quota: " + err.Error())
 		}
 	}
@@ -265,7 +267,7 @@ func (c *clerk) instructions(model string) (string, error) {
 
 func (c *clerk) agent(m *mind) *agent.Agent {
 	a := &agent.Agent{
-		Model: m.front, Meter: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
+		ID: c.box.id, Model: m.front, Meter: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
 		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.context, Observe: c.event,
 	}
 	if !config.LlmcmdDisableTools.Of(c.conf).V {
@@ -377,6 +379,9 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep", maxDepth), Hint: "do the work in one call"}
 	}
 	o, instructions, err := nestedOptions(c.innerModel(), call.Args)
+	if err == nil {
+		err = c.funded()
+	}
 	if err != nil {
 		return err
 	}
@@ -395,6 +400,21 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 	err = n.work(ctx, instructions)
 	if code, ok := err.(exitStatus); ok {
 		return shell.Status(code)
+	}
+	return err
+}
+
+// funded sees to it that there is a budget: in the shell of a person there is
+// none until llmcmd is called.
+func (c *clerk) funded() error {
+	c.funding.Lock()
+	defer c.funding.Unlock()
+	if c.meter != nil {
+		return nil
+	}
+	budget, err := modelBudget(c.conf, quota.DefaultBudget())
+	if err == nil {
+		c.meter = c.box.meter.Child(budget)
 	}
 	return err
 }
@@ -492,8 +512,6 @@ func total(calls map[string]int64) (n int64) {
 func (m *mind) bill() modelBill {
 	t := m.ledger.Total()
 	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: t.Tokens()}
-	if !t.Unpriced {
-		r.Cost = &t.Cost
-	}
+	r.Cost = m.cost()
 	return r
 }

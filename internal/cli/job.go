@@ -59,6 +59,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.budget = quota.DefaultBudget()
+	j.file = once(j.file)
 	e, b, err := j.executor(j.conf, "model")
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.agent = agent.Agent{
-		Model: j.mind.front, Tools: tools, Meter: b.meter, Log: b.log, Actor: "model", Secrets: b.secrets,
+		ID: b.id, Model: j.mind.front, Tools: tools, Meter: b.meter, Log: b.log, Actor: "model", Secrets: b.secrets,
 		Turns: j.turns, Calls: j.calls, Threads: j.threads, Context: j.window(c), Force: j.force, Observe: j.show.event,
 	}
 	return nil
@@ -215,14 +216,17 @@ func (j *job) work(ctx context.Context) error {
 	j.show.event(agent.Event{Type: "start", Model: j.mind.name, Provider: j.mind.provider})
 	err := j.search(ctx)
 	if err == nil {
-		_, err = j.agent.Run(ctx, &j.dialog, j.request)
+		var answer agent.Answer
+		if answer, err = j.agent.Run(ctx, &j.dialog, j.request); err == nil && strings.TrimSpace(answer.Text) == "" {
+			j.show.event(agent.Event{Type: "note", Text: "the model ended without a word"})
+		}
 	}
 	if j.thread != nil {
 		if serr := j.thread.Save(j.dialog.Items); err == nil {
 			err = serr
 		}
 	}
-	if qerr := j.mind.close(j.conf); qerr != nil { // the answer is there all the same
+	if qerr := j.mind.close(j.conf, j.box.meter.Used()); qerr != nil { // the answer is there all the same
 		j.show.event(agent.Event{Type: "note", Text: "what was used is not kept for hako quota: " + qerr.Error()})
 	}
 	j.tell()
@@ -233,11 +237,8 @@ func (j *job) work(ctx context.Context) error {
 func (j *job) tell() {
 	t := j.mind.ledger.Total()
 	if j.json {
-		e := agent.Event{Type: "usage", Model: j.mind.name, Provider: j.mind.provider, Usage: &t.Usage, Millis: t.Time.Milliseconds()}
-		if !t.Unpriced {
-			e.Cost = &t.Cost
-		}
-		j.show.event(e)
+		used := j.box.meter.Used()
+		j.show.event(agent.Event{Type: "usage", Model: j.mind.name, Provider: j.mind.provider, Usage: &used, Millis: t.Time.Milliseconds(), Cost: j.mind.cost()})
 	}
 	if j.stats {
 		j.show.endText()
@@ -330,4 +331,14 @@ func tokenParts(d *llm.Dialog) (parts []tokenPart, err error) {
 		one("tool "+t.Name, llm.Dialog{Tools: []llm.Tool{t}})
 	}
 	return parts, err
+}
+
+// once leaves out what was named before.
+func once(names []string) (list []string) {
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }

@@ -216,7 +216,7 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quot
 		}
 		inner = &script.Recorder{Model: inner, W: m.record}
 	}
-	m.ledger = &agent.Ledger{Model: inner, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
+	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
 	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
 	return m, nil
 }
@@ -229,8 +229,9 @@ func (m *mind) price(model string, u quota.Usage) (float64, bool) {
 	return dollars, ok
 }
 
-// close keeps what was used for hako quota.
-func (m *mind) close(conf *config.Config) error {
+// close keeps what was used for hako quota: by the model, and otherwise by the
+// scripts that it had run.
+func (m *mind) close(conf *config.Config, otherwise quota.Usage) error {
 	if m.record != nil {
 		m.record.Close()
 	}
@@ -238,21 +239,35 @@ func (m *mind) close(conf *config.Config) error {
 	if used == (quota.Usage{}) {
 		return nil
 	}
+	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
 	return quota.State{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used)
 }
 
 // stats is the line that --stats prints.
 func (m *mind) stats() string {
 	t := m.ledger.Total()
-	line := fmt.Sprintf("%s: %d calls in %v, %d tokens in (%d cached), %d out", m.chosen, t.Tries, t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
+	calls := "calls"
+	if t.Tries == 1 {
+		calls = "call"
+	}
+	line := fmt.Sprintf("%s: %d %s in %v, %d tokens in (%d cached), %d out", m.chosen, t.Tries, calls, t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
 	switch {
 	case m.free:
 		return line + ", free"
-	case t.Unpriced:
+	case m.cost() == nil:
 		return line + ", unpriced (set model.prices)"
 	}
 	_, asOf, _ := m.prices.Cost(m.name, t.Usage)
 	return fmt.Sprintf("%s, $%.6f (prices of %s)", line, t.Cost, asOf)
+}
+
+// cost returns what was spent in dollars; nil means that nobody knows.
+func (m *mind) cost() *float64 {
+	t := m.ledger.Total()
+	if _, known := m.price(m.name, t.Usage); !known || t.Unpriced {
+		return nil
+	}
+	return &t.Cost
 }
 
 // prices returns the table of prices with what the user set.

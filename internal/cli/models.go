@@ -82,8 +82,11 @@ func listModels(ctx context.Context, conf *config.Config) (lines []modelLine, pr
 // markUsed marks the model that is asked when the command line names none.
 func markUsed(conf *config.Config, lines []modelLine) {
 	name := config.ModelName.Of(conf).V
-	if name == "" && lines[0].Provider == "openai" && !elsewhere(conf) {
+	if name == "" && config.OpenAIKey.Of(conf).V != "" && !elsewhere(conf) {
 		name = defaultModel
+	}
+	if name == "" && elsewhere(conf) && lines[0].Provider != "openai" {
+		return // it is asked what it has, and does not say
 	}
 	if name == "" {
 		name = lines[0].Model

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/agent"
 	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
@@ -164,6 +165,7 @@ type opened struct {
 	log     *audit.File
 	secrets *redact.Set
 	judge   *policy.Policy
+	id      string   // begins the ids of what models do, on record
 	granted []string // names of the granted files, for $1, $2…
 }
 
@@ -183,7 +185,7 @@ func (o *box) openWith(conf *config.Config) (*opened, error) {
 	// The collector works harder as the heap nears what a session may hold.
 	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
 	debug.SetGCPercent(300)
-	b := &opened{gauge: quota.NewGauge(limits)}
+	b := &opened{gauge: quota.NewGauge(limits), id: agent.NewID()}
 	if err := o.shell(b); err != nil {
 		return nil, err
 	}
@@ -234,16 +236,28 @@ func (o *box) guard(conf *config.Config, b *opened) error {
 	if err != nil {
 		return err
 	}
-	budget := o.budget
-	if budget.Calls == 0 {
-		budget = quota.Unlimited()
+	budget := quota.Unlimited()
+	if o.budget.Calls != 0 {
+		if budget, err = modelBudget(conf, o.budget); err != nil {
+			b.close()
+			return err
+		}
+	} else {
+		budget = conf.Budget(budget)
 	}
-	b.meter = quota.NewMeter(conf.Budget(budget))
+	b.meter = quota.NewMeter(budget)
 	b.runner = &gate.Gate{
 		Policy: b.judge, Meter: b.meter, Log: b.log, Next: b.session,
 		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: b.secrets,
 	}
 	return nil
+}
+
+// modelBudget is what a model may use: base, what the settings say, and what is
+// left of the total of all runs.
+func modelBudget(conf *config.Config, base quota.Budget) (quota.Budget, error) {
+	base.Weights = weights(conf)
+	return quota.State{Path: conf.StateFile("usage.json")}.Within(conf.TotalTokens(), conf.Budget(base))
 }
 
 // worker returns what runs one script beside others over the same files, behind

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
 	"hako/internal/quota"
+	"hako/internal/redact"
 	"hako/internal/shell"
 	"hako/internal/tool"
 	"hako/internal/websearch"
@@ -44,6 +47,9 @@ func (o *readonly) executor(conf *config.Config, actor string) (*tool.Executor, 
 	o.base = func() quota.Limits {
 		l := quota.Strict()
 		l.Output = 256 << 20 // what is not on the page is counted, not kept
+		if actor != "user" {
+			l.Time = 30 * time.Second // a model cannot ask for more
+		}
 		return l
 	}
 	b, err := o.openWith(conf)
@@ -54,13 +60,41 @@ func (o *readonly) executor(conf *config.Config, actor string) (*tool.Executor, 
 		Runner: b.runner, Actor: actor, Files: files, Dir: o.dir, Real: resolve, Web: web,
 		Secrets: b.secrets, Verbatim: actor == "user",
 		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(files, web.Prefixes), State: o.state,
-		Refused: b.refused, Remembered: b.remembered,
+		Refused: b.refused, Remembered: b.remembered, Prepare: o.learner(b, actor),
 	}, b, nil
+}
+
+// learner has the secrets in the granted files remembered, so that they are
+// removed also where a command has cut them out of their surroundings.
+func (o *readonly) learner(b *opened, actor string) func() {
+	if actor == "user" {
+		return nil
+	}
+	var mu sync.Mutex
+	known := ""
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		now := o.state()
+		if now == known {
+			return
+		}
+		known = now
+		b.secrets.Add(redact.Find(string(o.given))...)
+		limit := b.gauge.Limits().FileSize
+		for _, name := range o.file {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() <= limit {
+				text, _ := os.ReadFile(name)
+				b.secrets.Add(redact.Find(string(text))...)
+			}
+		}
+	}
 }
 
 // state changes when one of the granted files does.
 func (o *readonly) state() string {
-	var b strings.Builder
+	b := strings.Builder{}
+	fmt.Fprintf(&b, "%d;", len(o.given))
 	for _, name := range o.file {
 		if info, err := os.Stat(name); err == nil {
 			fmt.Fprintf(&b, "%d %d;", info.Size(), info.ModTime().UnixNano())

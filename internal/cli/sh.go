@@ -31,9 +31,7 @@ func (o *shOptions) open() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := quota.DefaultBudget()
-	budget.Weights = weights(conf)
-	o.clerk.conf, o.clerk.box, o.clerk.meter = conf, b, b.meter.Child(conf.Budget(budget))
+	o.clerk.conf, o.clerk.box = conf, b
 	return b, nil
 }
 

@@ -42,7 +42,24 @@ func quotaKeys() (keys []key) {
 			},
 		})
 	}
-	return append(keys, weightKeys...)
+	return append(append(keys, QuotaTotal), weightKeys...)
+}
+
+// QuotaTotal is what all runs together may use.
+var QuotaTotal = Key[string]{
+	Name: "quota.total_tokens", Env: "HAKO_QUOTA_TOTAL_TOKENS", Default: constant("none"),
+	Help: "weighted tokens that all runs together may use until hako quota reset, or none",
+	Parse: func(s setting) (string, error) {
+		return s.words[0], new(quota.Budget).Set("tokens", s.words[0])
+	},
+}
+
+// TotalTokens returns what all runs together may use; [quota.NoLimit] if nothing
+// was set.
+func (c *Config) TotalTokens() int64 {
+	b := quota.Budget{Tokens: quota.NoLimit}
+	b.Set("tokens", QuotaTotal.Of(c).V) // checked when it was set
+	return b.Tokens
 }
 
 // Budget returns base with the quotas that were set.

@@ -52,7 +52,7 @@ func rcKeys() []rcKey {
 		{"system_prompt", "", LlmcmdSystemPrompt.Name, rcText, nil},
 		{"default_prompt", "", LlmcmdPreset.Name, rcText, nil},
 		{"disable_tools", "", LlmcmdDisableTools.Name, rcTruth, yesOrNo},
-		{"quota_max_tokens", "", "quota.tokens", rcNumber, noneIfZero},
+		{"quota_max_tokens", "", QuotaTotal.Name, rcNumber, noneIfZero},
 	}
 }
 

@@ -83,7 +83,7 @@ func TestRCForms(t *testing.T) {
 			{LlmcmdSystemPrompt.Of(c), Value[string]{"", "default"}},
 			{LlmcmdPreset.Of(c).V, "俳句"},
 			{LlmcmdDisableTools.Of(c).V, true},
-			{c.Budget(quota.DefaultBudget()).Tokens, int64(5000)},
+			{c.TotalTokens(), int64(5000)},
 			{c.File, path},
 			{c.Secrets(), []string{"sk-rc"}},
 		} {
@@ -141,7 +141,7 @@ func TestRCEmpty(t *testing.T) {
 	}
 	w := newWorld(t, "")
 	w.write(t, rcHome, "quota_max_tokens=0")
-	if n := mustLoad(t, w.llmcmd()).Budget(quota.DefaultBudget()).Tokens; n != quota.NoLimit {
+	if n := mustLoad(t, w.llmcmd()).TotalTokens(); n != quota.NoLimit {
 		t.Errorf("no limit: %d", n)
 	}
 }

@@ -36,7 +36,7 @@ type Dialog struct {
 	// Temperature is how freely the model chooses, 0 to 2. Nil leaves it to
 	// the provider, and so do models that have none.
 	Temperature *float64
-	CacheKey  string  // tells dialogs with a common beginning; empty means none
+	CacheKey    string // tells dialogs with a common beginning; empty means none
 
 	// OnText is told the text as it arrives, piece by piece. Nil means
 	// nobody is waiting. It is never called after Next has returned.

@@ -3,8 +3,11 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"hako/internal/fault"
 )
 
 // A Retry asks its model again when the provider was busy: after 429 and 5xx,
@@ -41,6 +44,9 @@ func (r *Retry) Next(ctx context.Context, d *Dialog) (*Turn, error) {
 	for tried := 1; ; tried++ {
 		turn, err := r.Model.Next(ctx, &heard)
 		wait, again := r.again(err, tried)
+		if wait > 0 && !again {
+			return nil, tooLong(err, wait)
+		}
 		if err == nil || !again || spoken || tried >= tries || ctx.Err() != nil {
 			return turn, err
 		}
@@ -67,6 +73,12 @@ func (r *Retry) again(err error, tried int) (time.Duration, bool) {
 		return r.Jitter(wait), true
 	}
 	return wait/2 + rand.N(wait), true
+}
+
+// tooLong tells how long the provider wants to be left alone.
+func tooLong(err error, wait time.Duration) error {
+	return &fault.Error{Kind: fault.KindOf(err), Op: "wait for the provider", Why: fmt.Sprintf("it asks for %v, which is not worth waiting for", wait.Round(time.Second)),
+		Err: err, Hint: fmt.Sprintf("try again in %v", wait.Round(time.Second))}
 }
 
 func (r *Retry) sleep(ctx context.Context, d time.Duration) error {

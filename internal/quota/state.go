@@ -2,6 +2,7 @@ package quota
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -62,6 +63,39 @@ func (s State) Show() (Periods, error) {
 			Hint: "move the file away to begin anew"}
 	}
 	return p, nil
+}
+
+// Spent returns the weighted tokens of all periods, rounded up.
+func (s State) Spent(weights func(model string) Weights) (int64, error) {
+	periods, err := s.Show()
+	var quarters int64
+	for _, models := range periods {
+		for model, u := range models {
+			quarters += weights(model).Quarters(u)
+		}
+	}
+	return whole(quarters), err
+}
+
+// Within returns b with no more tokens than are left of a total for all periods;
+// [fault.Exhausted] if none are.
+func (s State) Within(total int64, b Budget) (Budget, error) {
+	if total == NoLimit {
+		return b, nil
+	}
+	spent, err := s.Spent(NewMeter(b).weightsOf)
+	if err != nil {
+		return b, err
+	}
+	if spent >= total {
+		return b, &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: fmt.Sprintf("all runs together used %d of %d tokens", spent, total),
+			Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
+	}
+	if b.Tokens == 0 {
+		b.Tokens = DefaultBudget().Tokens
+	}
+	b.Tokens = min(b.Tokens, total-spent)
+	return b, nil
 }
 
 // change reads, alters and replaces the file. The lock is a second file, as

@@ -55,3 +55,21 @@ func TestStateRefusals(t *testing.T) {
 		t.Errorf("world-readable: %v", err)
 	}
 }
+
+func TestWithin(t *testing.T) {
+	s := State{Path: filepath.Join(t.TempDir(), "usage.json")}
+	for _, model := range []string{"a", "b"} {
+		if err := s.Add("2026-01-01", model, Usage{Input: 100, Output: 25}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := Budget{Tokens: 1000, Weights: map[string]Weights{"b": {Input: 4}}} // a: 200, b: 100
+	for total, want := range map[int64]int64{NoLimit: 1000, 5000: 1000, 700: 400, 301: 1} {
+		if got, err := s.Within(total, b); err != nil || got.Tokens != want {
+			t.Errorf("of %d: %d, %v; want %d", total, got.Tokens, err, want)
+		}
+	}
+	if _, err := s.Within(300, b); fault.KindOf(err) != fault.Exhausted || fault.Hint(err) == "" {
+		t.Errorf("all spent: %v", err)
+	}
+}

@@ -160,6 +160,34 @@ func userOption(option string) bool {
 
 func base(command string) string { return command[strings.LastIndexByte(command, '/')+1:] }
 
+// Find returns the secrets in a text that can be told by their spelling, so that
+// they can be told to a [Set]: once cut out of "password=…", a value has no
+// spelling left. Of a key of several lines each line is one.
+func Find(text string) (found []string) {
+	done, seen := 0, map[string]bool{}
+	for i := anchorIn(text, 0, len(text)); i < len(text); i = anchorIn(text, i+1, len(text)) {
+		from, to := find(text, i, done)
+		if to <= from {
+			continue
+		}
+		for line := range strings.FieldsSeq(text[from:to]) {
+			if len(line) >= leastFound && !seen[line] && len(found) < mostFound {
+				found = append(found, line)
+				seen[line] = true
+			}
+		}
+		done, i = to, to-1
+	}
+	return found
+}
+
+// leastFound is the length from which a value that was found is taken for more
+// than a common word; mostFound is how many are looked for in everything later.
+const (
+	leastFound = 8
+	mostFound  = 2000
+)
+
 // cut removes every secret that its spelling gives away.
 func cut(s string) string {
 	var out []byte

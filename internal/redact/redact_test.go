@@ -58,6 +58,22 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	text := "user=bob\npassword=hunter2secret\nshort: x\n-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0123\nabcdefghijklmnopqrst\n-----END RSA PRIVATE KEY-----\ntoken = abc\n"
+	found := Find(text)
+	for _, want := range []string{"hunter2secret", "MIIEowIBAAKCAQEA0123", "abcdefghijklmnopqrst"} {
+		if !slices.Contains(found, want) {
+			t.Errorf("%s is not among %q", want, found)
+		}
+	}
+	if slices.Contains(found, "bob") || slices.Contains(found, "abc") {
+		t.Errorf("found %q", found)
+	}
+	if found := Find("an ordinary text, 10:30: nothing"); found != nil {
+		t.Errorf("found %q", found)
+	}
+}
+
 func TestArgv(t *testing.T) {
 	in := []string{"curl", "--password", "hunter2", "--token", "$T", "-H", "Authorization: Bearer abc123def456ghi"}
 	want := []string{"curl", "--password", Mark, "--token", "$T", "-H", "Authorization: Bearer " + Mark}

@@ -67,6 +67,10 @@ type Executor struct {
 	// that the command runs again for each page.
 	State func() string
 
+	// Prepare is called before a command runs: the files may be about to show
+	// what nobody has seen yet. Nil means that nothing is to be done.
+	Prepare func()
+
 	// Refused is told what was refused before it came to the Runner, and
 	// Remembered what was answered from memory, for the record. Nil means
 	// nobody is interested.
@@ -197,6 +201,9 @@ const noteSpace = 96
 // run runs a script that was checked and cuts the page out of its output. It
 // also returns the whole of it, if that is of use later.
 func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, *output, error) {
+	if e.Prepare != nil {
+		e.Prepare()
+	}
 	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
 	stderr := newWindow(0, MaxPage-noteSpace)
 	req := &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}

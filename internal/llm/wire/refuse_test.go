@@ -112,7 +112,7 @@ func TestClean(t *testing.T) {
 func TestExplain(t *testing.T) {
 	p := &Peer{Op: "ask model", Subject: "m", Who: "them"}
 	err := p.Refuse(&llm.Refusal{Status: 401, Code: "unauthorized"})
-	if got := err.Error(); got != "ask model m: them wants a key (401): 401 unauthorized" {
+	if got := err.Error(); got != "ask model m: them wants a key (401): unauthorized" {
 		t.Error(got)
 	}
 	p.Explain = func(r *llm.Refusal) (string, string) { return "own words", "own hint" }

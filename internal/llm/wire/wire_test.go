@@ -120,7 +120,7 @@ func TestPackedAnswers(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	status, body = 500, packed(`{"error":{"message":"oops","code":"server_error"}}`)
-	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): 500 server_error: oops" {
+	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): server_error: oops" {
 		t.Errorf("%v", err)
 	}
 	status, body = 200, []byte("not packed at all")
@@ -129,7 +129,7 @@ func TestPackedAnswers(t *testing.T) {
 	}
 	// An error of which only the beginning is read.
 	status, body = 500, packed(strings.Repeat("<p>"+secret, maxComplaint))
-	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): 500 internal_server_error" {
+	if _, err := post(t, peer(), url); err == nil || err.Error() != "ask model m: them has trouble of its own (500): internal_server_error" {
 		t.Errorf("%v", err)
 	}
 }
