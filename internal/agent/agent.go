@@ -128,7 +128,8 @@ func (l *loop) begin(r Request) {
 	if l.id = l.ID; l.id == "" {
 		l.id = NewID()
 	}
-	l.add(llm.Item{Role: llm.User, Text: l.clean(l.annotated(r))})
+	r.Text = l.clean(r.Text) // before notes are added: a secret may seem to go on to the end
+	l.add(llm.Item{Role: llm.User, Text: l.annotated(r)})
 	if r.Found != "" {
 		l.add(llm.Item{Role: llm.User, Text: l.clean(r.Found)})
 	}
@@ -143,9 +144,6 @@ func (l *loop) annotated(r Request) string {
 			notes = []string{"Granted files: none"}
 		}
 		notes = append(notes, l.status(1))
-	}
-	if len(r.Files) == 0 && len(notes) == 0 {
-		return r.Text
 	}
 	return llm.Annotate(r.Text, r.Files, notes...)
 }
@@ -196,14 +194,14 @@ func (l *loop) step(ctx context.Context) error {
 		return err
 	}
 	calls := l.unique(turn)
-	l.add(turn.Item())
-	l.answer.Text = turn.Text
+	l.add(l.cleaned(turn))
+	l.answer.Text = l.clean(turn.Text)
 	switch {
 	case turn.Cut != "":
 		return l.cutShort(turn)
 	case len(calls) == 0:
 		l.done = true
-		l.observe(Event{Type: "answer", Text: turn.Text})
+		l.observe(Event{Type: "answer", Text: l.answer.Text})
 		return nil
 	case last && l.Leave == "":
 		return l.overrun(calls)
@@ -227,7 +225,7 @@ func (l *loop) next(ctx context.Context, last bool) (*llm.Turn, error) {
 	}
 	turn, err := l.Model.Next(ctx, &d)
 	var refusal *llm.Refusal
-	if errors.As(err, &refusal) && refusal.Code == llm.ContextOverflow {
+	if errors.As(err, &refusal) && refusal.Code == llm.ContextOverflow && l.said.Len() == 0 {
 		if ferr := l.fit(l.weight / 2); ferr != nil {
 			return nil, err
 		}
@@ -256,10 +254,24 @@ func (l *loop) choice(last bool) llm.Choice {
 	return llm.Choice{}
 }
 
+// cleaned is a turn as an item, without secrets: a server may say back what it
+// was told.
+func (l *loop) cleaned(turn *llm.Turn) llm.Item {
+	it := turn.Item()
+	it.Text = l.clean(it.Text)
+	it.Calls = slices.Clone(it.Calls)
+	for i := range it.Calls {
+		if args := cleanJSON(l.Secrets, it.Calls[i].Arguments); args != it.Calls[i].Arguments {
+			it.Calls[i].Arguments, it.Raw = args, nil
+		}
+	}
+	return it
+}
+
 // interrupted keeps what was said of an answer that did not come to its end.
 func (l *loop) interrupted() {
 	l.answer.Partial = true
-	if l.answer.Text = l.said.String(); l.answer.Text != "" {
+	if l.answer.Text = l.clean(l.said.String()); l.answer.Text != "" {
 		l.add(llm.Item{Role: llm.Assistant, Text: l.answer.Text + " […]"})
 	}
 }

@@ -372,6 +372,46 @@ func TestSecretsInJSON(t *testing.T) {
 	}
 }
 
+func TestNotesOutliveASecret(t *testing.T) {
+	a, p, _, _ := newAgent()
+	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "find password='", Files: []llm.File{{Name: "a.txt", Bytes: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, files := llm.Plain(p.asked[0].Items[0].Text); len(files) != 1 {
+		t.Errorf("the note became %q", p.asked[0].Items[0].Text)
+	}
+}
+
+func TestABrokenToolIsAFailedCall(t *testing.T) {
+	a, _, log, _ := newAgent(calls("", `1 broken {"say":""}`, `2 echo {"say":"x"}`))
+	a.Tools = append(a.Tools, tool.New("broken", "x", func(context.Context, said) (string, error) { panic("oh") }))
+	d := new(llm.Dialog)
+	if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, d.Items)
+	if !strings.Contains(results(d)["1"], "the tool broke") || len(log.events) != 4 {
+		t.Errorf("%v, %d events", results(d), len(log.events))
+	}
+}
+
+func TestWhatIsTurnedDownIsOnRecord(t *testing.T) {
+	a, _, log, _ := newAgent(calls("", `1 echo {"say":"a"}`, `2 echo {"say":"b"}`), calls("", `3 refuse {"say":"a"}`), calls("", `4 refuse {"say":"a"}`))
+	a.Calls = 1
+	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	called := 0
+	for _, e := range log.events {
+		if e.What == audit.Called {
+			called++
+		}
+	}
+	if called != 4 {
+		t.Errorf("%d of 4 calls are on record", called)
+	}
+}
+
 func TestCallsRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, _, _ := newAgent(calls("", `1 wait {"say":"3s"}`, `2 wait {"say":"1s"}`, `3 wait {"say":"2s"}`))
@@ -543,6 +583,17 @@ func TestLedger(t *testing.T) {
 	}
 	if !l.Total().Unpriced {
 		t.Error("usage without a price is not marked")
+	}
+}
+
+func TestABrokenAnswerIsPaidFor(t *testing.T) {
+	meter := quota.NewMeter(quota.Budget{Tokens: 1000})
+	l := &Ledger{Model: mumbler{errors.New("cut")}, Name: "m", Meter: meter, Log: new(notebook)}
+	if _, err := l.Next(t.Context(), &llm.Dialog{System: strings.Repeat("word ", 40)}); err == nil {
+		t.Fatal("no error")
+	}
+	if got := l.Total(); got.Output < 4 || got.Input < 40 || got.Failed != 1 || meter.Left().Tokens() > 950 {
+		t.Errorf("%+v, %d left", got, meter.Left().Tokens())
 	}
 }
 

@@ -104,15 +104,12 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 		return outcome{err: err}
 	}
 	l.observeCall(c)
-	if before, ok := l.seen[callKey(c)]; ok && before.err != nil && !worthRepeating(before.err) && !l.stateful(c.Name) {
-		return outcome{err: again(c, before.err)}
-	}
-	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: c.Arguments}
+	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: cleanJSON(l.Secrets, c.Arguments)}
 	if err := l.Log.Append(event); err != nil {
 		return outcome{err: unrecorded{err}}
 	}
 	began := time.Now()
-	o.text, o.err = l.invoke(ctx, c)
+	o.text, o.err = l.try(ctx, c)
 	event.What, event.Script, event.Micros, event.Bytes = audit.Answered, "", time.Since(began).Microseconds(), int64(len(o.text))
 	if o.err != nil {
 		event.Error, event.Kind = o.err.Error(), fault.KindOf(o.err).String()
@@ -128,7 +125,22 @@ type unrecorded struct{ error }
 
 func (u unrecorded) Unwrap() error { return u.error }
 
-func (l *loop) invoke(ctx context.Context, c llm.Call) (string, error) {
+// try has a call carried out unless it was refused before in just this form.
+func (l *loop) try(ctx context.Context, c llm.Call) (string, error) {
+	before, known := l.seen[callKey(c)]
+	if known && before.err != nil && !worthRepeating(before.err) && !l.stateful(c.Name) {
+		return "", again(c, before.err)
+	}
+	return l.invoke(ctx, c)
+}
+
+// invoke calls the tool. One that breaks must not take the rest with it.
+func (l *loop) invoke(ctx context.Context, c llm.Call) (text string, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = &fault.Error{Op: "call " + c.Name, Why: fmt.Sprintf("the tool broke: %v", broken), Hint: "use another tool, or answer without it"}
+		}
+	}()
 	t, err := l.find(c.Name)
 	if err != nil {
 		return "", err
@@ -159,6 +171,13 @@ func (l *loop) find(name string) (*tool.Tool, error) {
 // settle words an outcome for the model, notices repetitions, and returns the
 // error if the loop has to end for it.
 func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
+	if o.skipped {
+		e := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: cleanJSON(l.Secrets, c.Arguments),
+			Kind: fault.KindOf(o.err).String(), Error: o.err.Error()}
+		if err := l.Log.Append(e); err != nil {
+			return failureText(o.err), err
+		}
+	}
 	text = o.text
 	if text == "" && o.err != nil {
 		text = failureText(o.err)

@@ -54,8 +54,9 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 		return nil, err // unrecorded means unasked
 	}
 	began := time.Now()
-	turn, err := l.Model.Next(ctx, d)
-	if cerr := l.book(turn, err, time.Since(began)); err == nil {
+	heard, said := l.listen(d)
+	turn, err := l.Model.Next(ctx, heard)
+	if cerr := l.book(turn, said, err, time.Since(began)); err == nil {
 		err = cerr
 	}
 	if err != nil {
@@ -64,19 +65,43 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	return turn, nil
 }
 
+// listen counts what the model says, so that an answer that breaks off is paid
+// for too: the provider does not tell what it was worth.
+func (l *Ledger) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
+	heard, said := *d, new(quota.Usage)
+	heard.OnText = func(piece string) {
+		if said.Input == 0 {
+			said.Input = weightOf(d)
+		}
+		said.Output += llm.Estimate(piece)
+		if d.OnText != nil {
+			d.OnText(piece)
+		}
+	}
+	return &heard, said
+}
+
+// weightOf estimates the tokens of a whole dialog.
+func weightOf(d *llm.Dialog) int64 {
+	n := fixedWeight(d)
+	for i := range d.Items {
+		n += d.Items[i].Weight()
+	}
+	return n
+}
+
 // book charges and records what came of a call.
-func (l *Ledger) book(turn *llm.Turn, failed error, took time.Duration) error {
+func (l *Ledger) book(turn *llm.Turn, said *quota.Usage, failed error, took time.Duration) error {
 	e := audit.Event{What: audit.Model, ID: l.ID, Actor: l.Actor, Provider: l.Name, Micros: took.Microseconds()}
-	var over error
+	u := *said
 	if turn != nil {
-		u := turn.Usage
-		over = l.Meter.ChargeModel(l.Name, u)
-		e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, u.Tokens()
-		e.Cost = l.add(u, took)
+		u = turn.Usage
 	} else {
-		l.add(quota.Usage{}, took)
 		l.fail()
 	}
+	over := l.Meter.ChargeModel(l.Name, u)
+	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, u.Tokens()
+	e.Cost = l.add(u, took)
 	if failed != nil {
 		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()
 	}

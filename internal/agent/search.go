@@ -26,7 +26,7 @@ var decisionSchema = json.RawMessage(`{"type":"object","properties":{"need_searc
 func (a *Agent) Decide(ctx context.Context, r Request) (d Decision, clear bool, err error) {
 	turn, err := a.Model.Next(ctx, &llm.Dialog{
 		System: strings.TrimSpace(searchText),
-		Items:  []llm.Item{{Role: llm.User, Text: a.Secrets.Text(llm.Annotate(r.Text, r.Files))}},
+		Items:  []llm.Item{{Role: llm.User, Text: llm.Annotate(a.Secrets.Text(r.Text), r.Files)}},
 		Format: &llm.Format{Name: "search_decision", Schema: decisionSchema},
 	})
 	if err != nil {
@@ -38,7 +38,8 @@ func (a *Agent) Decide(ctx context.Context, r Request) (d Decision, clear bool, 
 
 // readDecision finds the object in an answer: bare, fenced, or after words.
 func readDecision(text string) (d Decision, ok bool) {
-	for at := strings.IndexByte(text, '{'); at >= 0; {
+	tries := 0
+	for at := strings.IndexByte(text, '{'); at >= 0 && tries < 20; tries++ {
 		dec := json.NewDecoder(strings.NewReader(text[at:]))
 		if dec.Decode(&d) == nil && (!d.Need || strings.TrimSpace(d.Query) != "") {
 			return d, true

@@ -262,12 +262,13 @@ func firstLine(s string) string {
 // visible spells control characters out: text that a script chose must not
 // forge lines of the record or steer the reader's terminal.
 func visible(s string) string {
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+	unseen := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+	if strings.IndexFunc(s, unseen) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsControl(r) {
+		if unseen(r) {
 			fmt.Fprintf(&b, `\x%02x`, r)
 			continue
 		}

@@ -66,7 +66,7 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	}
 	c.box, c.meter = b, b.meter
 	if o.output != "" {
-		if c.out, err = newOutFile(o.output); err != nil {
+		if c.out, err = newOutFile(o.output, 0o644); err != nil {
 			b.close()
 			return nil, err
 		}

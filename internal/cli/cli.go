@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/internal/fault"
+	"hako/internal/markdown"
 	"hako/internal/stream"
 )
 
@@ -113,13 +114,26 @@ nothing outside the granted files can be touched, and writes down what was done.
 
 // flagError turns cobra's complaint about a flag into one of ours.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Err: err, Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() + " --help"}
 	if near, ok := nearestFlag(cmd, err.Error()); ok {
 		e.Hint = "did you mean --" + near + "? " + e.Hint
 	} else if strings.HasPrefix(err.Error(), "unknown shorthand") && strings.HasSuffix(cmd.Use, "COMMAND") {
 		e.Hint = quoteHint(cmd)
 	}
 	return e
+}
+
+// plainFlag takes the name of a Go function out of a complaint about a number.
+func plainFlag(err error) error {
+	head, tail, ok := strings.Cut(err.Error(), ": strconv.")
+	if !ok {
+		return err
+	}
+	why := "it is not a number"
+	if strings.HasSuffix(tail, "out of range") {
+		why = "the number is too large"
+	}
+	return errors.New(head + ": " + why)
 }
 
 // oneCommand checks that a command to run or judge was given as one word.
@@ -164,9 +178,10 @@ func report(err error, stderr io.Writer) int {
 		return 130
 	}
 	err = unknownCommand(err)
-	fmt.Fprintf(stderr, "hako: %v\n", err)
+	// Servers and files have their say in errors; none of it may steer the terminal.
+	fmt.Fprintf(stderr, "hako: %s\n", markdown.Clean(err.Error()))
 	if h := fault.Hint(err); h != "" {
-		fmt.Fprintf(stderr, "hako: hint: %s\n", h)
+		fmt.Fprintf(stderr, "hako: hint: %s\n", markdown.Clean(h))
 	}
 	return status[fault.KindOf(err)]
 }

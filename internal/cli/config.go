@@ -82,7 +82,7 @@ func newConfigShow(s streams) *cobra.Command {
 				return encode(s.out, c.Show())
 			}
 			for _, v := range c.Show() {
-				fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, v.Value, v.From)
+				fmt.Fprintf(s.out, "%-48s %-24s %s\n", v.Name, visible(v.Value), visible(v.From))
 			}
 			return nil
 		},

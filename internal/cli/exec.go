@@ -64,7 +64,9 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if o.json {
 		return printAnswer(s, out)
 	}
-	_, _ = io.WriteString(s.out, out.StdoutText)
+	if _, err := io.WriteString(s.out, out.StdoutText); err != nil {
+		return err
+	}
 	_, _ = io.WriteString(s.err, out.StderrText)
 	if out.NextStart != nil {
 		fmt.Fprintf(s.err, "hako: %d of %d bytes; the next page: --start %d\n", *out.NextStart, out.TotalBytes, *out.NextStart)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,10 @@ import (
 // helpOf returns what the tool cli_help answers: the help of hako itself, or of
 // one of its commands.
 func helpOf(root *cobra.Command) func(topic string) (string, error) {
+	var mu sync.Mutex // looking something up changes the tree of commands
 	return func(topic string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		words := strings.Fields(strings.TrimPrefix(topic, "hako"))
 		cmd, rest, err := root.Find(words)
 		if err != nil || len(rest) > 0 {

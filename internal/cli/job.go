@@ -44,6 +44,9 @@ func (j *job) close() {
 	if j.thread != nil {
 		j.thread.Close()
 	}
+	if j.mind != nil && j.mind.record != nil {
+		j.mind.record.discard() // unless it was kept
+	}
 }
 
 // prepare puts the parts together: model, box, tools, conversation.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"hako/internal/llm/price"
 	"hako/internal/llm/script"
 	"hako/internal/quota"
+	"hako/internal/redact"
 )
 
 // defaultModel is what is asked at OpenAI if nobody says otherwise.
@@ -199,7 +201,8 @@ type mind struct {
 	ledger *agent.Ledger
 	prices price.Table
 	front  llm.Model // what is asked
-	record *os.File
+	record *outFile       // nil means that nothing is recorded
+	clean  *redact.Writer // before it
 }
 
 // think puts what counts, records and retries before a model.
@@ -211,10 +214,11 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quot
 	}
 	inner := c.model
 	if o.record != "" {
-		if m.record, err = os.OpenFile(o.record, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "record turns", Subject: o.record, Err: reasonOf(err)}
+		if m.record, err = newOutFile(o.record, private); err != nil {
+			return nil, err
 		}
-		inner = &script.Recorder{Model: inner, W: m.record}
+		m.clean = redact.NewWriter(m.record, b.secrets)
+		inner = &script.Recorder{Model: inner, W: m.clean}
 	}
 	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
 	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
@@ -233,7 +237,9 @@ func (m *mind) price(model string, u quota.Usage) (float64, bool) {
 // scripts that it had run.
 func (m *mind) close(conf *config.Config, otherwise quota.Usage) error {
 	if m.record != nil {
-		m.record.Close()
+		if err := errors.Join(m.clean.Close(), m.record.keep()); err != nil {
+			return err
+		}
 	}
 	used := m.ledger.Total().Usage
 	if used == (quota.Usage{}) {

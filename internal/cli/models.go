@@ -11,6 +11,7 @@ import (
 	"hako/internal/config"
 	"hako/internal/llm/ollama"
 	"hako/internal/llm/openai"
+	"hako/internal/markdown"
 )
 
 // A modelLine is one model that can be asked.
@@ -41,7 +42,7 @@ what they have. The one marked * is asked if nobody chooses.`,
 			lines, problems := listModels(cmd.Context(), conf)
 			w.spinner.Stop()
 			for _, p := range problems {
-				fmt.Fprintln(s.err, "hako:", p)
+				fmt.Fprintln(s.err, "hako:", markdown.Clean(p.Error()))
 			}
 			return printModels(s, lines, asJSON)
 		},

@@ -15,19 +15,25 @@ type outFile struct {
 	temp *os.File // nil once it was kept or given up
 }
 
-func newOutFile(name string) (*outFile, error) {
+// private is the mode of what only its owner may read.
+const private = 0o600
+
+// newOutFile begins a file. One that is there keeps its mode; a new one gets the
+// given one, and so does any that is to be private.
+func newOutFile(name string, mode os.FileMode) (*outFile, error) {
 	temp, err := os.CreateTemp(filepath.Dir(name), ".hako-*")
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: reasonOf(err), Hint: "see that its folder is there and can be written"}
 	}
-	mode := os.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {
 			temp.Close()
 			os.Remove(temp.Name())
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave -o out and redirect standard output"}
 		}
-		mode = info.Mode().Perm()
+		if mode != private {
+			mode = info.Mode().Perm()
+		}
 	}
 	return &outFile{name, temp}, temp.Chmod(mode)
 }

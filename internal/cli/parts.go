@@ -71,7 +71,7 @@ func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error
 	} else if slices.Contains(j.tools, "web_search") || j.force == "web_search" || j.autoSearch {
 		return nil, err
 	}
-	pages := &websearch.Reader{Fetcher: j.fetcher(j.conf), Fetched: j.box.fetched}
+	pages := &websearch.Reader{Fetcher: j.fetcher(j.conf), Fetched: j.box.fetched("model")}
 	return append(tools, tool.WebFetch(pages), tool.CLIHelp(helpOf(cmd.Root()))), nil
 }
 

@@ -122,7 +122,9 @@ func (b *opened) remembered(actor, command string) {
 	_ = b.log.Append(audit.Event{What: audit.Ended, Actor: actor, Script: command, Reason: "answered from memory"})
 }
 
-// fetched puts on record what was got from the web.
-func (b *opened) fetched(url string, bytes int64) {
-	_ = b.log.Append(audit.Event{What: audit.Opened, Actor: "model", Mode: "network", Path: url, Bytes: bytes})
+// fetched puts on record what an actor got from the web.
+func (b *opened) fetched(actor string) func(url string, bytes int64) {
+	return func(url string, bytes int64) {
+		_ = b.log.Append(audit.Event{What: audit.Opened, Actor: actor, Mode: "network", Path: url, Bytes: bytes})
+	}
 }

@@ -120,7 +120,7 @@ func requestFrom(s streams, args []string, stdinTaken bool) (string, error) {
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
-		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none", Hint: `write it as the last argument: hako run --file app.log "count the errors"`}
+		return "", &fault.Error{Kind: fault.Invalid, Op: "read request", Why: "there is none", Hint: "write it as the last argument, or pipe it in"}
 	case len(text) > largestInput:
 		return "", tooMuchInput("read request")
 	}
@@ -135,7 +135,8 @@ func tooMuchInput(op string) error {
 }
 
 func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err error) {
-	ctx := cmd.Context()
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
 	conf, err := o.load()
 	if err != nil {
 		return err
@@ -148,6 +149,7 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 		return err
 	}
 	w := newShow(s, o.json, o.verbose)
+	w.cancel = cancel
 	job := &job{runOptions: o, conf: conf, show: w, request: agent.Request{Text: request}}
 	defer func() { err = w.finish(err) }()
 	if err := job.prepare(ctx, cmd); err != nil {
@@ -164,6 +166,9 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 // already, so only the status is left to tell.
 func (w *show) finish(err error) error {
 	w.close(err)
+	if w.err != nil {
+		return w.err
+	}
 	if w.json && err != nil && !errors.Is(err, context.Canceled) {
 		return exitStatus(status[fault.KindOf(err)])
 	}

@@ -144,11 +144,7 @@ func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
 				return
 			case <-time.After(100 * time.Millisecond):
 			}
-			if left := g.Left(); left < -grace {
-				err := g.Err()
-				if err == nil {
-					continue // between two scripts
-				}
+			if err := g.Err(); err != nil && g.Overdue(grace) {
 				os.Exit(report(err, stderr))
 			}
 		}

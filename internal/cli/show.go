@@ -28,6 +28,9 @@ type show struct {
 	spinner *progress.Spinner
 	notes   io.Writer      // standard error, beside the spinner
 	text    io.WriteCloser // the text of this turn; nil before it begins
+
+	err    error       // the first failure to write a result
+	cancel func(error) // ends the work for it; nil means that it goes on
 }
 
 func newShow(s streams, asJSON, verbose bool) *show {
@@ -84,7 +87,7 @@ func columns(out io.Writer) int {
 // event shows one event of the loop.
 func (w *show) event(e agent.Event) {
 	if w.json {
-		_ = encode(w.s.out, e)
+		w.check(encode(w.s.out, e))
 		return
 	}
 	switch e.Type {
@@ -111,13 +114,25 @@ func (w *show) piece(text string) {
 		w.spinner.Stop()
 		w.text = w.newText()
 	}
-	_, _ = io.WriteString(w.text, text)
+	_, err := io.WriteString(w.text, text)
+	w.check(err)
+}
+
+// check ends the work when nobody can read what comes of it.
+func (w *show) check(err error) {
+	if err == nil || w.err != nil {
+		return
+	}
+	w.err = err
+	if w.cancel != nil {
+		w.cancel(err)
+	}
 }
 
 // endText ends what the model said in a turn.
 func (w *show) endText() {
 	if w.text != nil {
-		_ = w.text.Close()
+		w.check(w.text.Close())
 		w.text = nil
 	}
 }

@@ -165,7 +165,7 @@ func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
 		return err
 	}
 	b := &opened{log: log}
-	r := &websearch.Reader{Fetcher: o.fetcher(conf), Fetched: b.fetched}
+	r := &websearch.Reader{Fetcher: o.fetcher(conf), Fetched: b.fetched("user")}
 	w := newShow(s, o.json, false)
 	w.spinner.Start("fetching")
 	defer w.spinner.Stop()

@@ -21,6 +21,9 @@ const filesHead = "Granted files:"
 // Annotate adds to a person's request what the model has to know about it: the
 // files it may read, and any further lines.
 func Annotate(request string, files []File, lines ...string) string {
+	if len(files) == 0 && len(lines) == 0 {
+		return request
+	}
 	var b strings.Builder
 	b.WriteString(request)
 	b.WriteString(noteMark)
@@ -59,8 +62,10 @@ func listed(line string) (f File, ok bool) {
 		return f, false
 	}
 	f.Name = line[:at]
-	if plain, err := strconv.Unquote(f.Name); err == nil {
-		f.Name = plain
+	if strings.HasPrefix(f.Name, `"`) {
+		if plain, err := strconv.Unquote(f.Name); err == nil {
+			f.Name = plain
+		}
 	}
 	_, err := fmt.Sscanf(line[at:], " (%d bytes)", &f.Bytes)
 	return f, err == nil

@@ -27,6 +27,7 @@ type Gauge struct {
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer
 	deadline time.Time
+	running  bool
 }
 
 // held is what a session holds together with its forks.
@@ -68,7 +69,22 @@ func (g *Gauge) Start(ctx context.Context) (_ context.Context, stop func()) {
 	g.cancel = cancel
 	g.deadline = time.Now().Add(g.limits.Time)
 	g.timer = time.AfterFunc(g.limits.Time, func() { g.trip("time", g.limits.Time.String()) })
-	return ctx, func() { g.timer.Stop(); cancel(nil) }
+	g.running = true
+	return ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.running = false
+		g.timer.Stop()
+		cancel(nil)
+	}
+}
+
+// Overdue tells whether a script is running that should have ended, by more than
+// the given time. Between scripts nothing is.
+func (g *Gauge) Overdue(by time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running && time.Until(g.deadline) < -by
 }
 
 // Extend gives the running script more time.

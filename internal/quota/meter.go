@@ -28,14 +28,29 @@ type Usage struct {
 
 // Add returns the sum of two amounts.
 func (u Usage) Add(v Usage) Usage {
-	u.Input += v.Input
-	u.Cached += v.Cached
-	u.Output += v.Output
-	u.Calls += v.Calls
-	u.Read += v.Read
-	u.Written += v.Written
-	u.Scripts += v.Scripts
+	for _, n := range []struct{ to, by *int64 }{
+		{&u.Input, &v.Input}, {&u.Cached, &v.Cached}, {&u.Output, &v.Output}, {&u.Calls, &v.Calls},
+		{&u.Read, &v.Read}, {&u.Written, &v.Written}, {&u.Scripts, &v.Scripts},
+	} {
+		*n.to = plus(*n.to, *n.by)
+	}
 	return u
+}
+
+// most is where amounts stop growing. What others report may be any number, and
+// a sum that wraps around would be a budget without end.
+const most = math.MaxInt64 / 4
+
+// plus adds amounts; what is below zero counts as nothing.
+func plus(a, b int64) int64 { return min(min(max(a, 0), most)+min(max(b, 0), most), most) }
+
+// times multiplies amounts in the same way.
+func times(a, b int64) int64 {
+	a, b = min(max(a, 0), most), min(max(b, 0), most)
+	if b != 0 && a > most/b {
+		return most
+	}
+	return a * b
 }
 
 // Weights are what tokens count for, in quarters, so that sums stay whole.
@@ -46,7 +61,7 @@ func DefaultWeights() Weights { return Weights{Input: 4, Cached: 1, Output: 16} 
 
 // Quarters returns the weighted tokens of u in quarters.
 func (w Weights) Quarters(u Usage) int64 {
-	return u.Input*w.Input + u.Cached*w.Cached + u.Output*w.Output
+	return plus(plus(times(u.Input, w.Input), times(u.Cached, w.Cached)), times(u.Output, w.Output))
 }
 
 // Tokens returns the tokens of u by the default weights, rounded up.
@@ -214,7 +229,7 @@ func (m *Meter) weightsOf(model string) Weights {
 func (m *Meter) add(u Usage, quarters int64) error {
 	m.mu.Lock()
 	m.used = m.used.Add(u)
-	m.quarters += quarters
+	m.quarters = plus(m.quarters, quarters)
 	used := m.amounts()
 	m.mu.Unlock()
 	for i, n := range used {

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -180,5 +181,23 @@ func BenchmarkCharge(b *testing.B) {
 	m := NewMeter(Unlimited()).Child(Budget{})
 	for b.Loop() {
 		m.Charge(Usage{Written: 1})
+	}
+}
+
+// TestAmountsDoNotWrap checks that no number a provider reports makes a budget
+// larger.
+func TestAmountsDoNotWrap(t *testing.T) {
+	for _, n := range []int64{1 << 59, math.MaxInt64, math.MinInt64, -1000} {
+		m := NewMeter(Budget{Tokens: 1000})
+		first := m.Charge(Usage{Output: n, Input: n})
+		if left := m.Left().Tokens(); left < 0 || left > 1000 || n > 0 && first == nil {
+			t.Errorf("after %d: %d left, %v", n, left, first)
+		}
+		for range 3 {
+			m.Charge(Usage{Output: 1 << 60})
+		}
+		if left := m.Left().Tokens(); left != 0 {
+			t.Errorf("after %d and more: %d left", n, left)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"hako/internal/llm"
@@ -22,7 +23,7 @@ const rowFeatures = include | exclude | anyCase | wholeWord | matching | blank |
 var intents = []intent{
 	{"list the files", has(fileList), fileList | show | count | find | whole | allFiles, listFiles},
 	{"file sizes", hasSome(fileSize | biggest), fileSize | biggest | show | allFiles | size | count | whole, sizes},
-	{"compare", hasSome(differ | onlyIn | common), differ | onlyIn | common | show | find | count | lines | records | allFiles | whole | unique, compare},
+	{"compare", hasSome(differ | onlyIn | common), differ | onlyIn | common | show | find | count | lines | records | allFiles | whole, compare},
 	{"which files", has(which), which | include | exclude | anyCase | wholeWord | show | find | count | allFiles, whichFiles},
 	{"names of columns or keys", has(keys), keys | show | count | find | whole, names},
 	{"length of a list", isLength, length | count | records | lines | show | field | whole, listLength},
@@ -43,7 +44,7 @@ func isLength(q *query) bool { return q.is(length) }
 // isMessages reports whether the most frequent messages of a log are wanted.
 func isMessages(q *query) bool {
 	return q.some(top|freq|least) && q.some(level|messages) && !q.some(field|grouped|words) ||
-		q.is(unique) && q.is(messages)
+		q.is(unique) && q.some(messages|level) && !q.some(field|grouped|words)
 }
 
 // isFrequency reports whether it is about how often values occur.
@@ -72,6 +73,8 @@ func (t *talk) answer() string {
 	case t.broken != nil:
 		t.wanted = nil
 		return t.failure(q)
+	case len(t.wanted) == 0 && text == "":
+		return q.unknown()
 	case len(t.wanted) == 0:
 		return text
 	}
@@ -88,6 +91,9 @@ func (t *talk) answer() string {
 func (t *talk) reply(q *query) string {
 	if text, ok := t.beforehand(q); ok {
 		return text
+	}
+	if commandForm.MatchString(q.request) {
+		return q.say("This looks like a command. Run it with hako exec --file NAME '…'; I only take requests in words.", "これはコマンドのようです。hako exec --file ファイル名 '…' で実行できます。ここでは言葉での依頼だけを受け付けます。")
 	}
 	if q.has == 0 && len(q.missing) == 0 {
 		return q.unknown()
@@ -112,6 +118,9 @@ func (t *talk) reply(q *query) string {
 	}
 	return q.unknown()
 }
+
+// commandForm is what a command of the shell looks like.
+var commandForm = regexp.MustCompile(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|diff|comm|nl|tac|find|ls)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])`)
 
 // beforehand answers what needs no understanding of files.
 func (t *talk) beforehand(q *query) (string, bool) {

@@ -1,5 +1,7 @@
 package builtin
 
+import "strings"
+
 // compare answers how two files differ, which lines only one of them has, or
 // which both have.
 func compare(t *talk, q *query) string {
@@ -25,7 +27,21 @@ func compare(t *talk, q *query) string {
 	case q.is(common):
 		return t.matchLines(q, a, b, false)
 	}
+	if q.is(count) {
+		return t.countDifferences(q, a, b)
+	}
 	return t.differences(q, a, b)
+}
+
+// countDifferences counts the lines that diff shows.
+func (t *talk) countDifferences(q *query, a, b string) string {
+	diff := pipe{stages: [][]string{{"diff", operand(a), operand(b)}}}.bare()
+	gone, ok := t.run(diff + " | grep -c '^<'")
+	come, ok2 := t.run(diff + " | grep -c '^>'")
+	if !ok || !ok2 {
+		return ""
+	}
+	return q.say("%s: %d only in %s, %d only in %s", "%sが違います: %[3]s だけに %[2]d 行、%[5]s だけに %[4]d 行", q.lines(gone.number()+come.number()), gone.number(), a, come.number(), b)
 }
 
 // differences shows what diff says.
@@ -39,6 +55,9 @@ func (t *talk) differences(q *query, a, b string) string {
 		return q.say("No differences: %s and %s are the same.", "違いはありません。%s と %s は同じ内容です。", a, b)
 	}
 	lines := out.lines()
+	for i := range lines[:min(2, len(lines))] { // the files' times say nothing here
+		lines[i], _, _ = strings.Cut(lines[i], "\t")
+	}
 	text := block(lines) + "\n"
 	if out.Cut {
 		text += q.say("… cut: the first %d of %d bytes are shown. ", "… 長いため途中までです（全 %[2]d バイトのうち %[1]d バイト）。", len(out.Out), int(out.Total))
@@ -73,7 +92,7 @@ func (t *talk) matchLines(q *query, a, b string, not bool) string {
 		if !ok {
 			return ""
 		}
-		return q.say("%s %s", "%sです%s。", q.lines(n.number()), q.about(a, about))
+		return q.say("%s %s", "%sです%s。", q.lines(n.number()), q.of(a, about))
 	}
 	out, ok := t.run(p.String())
 	if !ok {

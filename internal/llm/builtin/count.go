@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,14 +47,18 @@ func howManyOf(t *talk, q *query) string {
 // countIn answers for one file.
 func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
 	switch {
-	case q.is(field) && len(q.fields) == 1 && q.fields[0].guess && !q.is(unique):
+	case q.is(field) && !q.is(unique):
 		return t.countThings(q, file)
+	case q.some(unique|repeats) && q.some(chars|size):
+		return 0, q.twoThings(), true
 	case q.is(unique), q.is(repeats):
 		return t.countDistinct(q, file)
-	case q.some(words|chars|size) && !q.some(level|times):
+	case q.some(words|chars|size) && !q.is(times):
 		return t.countUnits(q, file)
 	case q.is(times) && len(q.with) == 1:
 		return t.countTimes(q, file)
+	case q.any && !q.some(level|exclude|matching|inside):
+		return t.countAny(q, file)
 	}
 	return t.countLines(q, file)
 }
@@ -93,7 +98,7 @@ func (t *talk) countLines(q *query, file string) (n int, text string, ok bool) {
 		return 0, text, ok
 	}
 	if r.style.none {
-		return 0, q.say("0 lines %s", "0 行です%s。", q.about(file, q.say("level %s", "レベル %s", q.level))), true
+		return 0, q.say("0 lines %s", "0 行です%s。", q.of(file, q.say("level %s", "レベル %s", q.level))), true
 	}
 	out, ok := t.run(r.counted().String())
 	if !ok {
@@ -107,9 +112,8 @@ func (t *talk) countLines(q *query, file string) (n int, text string, ok bool) {
 	unit := q.lines(n)
 	if r.layout != nil && r.header != nil {
 		unit = q.several(n, "row", "行")
-		r.notes = append(r.notes, q.say("without the header", "見出し行を除く"))
 	}
-	text = q.say("%s %s", "%sです%s。", unit, q.about(file, r.notes...))
+	text = q.say("%s %s", "%sです%s。", unit, q.of(file, r.notes...))
 	if q.asked {
 		text = q.say("No: ", "いいえ。") + text
 		if n > 0 {
@@ -120,6 +124,19 @@ func (t *talk) countLines(q *query, file string) (n int, text string, ok bool) {
 		text += q.say(" Ignoring case, there would be %d.", "大文字小文字を区別しなければ %d 行です。", extra)
 	}
 	return n, text, true
+}
+
+// countAny answers how many lines have one of several texts, and how many have
+// each.
+func (t *talk) countAny(q *query, file string) (n int, text string, ok bool) {
+	n, text, ok = t.countLines(q, file)
+	var parts []string
+	for _, w := range q.with {
+		out, got := t.run(from(file).then(q.grep([]needle{w})...).counted().String())
+		ok = ok && got
+		parts = append(parts, q.quoted(w.text)+" "+itoa(out.number()))
+	}
+	return n, text + q.say(": ", " 内訳: ") + strings.Join(parts, q.say(", ", "、")), ok
 }
 
 // otherCase counts the lines as if capitals did not matter, where there are none
@@ -139,22 +156,19 @@ func hasLetters(n needle) bool { return strings.ToUpper(n.text) != strings.ToLow
 // countTimes answers how often a text occurs, which may be several times in a
 // line.
 func (t *talk) countTimes(q *query, file string) (n int, text string, ok bool) {
-	stages := q.filters()
-	last := len(stages) - 1
-	grep := stages[0]
-	only := slices.Insert(slices.Clone(grep), 1, "-o")
-	p := from(file)
-	if last > 0 {
-		p = p.join(stages[1:])
+	r, problem, ok := t.rows(q, file)
+	if !ok || problem != "" {
+		return 0, problem, ok
 	}
-	out, ok := t.run(p.then(only...).then("grep", "-c", "").String())
-	lines, ok2 := t.run(from(file).join(stages).counted().String())
+	only := slices.Insert(q.grep(q.with), 1, "-o")
+	out, ok := t.run(r.then(only...).then("grep", "-c", "").String())
+	lines, ok2 := t.run(r.counted().String())
 	if !ok || !ok2 {
 		return 0, "", false
 	}
 	n = out.number()
-	text = q.say("%s %s", "%sです%s。", q.several(n, "time", "回"), q.about(file, q.say("in %s", "%sに出現", q.lines(lines.number()))))
-	return n, text, true
+	notes := append(r.notes, q.say("in %s", "%sに出現", q.lines(lines.number())))
+	return n, q.say("%s %s", "%sです%s。", q.several(n, "time", "回"), q.of(file, notes...)), true
 }
 
 // unitNames are the units of wc with their options.
@@ -166,8 +180,13 @@ var unitNames = []struct {
 	{lines, "-l", "line", "行"}, {words, "-w", "word", "語"}, {chars, "-m", "character", "文字"}, {size, "-c", "byte", "バイト"},
 }
 
+var speaksOfLines = regexp.MustCompile(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
+
 // countUnits answers how many words, characters or bytes there are.
 func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
+	if q.some(include|exclude) && !speaksOfLines.MatchString(q.request) { // words that contain something
+		return 0, q.partly(q.said[include] + q.said[exclude]), true
+	}
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
 		return 0, problem, ok
@@ -189,7 +208,13 @@ func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
 	if len(parts) > 1 {
 		n = 0
 	}
-	return n, q.say("%s %s", "%sです%s。", strings.Join(parts, q.say(", ", "、")), q.about(file, r.notes...)), ok
+	if q.is(words) && q.tongue == ja {
+		r.notes = append(r.notes, "空白で区切った語")
+	}
+	if q.is(chars) {
+		r.notes = append(r.notes, q.say("with line breaks", "改行を含む"))
+	}
+	return n, q.say("%s %s", "%sです%s。", strings.Join(parts, q.say(", ", "、")), q.of(file, r.notes...)), ok
 }
 
 // countDistinct answers how many different lines or values there are, or how
@@ -200,6 +225,9 @@ func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool
 		return 0, problem, ok
 	}
 	name := c.label(q)
+	if q.is(words) {
+		v, name = v.then(wordStage...), q.say("words", "単語")
+	}
 	if q.is(repeats) {
 		out, ok := t.run(v.then("sort").then("uniq", "-d").counted().String())
 		all, ok2 := t.run(v.counted().String())
@@ -209,7 +237,7 @@ func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool
 		}
 		n = out.number()
 		return n, q.say("%s %s", "%sです%s。", q.several(n, "line", "種類の行"),
-			q.about(file, name, q.say("that occur more than once, with %d surplus copies", "2 回以上現れるもの。余分な重複は %d 行", all.number()-kinds.number()))), true
+			q.of(file, name, q.say("that occur more than once, with %d surplus copies", "2 回以上現れるもの。余分な重複は %d 行", all.number()-kinds.number()))), true
 	}
 	out, ok := t.run(v.then("sort", "-u").counted().String())
 	if !ok {
@@ -220,7 +248,7 @@ func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool
 	if name != "" {
 		unit = q.say("different value", "種類の値")
 	}
-	return n, q.say("%s %s", "%sです%s。", q.several(n, unit, unit), q.about(file, name)), true
+	return n, q.say("%s %s", "%sです%s。", q.several(n, unit, unit), q.of(file, name)), true
 }
 
 // valueLines returns the pipe with one value a line: those of the field that was
@@ -236,9 +264,6 @@ func (t *talk) valueLines(q *query, file string) (p pipe, c *column, problem str
 	found, problem := t.column(q, r.layout, q.fields[0])
 	if problem != "" {
 		return p, nil, problem, true
-	}
-	if problem, ok := t.certain(q, &found); problem != "" || !ok {
-		return p, nil, problem, ok
 	}
 	p, problem = r.valuesOf(q, found)
 	return p, &found, problem, true
@@ -261,16 +286,16 @@ func (c *column) label(q *query) string {
 
 // certain makes sure that quoted fields do not go over several lines, which
 // commands that work by lines cannot read.
-func (t *talk) certain(q *query, c *column) (problem string, ok bool) {
-	if c.json != nil || !c.quotes || c.key != "" || c.form != "" || c.level {
+func (t *talk) certain(q *query, l *layout) (problem string, ok bool) {
+	if l.json != nil || !l.quotes {
 		return "", true
 	}
-	out, ok := t.run(from(c.file).then("grep", "-cvE", `^[^"]*("[^"]*"[^"]*)*$`).String())
+	out, ok := t.run(from(l.file).then("grep", "-cvE", `^[^"]*("[^"]*"[^"]*)*$`).String())
 	if !ok || out.number() == 0 {
 		return "", ok
 	}
 	return q.say("%s has quoted fields with line breaks in them, which I cannot read with certainty, so I give no number.",
-		"%s には改行を含む引用フィールドがあり、確実に読めないため、結果を出しません。", c.file), true
+		"%s には改行を含む引用フィールドがあり、確実に読めないため、結果を出しません。", l.file), true
 }
 
 // firstNumber reads what wc prints before the name of the file.

@@ -116,6 +116,12 @@ func (q *query) noField(l *layout, ref fieldRef) string {
 	}
 	have := l.fieldNames()
 	text := q.say("%[2]s has no column or key %[1]s.", "%[2]s に%[1]sという列やキーはありません。", q.quoted(name), l.file)
+	if l.json != nil {
+		text = q.say("%[2]s has no column or key %[1]s in the records that I looked at.", "%[2]s の調べた範囲に%[1]sという列やキーはありません。", q.quoted(name), l.file)
+	}
+	if l.json != nil && l.json.More {
+		return text + q.say(" There are more keys than I can look at.", "キーが多すぎて全部は調べられません。")
+	}
 	if len(have) > 0 {
 		text += q.say(" It has: %s.", "あるのは次のとおりです: %s。", q.listed(have))
 	}

@@ -11,6 +11,9 @@ func extremeLine(t *talk, q *query) string {
 	if q.is(longest | shortest) {
 		return q.twoThings()
 	}
+	if q.some(matching | skip) {
+		return q.partly(q.said[matching] + q.said[skip])
+	}
 	pick, name := "max_by", q.say("the longest line", "最も長い行")
 	if q.is(shortest) {
 		pick, name = "min_by", q.say("the shortest line", "最も短い行")
@@ -35,5 +38,5 @@ func extremeLine(t *talk, q *query) string {
 	if len(q.filters()) > 0 {
 		where = q.say("number %d of those lines", "該当する行の %d 番目", found.Line)
 	}
-	return q.say("%s %s", "%sです%s。", q.several(found.Length, "character", "文字"), q.about(file, name, where)) + "\n\n" + block([]string{text})
+	return q.say("%s %s", "%sです%s。", q.several(found.Length, "character", "文字"), q.of(file, name, where)) + "\n\n" + block([]string{text})
 }

@@ -24,10 +24,10 @@ func whichFiles(t *talk, q *query) string {
 	}
 	list := out.lines()
 	if len(list) == 0 {
-		return q.say("None of the files: %s", "どのファイルにもありません%s。", q.about(q.listed(files)))
+		return q.say("None of the files: %s", "どのファイルにもありません%s。", q.of(q.listed(files)))
 	}
 	for i, name := range list {
 		list[i] = "- " + strings.TrimPrefix(name, "./")
 	}
-	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", "%[2]d ファイル中 %[1]d ファイル%[3]s", len(list), len(files), q.about(""))
+	return strings.Join(list, "\n") + "\n\n" + q.say("%d of %d files %s", "%[2]d ファイル中 %[1]d ファイル%[3]s", len(list), len(files), q.of(""))
 }

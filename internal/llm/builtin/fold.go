@@ -1,6 +1,9 @@
 package builtin
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // Marks stand in a request for what was taken out of it as a whole, so that a
 // rule can speak of "a quoted text" or "a file". They are private characters;
@@ -108,4 +111,14 @@ func canVoice(r rune) bool {
 		return (r-'ハ')%3 == 0
 	}
 	return false
+}
+
+// narrow makes full-width ASCII what it looks like.
+func narrow(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 0xFF01 && r <= 0xFF5E {
+			return r - 0xFEE0
+		}
+		return r
+	}, s)
 }

@@ -22,8 +22,10 @@ import (
 type box struct {
 	t testing.TB
 	*tool.Executor
+	tree     *vfs.FS
 	tools    []llm.Tool
 	commands []string // that were run
+	refused  []string // why some were not
 }
 
 func newBox(t testing.TB) *box {
@@ -45,7 +47,7 @@ func newBox(t testing.TB) *box {
 		}
 	}
 	runner := shell.NewSession(shell.Options{FS: tree, Gauge: gauge, Commands: tool.Commands(builtin.All(), nil), Parse: policy.ParseScript})
-	return &box{t: t, Executor: &tool.Executor{Runner: runner, Actor: "test"}, tools: []llm.Tool{{Name: executeTool}}}
+	return &box{t: t, tree: tree, Executor: &tool.Executor{Runner: runner, Actor: "test"}, tools: []llm.Tool{{Name: executeTool}}}
 }
 
 // grant lists files with their sizes.
@@ -64,7 +66,7 @@ func (b *box) grant(names []string) (list []llm.File) {
 func (b *box) ask(request string, files ...string) string {
 	b.t.Helper()
 	d := &llm.Dialog{Tools: b.tools, Items: []llm.Item{{Role: llm.User, Text: llm.Annotate(request, b.grant(files), "[turn 1 of 4]")}}}
-	b.Files, b.commands = files, nil
+	b.Files, b.commands, b.refused = files, nil, nil
 	return b.converse(d, 4)
 }
 
@@ -97,6 +99,9 @@ func (b *box) converse(d *llm.Dialog, turns int) string {
 func (b *box) carryOut(c llm.Call) llm.Item {
 	b.commands = append(b.commands, commandOf(c))
 	text, err := b.Tool().Call(b.t.Context(), c.Arguments)
+	if err != nil {
+		b.refused = append(b.refused, err.Error())
+	}
 	if text == "" {
 		b.t.Fatalf("%s: %v", c.Arguments, err)
 	}
@@ -141,18 +146,4 @@ func questions(t testing.TB, name string) (list []question) {
 		list = append(list, question{strings.Fields(parts[0]), parts[1], slices.Clone(parts[2:])})
 	}
 	return list
-}
-
-// TestTry shows the answers to the requests in a file, for whoever works on the
-// rules: TRY=file go test -run TestTry -v
-func TestTry(t *testing.T) {
-	name := os.Getenv("TRY")
-	if name == "" {
-		t.Skip("TRY is not set")
-	}
-	b := newBox(t)
-	for _, q := range questions(t, name) {
-		text := b.ask(q.request, q.files...)
-		t.Logf("%s ← %s\n%s\n%s\n", q.request, strings.Join(q.files, " "), strings.Join(b.commands, "\n"), text)
-	}
 }

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -10,21 +9,26 @@ import (
 
 // lit is the text in a group, unless it is a word that means a level of a log.
 func (p *parser) lit(m *match, name string) (text string, ok bool) {
-	text = m.text(name)
+	text = narrow(m.text(name))
 	switch m.mark(name) {
 	case quoteMark, dateMark, numberMark:
+		text = m.text(name)
 		return text, text != ""
 	}
 	if levelNames[text] != "" && !isWord(rune(strings.ToLower(text)[0])) {
 		return "", false
 	}
-	return text, text != "" && !japaneseNouns[text] && !looksLikeFile(text)
+	return text, text != "" && !japaneseNouns[text] && !japaneseKinds[text] && !looksLikeFile(text)
 }
 
 // japaneseNouns are words that are neither a text to look for nor a field.
 var japaneseNouns = wordSet(`行 列 値 数 件 件数 個 回 回数 行数 文字 文字数 単語 単語数 ファイル データ 上位 下位 各 全 全部 全体 中 内 最初 最後 先頭 末尾
 	以上 以下 未満 他 別 順 昇順 降順 何 何行 何件 最大 最小 平均 合計 一覧 結果 頻度 出現 種類 今日 昨日 明日 今週 先週 今月 先月 今年 昨年 時間 毎日 最近 直近
-	最新 最も 一番 ログ テキスト エラー 警告 メッセージ カラム 項目 フィールド レコード エントリ エントリー キー ユニーク 重複 空行 ヘッダ ヘッダー 名前順`)
+	何回 何度 何個 何種類 何文字 何単語 偶数 奇数 日本語 英語 最新 最も 一番 ログ テキスト エラー 警告 メッセージ カラム 項目 フィールド レコード エントリ エントリー キー ユニーク 重複 空行 ヘッダ ヘッダー 名前順
+	多い 少ない 大きい 小さい 高い 低い 安い 長い 短い 新しい 古い 逆 辞書 数値 数字 アルファベット 五十音`)
+
+// japaneseKinds are kinds of text: 数字を含む行 are not lines with the text 数字.
+var japaneseKinds = wordSet(`数字 数値 英字 英数字 大文字 小文字 空白 日付 日時 時刻 時間 記号 漢字 ひらがな カタカナ 番号 改行 タブ 単語 文字列 アルファベット 日本語 英語`)
 
 // levelOf notes the level that a text without quotes means.
 func (p *parser) levelOf(m *match, name string) bool {
@@ -57,14 +61,54 @@ func sayLit(f feature) func(*parser, *match) bool {
 	}
 }
 
-func withLinesJa(p *parser, m *match) bool { return sayLit(lines)(p, m) }
-func countJa(p *parser, m *match) bool     { return sayLit(count)(p, m) }
-func timesJa(p *parser, m *match) bool     { return sayLit(count|times)(p, m) }
-func findJa(p *parser, m *match) bool      { return sayLit(find)(p, m) }
+// withKanaJa is for a text in kana: only if nothing in it can be a word of its
+// own.
+func withKanaJa(p *parser, m *match) bool {
+	for _, word := range []string{"から", "うち", "の", "で", "を", "行", "が"} {
+		if strings.Contains(m.folded("lit"), word) {
+			return false
+		}
+	}
+	return withJa(p, m)
+}
 
+func withLinesJa(p *parser, m *match) bool {
+	if m.has("lit2") {
+		m.groups["lit"] = m.groups["lit2"]
+	}
+	return sayLit(lines)(p, m)
+}
+
+// withTableJa is for 東京の行 in a table, where words are values.
+func withTableJa(p *parser, m *match) bool {
+	return p.q.about(isTable) && sayLit(lines|records)(p, m)
+}
+func timesJa(p *parser, m *match) bool { return sayLit(count|times)(p, m) }
+func findJa(p *parser, m *match) bool  { return sayLit(find)(p, m) }
+
+// countJa is for Xは何件: lines with X, unless it is about JSON, where X may be a
+// list.
+func countJa(p *parser, m *match) bool {
+	if m.mark("lit") == 0 && p.q.about(isJSON) {
+		return false
+	}
+	return sayLit(count)(p, m)
+}
+
+// withoutJa is for 週末を除いて too, which need not mean a text.
 func withoutJa(p *parser, m *match) bool {
 	text, ok := p.lit(m, "lit")
-	return ok && p.without([]needle{{text: text}})
+	loose := m.mark("lit") == 0 && !isASCII(text) && !strings.Contains(p.folded(m.from, m.to), "含")
+	return ok && p.without([]needle{{text: text, loose: loose}})
+}
+
+// countLevelJa is for エラー数.
+func countLevelJa(p *parser, m *match) bool {
+	if !ofLevel(p, m) {
+		return false
+	}
+	p.q.set(count)
+	return true
 }
 
 func startJa(p *parser, m *match) bool {
@@ -83,188 +127,88 @@ func regexJa(p *parser, m *match) bool {
 
 // bothJa is for AとBを含む and AかBを含む.
 func bothJa(p *parser, m *match) bool {
-	second := "lit3"
-	if m.has("or") {
-		second = "lit2"
-	}
 	a, ok := p.lit(m, "lit")
-	b, ok2 := p.lit(m, second)
-	return ok && ok2 && p.with([]needle{{text: a}, {text: b}}, m.has("or"))
+	b, ok2 := p.lit(m, "lit2")
+	any := m.has("or") || m.has("or2")
+	if end, has := m.groups["end"]; has { // ERRORとWARNの行 are lines of both kinds
+		m.to = end[0]
+		any = any || m.folded("and") != "かつ"
+	}
+	return ok && ok2 && p.with([]needle{{text: a}, {text: b}}, any)
 }
 
-// fieldJa is the field in a group: a number, a path or a name.
-func (p *parser) fieldJa(m *match, name string) (f fieldRef, ok bool) {
-	switch m.mark(name) {
-	case pathMark:
-		return fieldRef{name: m.text(name), path: true}, true
-	case quoteMark:
-		return fieldRef{name: m.text(name)}, true
+// eitherListJa is for INFO、WARN、ERRORの件数.
+func eitherListJa(p *parser, m *match) bool {
+	var list []needle
+	for _, text := range strings.FieldsFunc(m.text("list"), func(r rune) bool { return strings.ContainsRune("、,と・/ ", r) }) {
+		list = append(list, needle{text: narrow(text)})
 	}
-	if n := p.numbers(m, name); len(n) == 1 && n[0] > 0 && strings.HasSuffix(m.folded(name), "列目") {
-		return fieldRef{number: n[0]}, true
-	}
-	text := strings.TrimSuffix(strings.TrimSuffix(m.text(name), "列"), "カラム")
-	if text == "レベル" {
-		text = "level"
-	}
-	return fieldRef{name: text, guess: true}, text != "" && !japaneseNouns[text] && !looksLikeFile(text)
+	m.to = m.groups["end"][0]
+	return len(list) > 1 && p.with(list, true)
 }
 
-func namedJa(p *parser, m *match) bool {
-	f, ok := p.fieldJa(m, "name")
-	if ok {
-		f.guess = false
-		p.q.addField(f)
+// askJa is for Xは含まれていますか.
+func askJa(p *parser, m *match) bool {
+	if !sayLit(0)(p, m) {
+		return false
 	}
-	return ok
-}
-
-func columnNumbersJa(p *parser, m *match) bool {
-	name := "n"
-	if m.has("n2") {
-		name = "n2"
-	}
-	n, ok := m.count(name)
-	if ok {
-		p.q.addField(fieldRef{number: n})
-	}
-	return ok
-}
-
-func lastColumn(p *parser, _ *match) bool {
-	p.q.addField(fieldRef{number: -1})
+	p.q.asked = true
 	return true
 }
 
-// totalsJa notes what to calculate.
-func totalsJa(p *parser, m *match) bool {
-	for _, g := range []string{"agg", "agg2", "agg3"} {
-		if m.has(g) {
-			p.addTotal(aggregates[m.folded(g)])
+// eachLevelJa is for どのエラーが何件.
+func eachLevelJa(p *parser, m *match) bool {
+	p.q.set(freq)
+	return ofLevel(p, m)
+}
+
+// withCountsJa is for …とその件数; repeated lines are shown with theirs anyway.
+func withCountsJa(p *parser, m *match) bool {
+	p.q.gather = p.original(m.from, m.to)
+	return true
+}
+
+// neitherJa is for AとB以外.
+func neitherJa(p *parser, m *match) bool {
+	a, ok := p.lit(m, "lit")
+	b, ok2 := p.lit(m, "lit2")
+	return ok && ok2 && p.without([]needle{{text: a}, {text: b}})
+}
+
+// endOf makes a rule for one end of what follows, without a number: one, unless
+// a number comes elsewhere.
+func endOf(f feature) func(*parser, *match) bool {
+	return func(p *parser, m *match) bool {
+		if p.q.some(head | tail | skip | span) {
+			return false
 		}
-	}
-	p.q.set(totals)
-	return true
-}
-
-func totalOfJa(p *parser, m *match) bool {
-	f, ok := p.fieldJa(m, "field")
-	if !ok || p.q.is(totals) {
-		return false
-	}
-	p.q.addField(f)
-	return totalsJa(p, m)
-}
-
-// totalPrefixJa is for 平均単価.
-func totalPrefixJa(p *parser, m *match) bool {
-	switch m.folded("field") {
-	case "値", "額", "金額", "行数", "文字数", "単語数", "バイト数", "件数", "行":
-		return false
-	}
-	return totalOfJa(p, m)
-}
-
-var largeJa = []string{"大きい", "高い", "多い", "長い", "新しい"}
-
-// extremeJa is for 一番高い単価.
-func extremeJa(p *parser, m *match) bool {
-	f, ok := p.fieldJa(m, "field")
-	if !ok {
-		return false
-	}
-	p.q.addField(f)
-	name := "min"
-	if slices.Contains(largeJa, m.folded("dir")) {
-		name = "max"
-	}
-	p.addTotal(name)
-	p.q.set(totals)
-	return true
-}
-
-// rankBy is for 単価の高い順に3件. Of a word for how often, it is the most
-// frequent that are wanted.
-func rankBy(p *parser, m *match) bool {
-	f, ok := p.fieldJa(m, "field")
-	if !ok || p.q.is(grouped) {
-		return false
-	}
-	if n, ok := m.count("n"); ok && !p.q.number(n) {
-		return false
-	}
-	if m.has("n") {
-		p.q.set(amount)
-	}
-	p.q.by = f
-	p.q.set(grouped | sorted)
-	if slices.Contains(largeJa, m.folded("dir")) {
-		p.q.set(descending)
-	} else {
-		p.q.set(ascending)
-	}
-	p.q.manyFew = m.folded("dir") == "多い" || m.folded("dir") == "少ない"
-	return true
-}
-
-// groupJa is for 商品ごと.
-func groupJa(p *parser, m *match) bool {
-	switch m.folded("field") {
-	case "行":
-		p.q.set(lines | freq)
-		return true
-	case "単語":
-		p.q.set(words | freq)
-		return true
-	case "メッセージ", "エラーメッセージ", "エラー":
-		p.q.set(messages | freq)
-		if m.folded("field") != "メッセージ" {
-			p.q.level = "ERROR"
-			p.q.set(level)
-		}
+		m.to = m.groups["end"][0]
+		p.q.set(f)
 		return true
 	}
-	f, ok := p.fieldJa(m, "field")
-	if !ok || p.q.is(grouped) {
-		return false
-	}
-	p.q.by = f
-	p.q.set(grouped)
+}
+
+// gatherJa is for 集計して, which asks how often each occurs unless something
+// else is asked for.
+func gatherJa(p *parser, m *match) bool {
+	p.q.gather = p.original(m.from, m.to)
 	return true
 }
 
-// sortByJa is for 単価でソート; a field that was noted before is a hole by now.
-func sortByJa(p *parser, m *match) bool {
-	p.q.set(sorted)
-	g := m.groups["field"]
-	if p.at(g[0]) == hole {
-		if len(p.q.fields) == 0 || p.q.is(grouped) {
-			return true
-		}
-		p.q.by = p.q.fields[len(p.q.fields)-1]
-		p.q.fields = p.q.fields[:len(p.q.fields)-1]
-		if len(p.q.fields) == 0 {
-			p.q.has &^= field
-		}
-		p.q.set(grouped)
+// howManyJa counts records where 件 can only mean these.
+func howManyJa(p *parser, m *match) bool {
+	if strings.Contains(p.folded(m.from, m.to), "件") && p.q.about(hasFields) {
+		p.q.set(records)
+	}
+	if p.q.is(totals) { // 最大はいくつ
 		return true
 	}
-	f, ok := p.fieldJa(m, "field")
-	if !ok || p.q.is(grouped) {
-		return false
-	}
-	p.q.by = f
-	p.q.set(grouped)
-	return true
+	return howMany(p, m)
 }
 
-// descendingJa tells 多い順, which is about how often, from the others.
-func descendingJa(p *parser, m *match) bool {
-	if p.q.some(level|messages) || p.folded(m.from, min(m.from+3, m.to)) == "多い順" {
-		return false
-	}
-	p.q.set(sorted | descending)
-	return true
+// fileNoun is the word for file; as part of another word it is not.
+func fileNoun(p *parser, m *match) bool {
+	return script(p.at(m.from-1)) != script(p.at(m.from))
 }
 
 // twice is for 2回以上出てくる; other numbers are not understood.
@@ -311,47 +255,13 @@ func ofKindJa(p *parser, m *match) bool {
 	return true
 }
 
-// whereJa notes a condition.
-func whereJa(p *parser, m *match) bool {
-	f, ok := p.fieldJa(m, "field")
-	c := condition{field: f, value: m.text("val"), num: m.mark("val") == numberMark, op: operatorJa(m)}
-	if c.num {
-		c.value = strings.ReplaceAll(string(foldedRunes(c.value)), ",", "")
-	}
-	if !ok || m.mark("val") == 0 && japaneseNouns[c.value] {
-		return false
-	}
-	if end, ok := m.groups["end"]; ok {
-		m.to = end[0]
-	}
-	p.q.where = append(p.q.where, c)
-	p.q.set(matching)
-	return true
-}
-
-func operatorJa(m *match) string {
-	op := m.folded("op")
-	if known := comparisons[op]; known != "" {
-		return known
-	}
-	switch {
-	case m.has("op2"):
-		return "!="
-	case op == "", op == "等しい", op == "一致する":
-		return "=="
-	case strings.HasSuffix(op, "下回る"), strings.Contains(op, "小さ"), strings.HasSuffix(op, "少ない"), strings.HasSuffix(op, "低い"), strings.HasSuffix(op, "安い"):
-		return "<"
-	}
-	return ">"
-}
-
 // japaneseFiller are the words that say nothing by themselves, the longest
 // first where one begins another.
 const japaneseFiller = `お願い(?:いた|致)?します|おねがいします|お願い|教えて(?:ください|下さい|ほしい|くれ(?:ますか|る)?|もらえますか|いただけますか)?|おしえて|知りたい(?:です)?|知らせて|ください|下さい|くださいませ|` +
-	`ほしい(?:です)?|欲しい(?:です)?|もらえますか|もらえますでしょうか|もらえる|いただけますか|いただけますでしょうか|頂けますか|くれますか|くれませんか|くれる|くれ|` +
+	`いくら(?:です|になります)?か?|計算|算出|求めて|起きて|起こって|発生して|出て|だっけ|でしたっけ|っけ|かな|ほしい(?:です)?|欲しい(?:です)?|もらえますか|もらえますでしょうか|もらえる|いただけますか|いただけますでしょうか|頂けますか|くれますか|くれませんか|くれる|くれ|` +
 	`できますか|できる|お見せ|みて|見て|しますか|します|して|しろ|せよ|する|した|ですか|でしょうか|でしょう|です|ますか|ました|ます|だけ|のみ|` +
 	`ありますか|あります|ある|いますか|います|いる|どうなって|どう|なに|何|どれ|どの|どんな|この|その|これ|それ|ここ|ちょっと|まず|一度|改めて|すみません|こんにちは|ありがとう|` +
-	`ファイル|データ|ログ|テキスト|csv|json|tsv|中|内|うち|もの|こと|ところ|箇所|やつ|結果|表|全部で|全体で|合わせて|それぞれ|各|値|列|カラム|項目|フィールド|分|形|形式|` +
+	`ファイル|データ|ログ|テキスト|中|内|うち|もの|こと|ところ|箇所|やつ|結果|表|全部で|全体で|合わせて|それぞれ|各|値|列|カラム|項目|フィールド|分|形|形式|` +
 	`から|まで|では|には|とは|って|という|の|を|は|が|に|で|と|も|へ|や|か|ね|よ|な|お|た|て|、|。|・|,|\.|\?|!|:|;|…|\(|\)| |「|」`
 
 var japaneseFillers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + japaneseFiller + `)`) })
@@ -369,6 +279,13 @@ func japaneseRest(l *line) (list []scrap) {
 			list, i = l.addScrap(list, i, i+1), i+1
 			continue
 		}
+		if end := l.latinEnd(i); end > i {
+			if !latinFiller[l.folded(i, end)] {
+				list = l.addScrap(list, i, end)
+			}
+			i = end
+			continue
+		}
 		if n := l.fillerAt(filler, i); n > 0 && !l.insideWord(i, n) {
 			i += n
 			continue
@@ -377,6 +294,17 @@ func japaneseRest(l *line) (list []scrap) {
 		list, i = l.addScrap(list, i, end), end
 	}
 	return list
+}
+
+var latinFiller = wordSet("csv json tsv txt log file ok please")
+
+// latinEnd returns where a word in Latin letters ends that begins at i.
+func (l *line) latinEnd(i int) int {
+	end := i
+	for end < len(l.cells) && (isWord(l.cells[end].r) || end > i && l.nameGoesOn(end)) {
+		end++
+	}
+	return end
 }
 
 // fillerAt returns how many cells of filler begin at i.
@@ -417,7 +345,7 @@ func (l *line) unknownEnd(filler *regexp.Regexp, i int) int {
 	end := i + 1
 	for end < len(l.cells) {
 		r := l.cells[end].r
-		if isAtom(r) || r == hole {
+		if isAtom(r) || r == hole || isWord(r) {
 			break
 		}
 		if n := l.fillerAt(filler, end); n > 0 && !l.insideWord(end, n) {

@@ -15,6 +15,7 @@ type jsonLayout struct {
 	Paths [][]string `json:"paths"` // to every value, "[]" for elements
 	Kinds []string   `json:"kinds"` // the types there
 	Loose bool       `json:"-"`     // lines that are no JSON stand between
+	More  bool       `json:"-"`     // there are more paths than these
 }
 
 // jsonProbe describes the first documents of a file: enough of them to know the
@@ -22,6 +23,9 @@ type jsonLayout struct {
 const jsonProbe = `def few: if type == "array" then .[:20] | map(few) elif type == "object" then map_values(few) else . end; ` +
 	`[limit(50; inputs)] | . as $d | {docs: length, type: (.[0] | type), len: (.[0] | if type == "array" or type == "object" then length else 0 end)} + ` +
 	`([$d[] | few | . as $v | paths | {p: map(if type == "number" then "[]" else . end), k: (. as $p | $v | getpath($p) | type)}] | unique_by(.p) | .[:150] | {paths: map(.p), kinds: map(.k)})`
+
+// mostPaths is how many paths the probe lists.
+const mostPaths = 150
 
 // lookJSON finds out what is in a file of JSON. One that is loose has other
 // lines too, as logs do.
@@ -38,6 +42,7 @@ func (t *talk) lookJSON(file string, loose bool) (*layout, bool) {
 	if json.Unmarshal([]byte(out.Out), j) != nil {
 		j.Paths = nil
 	}
+	j.More = out.Cut || len(j.Paths) >= mostPaths
 	return &layout{file: file, json: j}, true
 }
 

@@ -31,11 +31,12 @@ func (t *talk) look(file string) (*layout, bool) {
 		return t.lookJSON(file, false)
 	}
 	out, ok := t.run(from(file).then("head", "-n", strconv.Itoa(sampleLines)).String())
-	quoted, ok2 := output{Out: "0"}, true
-	if ext(file) == ".csv" || ext(file) == ".tsv" {
-		quoted, ok2 = t.quotes(file)
+	if isTable(file) { // it will be needed: one turn for both
+		if _, got := t.quotes(file); !got {
+			return nil, false
+		}
 	}
-	if !ok || !ok2 {
+	if !ok {
 		return nil, false
 	}
 	l := &layout{file: file, lines: out.lines()}
@@ -47,11 +48,11 @@ func (t *talk) look(file string) (*layout, bool) {
 	if l.delim == "" || l.delim == " " {
 		return l, true
 	}
-	if quoted, ok = t.quotes(file); !ok {
+	quoted, ok := t.quotes(file)
+	if !ok {
 		return nil, false
 	}
-	l.quotes = strings.TrimSpace(quoted.Out) != "0"
-	if l.quotes {
+	if l.quotes = quoted.number() > 0; l.quotes {
 		l.split()
 	}
 	return l, true
@@ -198,7 +199,7 @@ func (t *talk) column(q *query, l *layout, ref fieldRef) (c column, problem stri
 		c.index, c.name = i, l.header[i]
 		return c, ""
 	}
-	if form := knownForms[strings.TrimSuffix(normal(ref.name), "s")]; form != "" && l.header == nil {
+	if form := knownForm(ref.name); form != "" && l.header == nil {
 		c.form = form
 		return c, ""
 	}
@@ -219,6 +220,9 @@ var knownForms = map[string]string{
 	"email": mailForm, "emailaddres": mailForm, "emailaddresse": mailForm, "mailaddresse": mailForm, "メールアドレス": mailForm,
 	"url": `https?://[^[:space:]"<>)]+`, "link": `https?://[^[:space:]"<>)]+`,
 }
+
+// knownForm is the form of things with a name; empty if it is none of them.
+func knownForm(name string) string { return knownForms[strings.TrimSuffix(normal(name), "s")] }
 
 const (
 	ipForm   = `([0-9]{1,3}\.){3}[0-9]{1,3}`
@@ -241,8 +245,8 @@ func (t *talk) numbered(q *query, c column, ref fieldRef) (column, string) {
 		return c, q.tooFewColumns(c.layout, ref.number, width)
 	}
 	c.name = strconv.Itoa(c.index + 1)
-	if c.header != nil {
-		c.name = c.header[c.index]
+	if c.header != nil { // told, as it may not be one
+		c.name += " (" + c.header[c.index] + ")"
 	}
 	return c, ""
 }

@@ -74,17 +74,6 @@ func (l *line) splice(from, to int, c cell) {
 	l.cells = append(append(l.cells[:from:from], c), rest...)
 }
 
-// is reports whether the cells at i spell a lower-case text.
-func (l *line) is(i int, text string) bool {
-	for _, r := range text {
-		if i >= len(l.cells) || l.cells[i].r != r {
-			return false
-		}
-		i++
-	}
-	return true
-}
-
 // at returns the character at i; a space beyond the ends.
 func (l *line) at(i int) rune {
 	if i < 0 || i >= len(l.cells) {

@@ -14,7 +14,6 @@ type logStyle struct {
 	mention bool       // there are no levels: lines that mention the word
 	fields  bool       // what stands between level and message was left out
 	none    bool       // no line is of that level
-	sample  []string   // some lines of the level
 }
 
 // levelWords are the levels as logs spell them, in capitals.
@@ -84,10 +83,10 @@ func (t *talk) style(file, level string) (s logStyle, ok bool) {
 	if s, found := readStyle(lower.lines(), level); found {
 		return s, true
 	}
-	if len(lower.lines()) == 0 || level == "" {
+	if len(lower.lines()) == 0 || level == "" || mostlyOthers(lower.lines()) {
 		return logStyle{none: true}, true
 	}
-	return mentionStyle(lower.lines(), level), true
+	return mentionStyle(level), true
 }
 
 // readStyle recognises the style of lines that have a level somewhere.
@@ -113,7 +112,19 @@ func readStyle(sample []string, level string) (s logStyle, ok bool) {
 	return s, false
 }
 
-var anyLevel = regexp.MustCompile(`\b(?:` + allLevels("") + `)\b`)
+var anyLevel = regexp.MustCompile(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\]|\blevel="?[A-Za-z]+`)
+
+// mostlyOthers reports whether lines that mention a level have another one: the
+// log has levels, and none of its lines is of the level that is asked for.
+func mostlyOthers(lines []string) bool {
+	n := 0
+	for _, s := range lines {
+		if anyLevel.MatchString(s) {
+			n++
+		}
+	}
+	return 2*n > len(lines)
+}
 
 // earlierLevel reports whether a line says another level before: INFO … ERROR is
 // no error.
@@ -151,8 +162,7 @@ func logfmtStyle(_, seen string, rest []string) logStyle {
 		key = "message"
 	}
 	return logStyle{
-		sample: rest,
-		lines:  [][]string{{"grep", "-E", logfmtToken(seen)}},
+		lines: [][]string{{"grep", "-E", logfmtToken(seen)}},
 		message: [][]string{{"grep", "-E", `[[:space:]]` + key + `=`},
 			{"sed", "-E", `s/^.*[[:space:]]` + key + `=("(([^"\\]|\\.)*)"|([^[:space:]]*)).*$/\2\4/`}},
 	}
@@ -256,7 +266,6 @@ func (s logStyle) after(token string, rest []string) logStyle {
 		s.fields = true
 		script += `; s/^[a-z_][A-Za-z0-9_.]*:([^ ])/\1/`
 	}
-	s.sample = rest
 	s.message = [][]string{{"sed", "-E", script}}
 	return s
 }
@@ -271,10 +280,10 @@ func pythonStyle(rest []string) bool {
 const timestampForm = `^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9:.,]+(Z|[+-][0-9:]+)?\]? *`
 
 // mentionStyle is for lines without levels.
-func mentionStyle(sample []string, level string) logStyle {
+func mentionStyle(level string) logStyle {
 	word := strings.ToLower(wordsOf(level))
 	return logStyle{
-		mention: true, sample: sample,
+		mention: true,
 		lines:   [][]string{{"grep", "-iE", `\b(` + word + `)\b`}},
 		message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}},
 	}
@@ -298,7 +307,6 @@ func jsonLineStyle(sample []string, level string) (s logStyle, ok bool) {
 		}
 		s.lines = [][]string{{"jq", "-Rc", `fromjson? | objects | ` + levelSelect(jqKey(l), level)}}
 		s.message = [][]string{{"jq", "-r", jqPath([]string{m}) + scalarText}}
-		s.sample = sample
 		return s, true
 	}
 	return s, false

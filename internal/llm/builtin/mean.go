@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,9 +14,25 @@ func says(f feature) func(*parser, *match) bool {
 	}
 }
 
+// upTo makes a rule that notes features and leaves what it needs to see at the
+// end for others.
+func upTo(f feature) func(*parser, *match) bool {
+	return func(p *parser, m *match) bool {
+		p.q.set(f)
+		m.to = m.groups["end"][0]
+		return true
+	}
+}
+
+// yesOrNo notes that an answer begins with yes or no.
+func yesOrNo(p *parser, _ *match) bool {
+	p.q.asked = true
+	return true
+}
+
 // howMany notes a question for a number; a second one is one too many.
 func howMany(p *parser, m *match) bool {
-	if p.q.is(count) {
+	if p.q.asks++; p.q.asks > 1 {
 		p.q.clash = p.original(m.from, m.to)
 	}
 	p.q.set(count)
@@ -32,6 +49,7 @@ func webSearch(p *parser, m *match) bool {
 // topN notes a wish for the most frequent ones, with their number if it is said.
 func topN(p *parser, m *match) bool {
 	p.q.set(top)
+	p.q.often = p.q.often || saysOften(p.original(m.from, m.to))
 	if n, ok := m.count("n"); ok {
 		return p.q.number(n)
 	}
@@ -45,39 +63,63 @@ func leastN(p *parser, m *match) bool {
 
 // per notes a wish for numbers by time.
 func per(unit string) func(*parser, *match) bool {
-	return func(p *parser, _ *match) bool {
+	return func(p *parser, m *match) bool {
+		if n, ok := m.count("n"); m.has("n") && (!ok || n != 1) {
+			return false // every two hours
+		}
 		p.q.per = unit
 		p.q.set(period)
 		return true
 	}
 }
 
-func skipN(p *parser, m *match) bool { return p.first(m, skip, 1) }
+// skipN notes how many lines at the start are left out.
+func skipN(p *parser, m *match) bool {
+	n, ok := m.count("n")
+	if !m.has("n") {
+		n, ok = 1, true
+	}
+	if !ok || p.q.some(head|tail|skip|span) {
+		return false
+	}
+	p.q.skipped = n
+	p.q.set(skip)
+	return true
+}
+
 func firstN(p *parser, m *match) bool {
 	if m.has("in") {
 		p.q.set(inside)
 	}
-	return p.first(m, head, 0)
+	return p.first(m, head)
 }
 
 func lastN(p *parser, m *match) bool {
 	if m.has("in") {
 		p.q.set(inside)
 	}
-	return p.first(m, tail, 0)
+	return p.first(m, tail)
 }
 
 // first notes a number of lines at one end.
-func (p *parser) first(m *match, f feature, usual int) bool {
+func (p *parser) first(m *match, f feature) bool {
 	n, ok := m.count("n")
-	if !m.has("n") {
-		n, ok = usual, usual > 0
-	}
 	if !ok || p.q.some(head|tail|skip|span) || !p.q.number(n) {
 		return false
 	}
 	p.q.set(f)
+	p.noteRows(m)
 	return true
+}
+
+var rowWords = regexp.MustCompile(`\b(?:rows?|records?|entry|entries)\b|レコード|件`)
+
+// noteRows notes that rows of a table were spoken of, to which a header does
+// not belong.
+func (p *parser) noteRows(m *match) {
+	if rowWords.MatchString(p.folded(m.from, m.to)) && p.q.about(hasFields) {
+		p.q.set(records)
+	}
 }
 
 // nth makes a rule for a fixed number of lines at one end.
@@ -90,6 +132,7 @@ func nth(f feature, n int) func(*parser, *match) bool {
 			return false
 		}
 		p.q.set(f)
+		p.noteRows(m)
 		return true
 	}
 }
@@ -101,6 +144,7 @@ func bareNumber(p *parser, m *match) bool {
 		return false
 	}
 	p.q.set(amount)
+	p.noteRows(m)
 	return true
 }
 
@@ -111,13 +155,18 @@ func fromN(p *parser, m *match) bool {
 
 func nthLine(p *parser, m *match) bool {
 	n, ok := m.count("n")
+	p.noteRows(m)
 	return ok && p.span(n, n)
 }
 
 func spanNM(p *parser, m *match) bool {
 	n, ok := m.count("n")
 	to, ok2 := m.count("m")
-	return ok && ok2 && n <= to && p.span(n, to)
+	if n > to && ok && ok2 {
+		p.q.wrong = p.original(m.from, m.to)
+		return true
+	}
+	return ok && ok2 && p.span(n, to)
 }
 
 // span notes lines by their numbers; 0 is the end of the file.
@@ -176,6 +225,26 @@ func columnNumbers(p *parser, m *match) bool {
 		p.q.addField(fieldRef{number: n})
 	}
 	return true
+}
+
+// byNumber notes the column to group, rank or sort by.
+func byNumber(p *parser, m *match) bool {
+	n, ok := m.count("n")
+	if m.folded("n") == "last" {
+		n, ok = -1, true
+	}
+	if !ok || p.q.is(grouped) {
+		return false
+	}
+	p.q.by = fieldRef{number: n}
+	p.q.set(grouped)
+	return true
+}
+
+// byTotal is for "by total price": what to calculate was noted already.
+func byTotal(p *parser, m *match) bool {
+	m.to = m.groups["x2"][0]
+	return p.q.is(totals | top)
 }
 
 // fieldPath notes a path into JSON.
@@ -247,6 +316,34 @@ func keyNames(p *parser, m *match) bool {
 	return true
 }
 
+// messageField is for "messages": of JSON a key, of a log what stands after the
+// level.
+func messageField(p *parser, _ *match) bool {
+	if p.q.about(isJSON) {
+		p.q.addField(fieldRef{name: "message"})
+		return true
+	}
+	p.q.set(messages)
+	return true
+}
+
+// countEach is for "counts": of a field, how often each of its values occurs.
+func countEach(p *parser, m *match) bool {
+	p.q.counts = p.original(m.from, m.to)
+	p.q.set(count)
+	return true
+}
+
+// listFilesSaid is for the word files on its own, where nothing is done with
+// them.
+func listFilesSaid(p *parser, _ *match) bool {
+	if p.q.some(differ | onlyIn | common | which | include) {
+		return false
+	}
+	p.q.set(fileList)
+	return true
+}
+
 func levelField(p *parser, _ *match) bool {
 	p.q.addField(fieldRef{name: "level"})
 	return true
@@ -268,9 +365,6 @@ func ofLevel(p *parser, m *match) bool {
 	}
 	p.q.level = name
 	p.q.set(level)
-	if strings.HasSuffix(m.folded("level"), "s") || p.original(m.from, m.to) != strings.TrimSuffix(p.original(m.from, m.to), "s") {
-		p.q.plural = true
-	}
 	if written := m.text("level"); written == strings.ToUpper(written) && written != strings.ToLower(written) {
 		p.q.caps = written
 	}

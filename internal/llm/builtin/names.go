@@ -31,7 +31,7 @@ func names(t *talk, q *query) string {
 	for i, name := range list {
 		lines[i] = itoa(i+1) + ". " + name
 	}
-	return strings.Join(lines, "\n") + "\n\n" + q.say("%d %s %s", "%d 個の%s%s", len(list), what, q.about(file))
+	return strings.Join(lines, "\n") + "\n\n" + q.say("%d %s %s", "%d 個の%s%s", len(list), what, q.of(file))
 }
 
 // topKeys are the keys of the object, or of the objects in the list.
@@ -78,6 +78,9 @@ func (t *talk) countList(q *query, file string) (text string, ok bool) {
 	if !ok {
 		return "", false
 	}
+	if len(q.fields) > 1 {
+		return q.twoThings(), true
+	}
 	c, problem := t.column(q, l, q.fields[0])
 	switch {
 	case problem != "":
@@ -118,7 +121,7 @@ func (t *talk) lengthOf(q *query, l *layout, path []string) (text string, ok boo
 	if strings.Contains(strings.TrimSpace(out.Out), "\n") {
 		return q.say("There are several such lists in %s, with these lengths:", "%s には該当する配列が複数あります。それぞれの長さ:", l.file) + "\n\n" + block(out.lines()), true
 	}
-	return q.say("%s %s", "%sです%s。", q.several(out.number(), "element", "件"), q.about(l.file, shownPath(path))), true
+	return q.say("%s %s", "%sです%s。", q.several(out.number(), "element", "件"), q.of(l.file, shownPath(path))), true
 }
 
 // onlyList is the path of the one list that an object has, nil if there is not

@@ -160,7 +160,7 @@ func (n needle) pattern(regex bool) string {
 		text = "^" + text
 	}
 	if n.ends {
-		text += "$"
+		text += "[[:cntrl:]]?$" // lines may end with a carriage return
 	}
 	return text
 }
@@ -186,8 +186,6 @@ func (q *query) window() [][]string {
 		return [][]string{{"head", "-n", n}}
 	case q.is(tail):
 		return [][]string{{"tail", "-n", n}}
-	case q.is(skip):
-		return [][]string{{"tail", "-n", "+" + strconv.Itoa(q.n+1)}}
 	case q.is(span):
 		return [][]string{{"sed", "-n", spanScript(q.spans)}}
 	}

@@ -104,11 +104,11 @@ type query struct {
 	rest    []scrap            // what was not understood
 	missing []string           // files it names that were not granted
 
-	n       int // of top, head, tail, skip, amount
+	n       int // of top, head, tail, amount
+	skipped int // of skip
 	spans   [][2]int
 	with    []needle
 	any     bool // one of with is enough
-	words   bool // the text was called a word
 	asked   bool // a yes-or-no question
 	but     []needle
 	level   string // ERROR, WARN…
@@ -121,8 +121,13 @@ type query struct {
 	only    string   // the file of onlyIn
 	web     string   // what to search the web for
 	kind    string   // "the log", "the csv": an extension
+	wrong   string   // something that cannot be
+	asks    int      // how often it asks for a number
 	clash   string   // two things that do not go together
-	plural  bool     // of top: more than one is wanted
+	often   bool     // of top: it was said that frequency is meant
+	counts  string   // that it spoke of several numbers
+	owner   string   // of a field in JSON: the list that it belongs to
+	gather  string   // that it asked to sum things up, in no particular way
 	manyFew bool     // of by: it may mean how often
 }
 
@@ -175,14 +180,14 @@ type scrap struct {
 
 // addScrap adds some cells to the scraps; words that follow each other are one.
 func (l *line) addScrap(list []scrap, from, to int) []scrap {
-	s := scrap{text: l.meant(from, to), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
+	s := scrap{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
 	if r := l.cells[from].r; isAtom(r) {
 		s.mark = r
 	}
-	if n := len(list) - 1; n >= 0 && s.mark == 0 && list[n].mark == 0 && list[n].to+1 == from && l.cells[list[n].to].r == ' ' {
+	if n := len(list) - 1; n >= 0 && s.mark == 0 && list[n].mark == 0 && (list[n].to == from || list[n].to+1 == from && l.cells[list[n].to].r == ' ') {
 		list[n].to, list[n].textual = to, list[n].textual || s.textual
-		list[n].text = l.original(list[n].from, to)
-		list[n].shown = list[n].text
+		list[n].shown = l.original(list[n].from, to)
+		list[n].text = narrow(list[n].shown)
 		return list
 	}
 	return append(list, s)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -49,3 +50,61 @@ func brief(text string) string {
 	}
 	return text
 }
+
+// variants asks every question with something added. The answer must be no
+// result, unless ok accepts it.
+func variants(t *testing.T, forms map[string][]string, ok func(form, text string) bool) {
+	for name, list := range forms {
+		b := newBox(t)
+		for i, q := range questions(t, name) {
+			form := list[i%len(list)]
+			request := strings.Replace(form, "%s", strings.TrimRight(q.request, "?.!？。"), 1)
+			if text := b.ask(request, q.files...); !declined(text) && !askedBack(text) && !ok(form, text) {
+				t.Errorf("%s ← %v was answered:\n%s\n%s", request, q.files, strings.Join(b.commands, "\n"), brief(text))
+			}
+		}
+	}
+}
+
+// askedBack reports whether an answer is a question, or tells another way.
+func askedBack(text string) bool {
+	for _, s := range []string{"Do you mean", "それとも", "hako web search", "hako exec", "one file at a time", "一つのファイル", "line breaks in them", "改行を含む引用", "No file was granted", "許可されたファイルがない", "at the same time", "同時には"} {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestQualifiersAreNoticed adds words that change what is meant to questions
+// that are understood. None may be answered as if nothing had been added.
+func TestQualifiersAreNoticed(t *testing.T) {
+	variants(t, map[string][]string{
+		"english.txt":  {"%s yesterday", "%s since Monday", "%s per customer", "%s unless it is raining", "for premium customers, %s", "%s after midnight", "%s but only the important ones", "%s and email it to Bob"},
+		"japanese.txt": {"昨日の%s", "先週から%s", "顧客ごとに%s", "雨の日だけ%s", "%s、ただし重要なものだけ", "%s。結果をメールで送って", "%s（税込みで）"},
+	}, func(string, string) bool { return false })
+}
+
+// TestFiltersAreUsed adds a filter to questions that are understood. An answer
+// has to tell of it.
+func TestFiltersAreUsed(t *testing.T) {
+	variants(t, map[string][]string{
+		"english.txt":  {`%s, only lines containing "zzz"`, `%s, but only lines that do not contain "zzz"`, `%s, without the first 3 lines`, `%s, with line numbers`},
+		"japanese.txt": {`「zzz」を含む行について、%s`, `「zzz」を含まない行について、%s`, `先頭の3行を除いて、%s`, `行番号付きで、%s`},
+	}, func(form, text string) bool {
+		for _, s := range []string{"Nothing found", "見つかりません", "0 lines", "0 行です", "No differences", "違いはありません"} {
+			if strings.Contains(text, s) {
+				return true
+			}
+		}
+		switch {
+		case strings.Contains(form, "zzz"):
+			return strings.Contains(text, "zzz")
+		case strings.Contains(form, "3"):
+			return strings.Contains(text, "without the first 3") || strings.Contains(text, "先頭の 3 行を除く")
+		}
+		return numberedLine.MatchString(text)
+	})
+}
+
+var numberedLine = regexp.MustCompile(`(?m)^\d+:|the (?:longest|shortest) line, line \d|行、\d+ 行目`)

@@ -22,8 +22,14 @@ func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 		if r.layout, ok = t.look(file); !ok {
 			return r, "", false
 		}
+		if problem, ok := t.certain(q, r.layout); problem != "" || !ok {
+			return r, problem, ok
+		}
 		if r.layout.json == nil {
 			r.pipe = r.pipe.join(r.body())
+		}
+		if r.header != nil {
+			r.notes = append(r.notes, q.say("without the header", "見出し行を除く"))
 		}
 	}
 	if q.is(inside) {
@@ -37,11 +43,16 @@ func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 			return r, "", false
 		}
 	}
-	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled) && r.root == nil && !r.json.Loose && ext(file) == ".json" {
+	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose && ext(file) == ".json" {
 		return r, q.say("I cannot search the lines of a JSON document and read its keys at the same time.", "JSON 文書の行の検索とキーの読み取りは同時にはできません。"), true
 	}
-	if q.is(skip) && (r.layout == nil || r.layout.header == nil) {
-		r.pipe = r.pipe.join(q.window())
+	if more := q.skipped; q.is(skip) {
+		if r.layout != nil && r.layout.header != nil {
+			more-- // the header is gone already
+		}
+		if more > 0 {
+			r.pipe = r.pipe.then("tail", "-n", "+"+itoa(more+1))
+		}
 	}
 	r.pipe = r.pipe.join(q.filters())
 	return r, "", true

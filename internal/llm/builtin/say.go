@@ -92,6 +92,12 @@ func (q *query) details() (list []string) {
 	for _, c := range q.where {
 		list = append(list, q.conditionText(c))
 	}
+	if q.is(inside) {
+		list = append(list, q.windowText()...)
+	}
+	if q.is(skip) {
+		list = append(list, q.say("without the first %d", "先頭の %d 行を除く", q.skipped))
+	}
 	if q.is(blank) {
 		list = append(list, q.say("empty", "空の行"))
 	}
@@ -130,8 +136,8 @@ func (q *query) conditionText(c condition) string {
 	return fmt.Sprintf("%s %s %s", name, c.op, c.value)
 }
 
-// about says what a number or some lines are of: the file, and the details.
-func (q *query) about(file string, more ...string) string {
+// of says what a number or some lines are of: the file, and the details.
+func (q *query) of(file string, more ...string) string {
 	var parts []string
 	for _, s := range append(append([]string{file}, more...), q.details()...) {
 		if s != "" {

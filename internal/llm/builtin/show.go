@@ -13,10 +13,12 @@ func showLines(t *talk, q *query) string {
 		return problem
 	case len(files) > mostFiles:
 		return q.oneFile()
-	case q.is(head) && q.is(tail):
+	case q.is(head) && q.is(tail), q.some(repeats|unique) && q.some(span|skip|grouped):
 		return q.twoThings()
 	case q.is(top) && !ranking(q):
 		return q.topOrFirst()
+	case q.is(top | field):
+		return q.rowsOrTotals()
 	}
 	if len(files) > 1 && q.is(include) && !q.some(field|sorted|unique|repeats) {
 		q.set(numbered)
@@ -40,6 +42,16 @@ func (q *query) topOrFirst() string {
 		"先頭の %[1]d 行ですか、それとも最も多く現れる %[1]d 行ですか？「先頭」か「頻出」と書いてください。", q.one(10))
 }
 
+// rowsOrTotals asks what "the top 3 products by price" are.
+func (q *query) rowsOrTotals() string {
+	by := q.by.name
+	if q.by.number > 0 {
+		by = q.say("column %d", "%d 列目", q.by.number)
+	}
+	return q.say("Do you mean the rows with the largest %[1]s, or the sum of %[1]s for each %[2]s? Please say \"top %[3]d rows by %[1]s\" or \"top %[3]d %[2]s by total %[1]s\".",
+		"%[1]s が大きい行ですか、それとも %[2]s ごとの %[1]s の合計ですか？「%[1]sの大きい順に%[3]d行」か「%[2]sごとの%[1]sの合計を大きい順に%[3]d件」と書いてください。", by, q.fields[0].name, q.one(10))
+}
+
 func (t *talk) showIn(q *query, file string) (text string, ok bool) {
 	p, notes, problem, ok := t.shown(q, file)
 	if !ok || problem != "" {
@@ -58,27 +70,48 @@ func (t *talk) showIn(q *query, file string) (text string, ok bool) {
 	if len(lines) == 0 {
 		return q.nothing(file, notes, extra), true
 	}
+	if q.is(field) && len(lines) == 1 && !out.Cut {
+		return lines[0] + q.say(" ", "") + q.of(file, notes...), true
+	}
 	return block(lines) + "\n" + q.summary(file, notes, lines, out, total, known), true
 }
 
+// numberedTakes are what can be said about lines that are shown with their
+// numbers.
+const numberedTakes = numbered | show | find | lines | include | exclude | anyCase | wholeWord | blank | filled | head | tail | span | inside | whole | allFiles | times
+
 // shown puts together the command that shows what is wanted of a file.
 func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem string, ok bool) {
-	if q.is(numbered) && !q.some(field|sorted|unique|repeats|level|matching) {
-		return q.numberedLines(file), nil, "", true
+	if q.is(numbered) && q.has&^numberedTakes == 0 {
+		if !q.is(inside) {
+			notes = q.windowText()
+		}
+		return q.numberedLines(file), notes, "", true
 	}
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
 		return p, nil, problem, ok
 	}
+	if q.is(numbered) {
+		if r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 || q.is(inside) {
+			return p, nil, q.partly(q.said[numbered]), true
+		}
+		return q.numberedStages(r.style.lines, file), r.notes, "", true
+	}
 	if r.style.none {
 		return from(file).then("grep", "-E", `\b(`+levelWords[q.level]+`)\b`), r.notes, "", true
+	}
+	if problem, note := t.records(q, &r); problem != "" {
+		return p, nil, problem, true
+	} else if note != "" {
+		r.notes = append(r.notes, note)
 	}
 	p, notes = r.pipe, r.notes
 	if q.is(grouped) {
 		if p, problem, ok = t.sortedBy(q, &r); !ok || problem != "" {
 			return p, nil, problem, ok
 		}
-		notes = append(notes, q.order())
+		notes = r.notes
 	}
 	if q.is(field) {
 		var names []string
@@ -91,6 +124,20 @@ func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem str
 	return p, append(notes, more...), "", true
 }
 
+// records makes a list of JSON that was asked for the lines: "users where …"
+// are its elements.
+func (t *talk) records(q *query, r *rowSet) (problem, note string) {
+	if len(q.fields) != 1 || r.layout == nil || r.json == nil {
+		return "", ""
+	}
+	c, problem := t.column(q, r.layout, q.fields[0])
+	if problem != "" || r.json.kindAt(c.path) != "array" {
+		return problem, ""
+	}
+	q.has &^= field
+	return r.unnest(q, append(slices.Clone(c.path), "[]")), c.label(q)
+}
+
 // picked takes the fields that are wanted out of the lines.
 func (t *talk) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, problem string, ok bool) {
 	var cols []column
@@ -99,11 +146,12 @@ func (t *talk) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, prob
 		if problem != "" {
 			return p, nil, problem, true
 		}
-		if problem, ok := t.certain(q, &c); problem != "" || !ok {
-			return p, nil, problem, ok
-		}
 		cols = append(cols, c)
 		names = append(names, c.label(q))
+	}
+	cols, names = withoutOwners(cols, names)
+	if len(cols) == 1 && cols[0].numeric() {
+		q.set(numeric)
 	}
 	r.pipe = p
 	if len(cols) == 1 {
@@ -126,14 +174,31 @@ func (t *talk) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, prob
 	return r.pipe.then("jq", "-Rr", filter), names, "", true
 }
 
+// withoutOwners leaves out lists of which other fields are asked for: in "names
+// of users" the list only says where the names are.
+func withoutOwners(cols []column, names []string) (kept []column, labels []string) {
+	for i, c := range cols {
+		owner := slices.ContainsFunc(cols, func(d column) bool {
+			return len(d.path) > len(c.path) && c.json != nil && slices.Equal(d.path[:len(c.path)], c.path)
+		})
+		if !owner {
+			kept, labels = append(kept, c), append(labels, names[i])
+		}
+	}
+	return kept, labels
+}
+
 // arranged adds the stages for order and cut.
 func (q *query) arranged(p pipe) (_ pipe, notes []string) {
 	switch {
 	case q.is(repeats):
-		p = p.then("sort").then("uniq", "-cd").then("sort", "-rn")
+		p = p.then("sort", "-f").then("uniq", "-cdi").then("sort", "-rn")
+		if !q.is(anyCase) {
+			p.stages[len(p.stages)-3], p.stages[len(p.stages)-2] = []string{"sort"}, []string{"uniq", "-cd"}
+		}
 		notes = append(notes, q.say("lines that occur more than once, with how often", "2 回以上現れる行と回数"))
 	case q.is(unique) && !q.is(sorted):
-		p = p.then("sort", "-u")
+		p = p.then(append([]string{"sort"}, q.sortOptions(false)...)...)
 		notes = append(notes, q.say("each only once, sorted", "重複を除いて整列"))
 	}
 	if q.is(sorted) && !q.is(grouped) {
@@ -147,10 +212,10 @@ func (q *query) arranged(p pipe) (_ pipe, notes []string) {
 	if q.is(amount) || ranking(q) && q.n > 0 {
 		p = p.then("head", "-n", itoa(q.n))
 	}
-	if !q.some(inside | skip) {
-		p = p.join(q.window())
+	if q.is(inside) { // told with the other details
+		return p, notes
 	}
-	return p, append(notes, q.windowText()...)
+	return p.join(q.window()), append(notes, q.windowText()...)
 }
 
 // sortOptions are the options of sort for the order that is wanted.
@@ -158,7 +223,10 @@ func (q *query) sortOptions(numbers bool) (list []string) {
 	if numbers {
 		list = append(list, "-n")
 	}
-	if q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending) {
+	if q.is(anyCase) && !q.some(include|exclude) {
+		list = append(list, "-f")
+	}
+	if q.backwards() {
 		list = append(list, "-r")
 	}
 	if q.is(unique) {
@@ -167,36 +235,44 @@ func (q *query) sortOptions(numbers bool) (list []string) {
 	return list
 }
 
+// backwards reports whether the largest comes first.
+func (q *query) backwards() bool {
+	return q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending)
+}
+
 // order says in what order lines are shown.
 func (q *query) order() string {
-	down := q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending)
-	by := ""
-	if q.is(grouped) {
-		by = q.by.name
-		if q.by.number > 0 {
-			by = q.say("column %d", "%d 列目", q.by.number)
-		}
-	}
-	switch {
-	case by != "" && down:
-		return q.say("by %s, largest first", "%s の大きい順", by)
-	case by != "":
-		return q.say("by %s, smallest first", "%s の小さい順", by)
-	case down:
+	if q.backwards() {
 		return q.say("sorted in descending order", "降順")
 	}
 	return q.say("sorted", "昇順")
 }
 
+// orderBy says the same for a field. Texts are compared by their letters, which
+// need not be what is meant: dates can be written in many ways.
+func (q *query) orderBy(name string, numbers bool) string {
+	switch {
+	case numbers && q.backwards():
+		return q.say("by %s, largest first", "%s の大きい順", name)
+	case numbers:
+		return q.say("by %s, smallest first", "%s の小さい順", name)
+	case q.backwards():
+		return q.say("by the letters of %s, last first", "%s の文字の逆順", name)
+	}
+	return q.say("by the letters of %s", "%s の文字順", name)
+}
+
 // windowText says which part is shown.
 func (q *query) windowText() (list []string) {
 	switch {
+	case q.is(head) && q.n == 1:
+		list = append(list, q.say("the first", "最初の 1 行"))
+	case q.is(tail) && q.n == 1:
+		list = append(list, q.say("the last", "最後の 1 行"))
 	case q.is(head):
 		list = append(list, q.say("the first %d", "先頭の %d 行", q.n))
 	case q.is(tail):
 		list = append(list, q.say("the last %d", "末尾の %d 行", q.n))
-	case q.is(skip):
-		list = append(list, q.say("without the first %d", "先頭の %d 行を除く", q.n))
 	case q.is(span):
 		for _, s := range q.spans {
 			list = append(list, q.spanText(s))
@@ -221,10 +297,8 @@ func (t *talk) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
 	if problem != "" {
 		return p, problem, true
 	}
-	if problem, ok := t.certain(q, &c); problem != "" || !ok {
-		return p, problem, ok
-	}
 	numbers := c.numeric() || q.is(numeric)
+	r.notes = append(r.notes, q.orderBy(c.name, numbers))
 	if c.simple() {
 		key := itoa(c.index+1) + "," + itoa(c.index+1)
 		options := slices.DeleteFunc(q.sortOptions(numbers), func(s string) bool { return s == "-u" })
@@ -239,7 +313,7 @@ func (t *talk) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
 		input, result = "-cn", ".l"
 	}
 	filter := `[inputs | {l: ., k: (` + c.expr(r.root) + ` | tonumber? // .)}] | sort_by(.k)`
-	if q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending) {
+	if q.backwards() {
 		filter += " | reverse"
 	}
 	return r.pipe.then("jq", input, filter+" | .[] | "+result), "", true
@@ -252,6 +326,9 @@ func (c *column) simple() bool {
 
 // numeric reports whether the values that were seen are numbers.
 func (c *column) numeric() bool {
+	if c.json != nil {
+		return c.json.kindAt(c.path) == "number"
+	}
 	seen := false
 	for _, row := range c.rows {
 		if c.index >= len(row) || row[c.index] == "" {
@@ -267,8 +344,19 @@ func (c *column) numeric() bool {
 
 // numberedLines is the command that shows lines with their numbers. Behind the
 // first stage, a line begins with its number.
-func (q *query) numberedLines(file string) pipe {
+func (q *query) numberedLines(file string) pipe { return q.numberedStages(nil, file) }
+
+// numberedStages does the same behind stages that find the lines of a level; what
+// they look for has no place in the line.
+func (q *query) numberedStages(first [][]string, file string) pipe {
 	stages := q.filters()
+	if len(first) > 0 {
+		p := from(file).then(slices.Insert(slices.Clone(first[0]), 1, "-n")...).join(first[1:])
+		for _, s := range stages {
+			p = p.then(behindNumber(s)...)
+		}
+		return p.join(q.window())
+	}
 	if q.is(inside) || len(stages) == 0 {
 		p := from(file).then("grep", "-n", "")
 		p = p.join(q.window())
@@ -322,7 +410,7 @@ func (t *talk) totalLines(p pipe, out output) (n int, known, ok bool) {
 
 // summary says what was shown.
 func (q *query) summary(file string, notes, lines []string, out output, total int, known bool) string {
-	about := q.about(file, notes...)
+	about := q.of(file, notes...)
 	switch {
 	case out.Cut && known:
 		return q.say("… cut: the first %d of %d lines are shown %s", "… 長いため途中までです: 全 %[2]d 行のうち先頭の %[1]d 行%[3]s", len(lines), total, about)
@@ -334,7 +422,10 @@ func (q *query) summary(file string, notes, lines []string, out output, total in
 
 // nothing says that there is no such line.
 func (q *query) nothing(file string, notes []string, extra int) string {
-	text := q.say("Nothing found %s.", "見つかりませんでした%s。", q.about(file, notes...))
+	text := q.say("Nothing found %s.", "見つかりませんでした%s。", q.of(file, notes...))
+	if slices.ContainsFunc(q.with, func(n needle) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
+		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".", " 正規表現として探すには「正規表現「…」に一致する行」と書いてください。")
+	}
 	if extra > 0 {
 		text += q.say(" Ignoring case, there would be %s.", "大文字小文字を区別しなければ %s あります。", q.lines(extra))
 	}

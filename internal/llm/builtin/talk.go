@@ -61,6 +61,7 @@ func readDialog(d *llm.Dialog) *talk {
 		}
 		start, t.found = i, ""
 		t.request, t.files = llm.Plain(it.Text)
+		t.request = strings.TrimSuffix(t.request, "\n\n---") // notes without a line
 	}
 	for i, it := range d.Items {
 		t.calls += len(it.Calls)

@@ -32,6 +32,9 @@ func (p pipe) ranked(q *query) pipe {
 	if q.is(least) {
 		order = "-n"
 	}
+	if q.is(anyCase) && !q.some(include|exclude) {
+		return p.then("sort", "-f").then("uniq", "-ci").then("sort", order)
+	}
 	return p.then("sort").then("uniq", "-c").then("sort", order)
 }
 
@@ -46,9 +49,12 @@ func (q *query) usual() int {
 	return 10
 }
 
+// wordStage makes a line of each word.
+var wordStage = []string{"grep", "-oE", `[[:alnum:]_'-]+`}
+
 // frequent answers which lines, words or values occur most often, and how often.
 func frequent(t *talk, q *query) string {
-	if q.is(top) && q.is(lines) && q.n > 0 && !q.some(freq|least|field|grouped|words) && !saysOften(q.said[top]) {
+	if q.is(top) && q.is(lines) && q.n > 0 && !q.some(freq|least|field|grouped|words) && !q.often {
 		return q.topOrFirst()
 	}
 	file, problem := q.source()
@@ -67,7 +73,7 @@ func frequent(t *talk, q *query) string {
 		return problem
 	}
 	if q.is(words) {
-		p = p.then("grep", "-oE", `[[:alnum:]_'-]+`)
+		p = p.then(wordStage...)
 	}
 	if q.is(words | anyCase) {
 		p = p.then("tr", "A-Z", "a-z")
@@ -102,7 +108,7 @@ func (q *query) ranking(file string, list []tally, kinds int, notes ...string) s
 	if kinds > len(list) {
 		tail = q.say("%d of %d different values", "%[2]d 種類のうち %[1]d 種類", len(list), kinds)
 	}
-	return strings.Join(lines, "\n") + "\n\n" + tail + q.say(" ", "") + q.about(file, notes...)
+	return strings.Join(lines, "\n") + "\n\n" + tail + q.say(" ", "") + q.of(file, notes...)
 }
 
 // tallyLines numbers a list of tallies.
@@ -125,8 +131,9 @@ func topMessages(t *talk, q *query) string {
 	if problem != "" {
 		return problem
 	}
-	plain := *q
-	plain.has &^= field | grouped
+	if q.some(matching | skip) {
+		return q.partly(q.said[matching] + q.said[skip])
+	}
 	style, ok := t.style(file, q.level)
 	if !ok {
 		return ""
@@ -134,20 +141,30 @@ func topMessages(t *talk, q *query) string {
 	if style.none {
 		return q.say("Nothing found: no line of %s has the level %s.", "見つかりませんでした。%s にレベル %s の行はありません。", file, q.levelText())
 	}
-	lines := from(file).join(style.lines).join(plain.filters())
+	lines := from(file).join(style.lines).join(q.filters())
 	messages := lines.join(style.message)
 	n := q.one(10)
-	if q.is(top) && q.n == 0 && !q.plural && !q.is(freq) && q.tongue == en && !strings.Contains(q.said[level], "s ") {
+	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages.MatchString(q.request) {
 		n = 1
 	}
 	grouped, ok := t.run(messages.then(alike()...).ranked(q).then("head", "-n", itoa(n)).String())
 	exact, ok2 := t.run(messages.ranked(q).then("head", "-n", "50").String())
 	total, ok3 := t.run(lines.counted().String())
-	if !ok || !ok2 || !ok3 {
+	kinds, ok4 := output{}, true
+	if q.is(count | unique) {
+		kinds, ok4 = t.run(messages.then(alike()...).then("sort", "-u").counted().String())
+	}
+	if !ok || !ok2 || !ok3 || !ok4 {
 		return ""
 	}
-	return q.messageList(file, style, grouped.tallies(), exact.tallies(), total.number(), n)
+	text := q.messageList(file, style, grouped.tallies(), exact.tallies(), total.number(), n)
+	if q.is(count | unique) {
+		text = q.several(kinds.number(), "different message", "種類のメッセージ") + q.say(":", "があります:") + "\n\n" + text
+	}
+	return text
 }
+
+var severalMessages = regexp.MustCompile(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
 
 func (q *query) levelText() string {
 	if q.level == "" {
@@ -171,10 +188,10 @@ func (q *query) messageList(file string, style logStyle, list, exact []tally, to
 		merged = merged || strings.Contains(e.text, "#")
 	}
 	text := strings.Join(tallyLines(list), "\n") + "\n\n"
-	if len(list) < n && n > 1 {
-		text += q.say("There are only %s. ", "メッセージは %s だけです。", q.several(len(list), "different message", "種類"))
+	if len(list) < q.n {
+		text += q.say("Only %s. ", "メッセージは %sだけです。", q.several(len(list), "different message", "種類"))
 	}
-	text += q.say("%s in all %s.", "全部で %s%s。", q.lines(total), q.about(file, q.styleNotes(style)...))
+	text += q.say("%s in all %s.", "全部で %s%s。", q.lines(total), q.of(file, q.styleNotes(style)...))
 	if merged {
 		text += q.say(" Messages that differ only in numbers or ids are counted together (#).", "数字や ID だけが違うメッセージはまとめて数えました（# で表示）。")
 	}
@@ -245,7 +262,7 @@ func (q *query) timeTable(file string, r rowSet, out output, all, dated int) str
 	if out.Cut {
 		text += q.say("… cut here. ", "… 長いため途中までです。")
 	}
-	text += q.lines(all) + q.say(" ", "") + q.about(file, r.notes...)
+	text += q.lines(all) + q.say(" ", "") + q.of(file, r.notes...)
 	if dated < all {
 		text += q.say(" %d of them do not begin with a date and are not in the table.", "うち %d 行は日時で始まらないため表に入っていません。", all-dated)
 	}

@@ -58,11 +58,14 @@ func total(t *talk, q *query) string {
 	if problem != "" {
 		return problem
 	}
-	if q.is(top) && !q.is(grouped) || len(q.fields) > 1 {
+	if q.some(top|amount|sorted) && !q.is(grouped) || len(q.fields) > 1 {
 		return q.twoThings()
 	}
 	if !q.is(field) {
 		return t.totalOfLines(q, file)
+	}
+	if q.is(grouped) && q.owner != "" {
+		return q.partly(q.owner)
 	}
 	if q.is(grouped) {
 		return t.totalBy(q, file)
@@ -70,6 +73,9 @@ func total(t *talk, q *query) string {
 	v, c, problem, ok := t.valueLines(q, file)
 	if !ok || problem != "" {
 		return problem
+	}
+	if q.owner != "" && !slices.ContainsFunc(c.path, func(step string) bool { return singular(normal(step)) == singular(normal(q.owner)) }) {
+		return q.partly(q.owner)
 	}
 	out, ok := t.run(v.then("jq", "-Rnc", "[inputs] | "+q.sums(c.numberFilter())).String())
 	if !ok {
@@ -116,10 +122,10 @@ func (q *query) totalText(file, name string, s *sheet) string {
 	for _, kind := range q.totals {
 		parts = append(parts, q.totalPart(kind, s, len(q.totals) > 1))
 	}
-	text := strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.about(file, name, q.say("%d values", "値は %d 個", s.N))
+	text := strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.of(file, name, q.say("%d values", "値は %d 個", s.N))
 	if len(q.totals) == 1 {
 		label := totalNames[q.totals[0]]
-		text = parts[0] + q.say(" ", " ") + q.about(file, q.say("%[1]s of %[2]s", "%[2]s の%[3]s", label[0], name, label[1]), q.say("%d values", "値は %d 個", s.N))
+		text = parts[0] + q.say(" ", "") + q.of(file, q.say("%[1]s of %[2]s", "%[2]s の%[3]s", label[0], name, label[1]), q.say("%d values", "値は %d 個", s.N))
 	}
 	return text + q.leftOut(s)
 }
@@ -163,11 +169,11 @@ func (q *query) noNumbers(file, name string, s *sheet) string {
 	for _, k := range q.totals {
 		text := map[string]*string{"min": s.FirstOne, "max": s.LastOne}[k]
 		if text == nil || !isoDate.MatchString(*text) {
-			return q.say("There are no numbers to calculate with %s.", "計算できる数値がありません%s。", q.about(file, name)) + q.leftOut(s)
+			return q.say("There are no numbers to calculate with %s.", "計算できる数値がありません%s。", q.of(file, name)) + q.leftOut(s)
 		}
 		parts = append(parts, *text)
 	}
-	return strings.Join(parts, q.say(", ", "、")) + " " + q.about(file, name)
+	return strings.Join(parts, q.say(", ", "、")) + q.say(" ", "") + q.of(file, name)
 }
 
 // totalBy answers the same for groups of rows with the same value.
@@ -180,9 +186,6 @@ func (t *talk) totalBy(q *query, file string) string {
 	key, problem2 := t.column(q, r.layout, q.by)
 	if problem != "" || problem2 != "" {
 		return strings.TrimSpace(problem + " " + problem2)
-	}
-	if problem, ok := t.certain(q, &value); problem != "" || !ok {
-		return problem
 	}
 	for _, c := range []*column{&value, &key} {
 		if problem := r.unnest(q, c.path); problem != "" {
@@ -250,5 +253,5 @@ func (q *query) groupTable(file, value, key string, out output) string {
 		text += q.say("… cut here. ", "… 長いため途中までです。")
 	}
 	label := totalNames[q.totals[0]]
-	return text + q.about(file, q.say("%[1]s of %[2]s by %[3]s", "%[3]s ごとの %[2]s の%[4]s", label[0], value, key, label[1])) + q.leftOut(&bad)
+	return text + q.of(file, q.say("%[1]s of %[2]s by %[3]s", "%[3]s ごとの %[2]s の%[4]s", label[0], value, key, label[1])) + q.leftOut(&bad)
 }
