@@ -226,7 +226,7 @@ func (c *clerk) temperature() *float64 {
 
 // mind chooses a model and puts before it what counts and records.
 func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
-	chosen, err := chooseModel(ctx, c.conf, spec)
+	chosen, err := chooseModel(ctx, place{c.conf, c.box.touched("llmcmd")}, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,6 @@ import (
 	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
-	"hako/internal/llm/ollama"
-	"hako/internal/llm/openai"
 )
 
 // A finding is what the doctor says of one part.
@@ -28,7 +26,7 @@ type finding struct {
 // A checkup looks at one part.
 type checkup struct {
 	part string
-	look func(ctx context.Context, conf *config.Config) finding
+	look func(ctx context.Context, at place) finding
 }
 
 // checkups is what the doctor looks at, in this order.
@@ -73,9 +71,14 @@ func examine(ctx context.Context, o *common) (found []finding) {
 	if err != nil {
 		return []finding{bad("settings", err)}
 	}
+	b, err := recorder(conf)
+	if err != nil {
+		return []finding{bad("record", err)}
+	}
+	defer b.close()
 	for _, c := range checkups {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		f := c.look(ctx, conf)
+		f := c.look(ctx, place{conf, b.touched("user")})
 		cancel()
 		f.Part = c.part
 		found = append(found, f)
@@ -93,15 +96,16 @@ func bad(part string, err error) finding {
 	return finding{Part: part, State: "bad", What: err.Error(), Hint: fault.Hint(err)}
 }
 
-func checkSettings(_ context.Context, conf *config.Config) finding {
+func checkSettings(_ context.Context, at place) finding {
+	conf := at.conf
 	if len(conf.Sources()) == 0 {
 		return off("no settings file; the defaults apply", "hako config init writes one with every setting explained")
 	}
 	return good("%s", strings.Join(conf.Sources(), ", "))
 }
 
-func checkModel(ctx context.Context, conf *config.Config) finding {
-	c, err := chooseModel(ctx, conf, "")
+func checkModel(ctx context.Context, at place) finding {
+	c, err := chooseModel(ctx, at, "")
 	if err != nil {
 		return bad("", err)
 	}
@@ -111,20 +115,22 @@ func checkModel(ctx context.Context, conf *config.Config) finding {
 	return good("%s is asked unless --model says otherwise", c)
 }
 
-func checkOpenAI(ctx context.Context, conf *config.Config) finding {
+func checkOpenAI(ctx context.Context, at place) finding {
+	conf := at.conf
 	o := openaiOptions(conf)
 	if o.Key == "" && !elsewhere(conf) {
 		return off("no key", "export OPENAI_API_KEY=… to use it")
 	}
-	names, err := openai.Models(ctx, o)
+	names, err := at.served(ctx)
 	if err != nil {
 		return bad("", err)
 	}
 	return good("%d models at %s", len(names), o.BaseURL)
 }
 
-func checkOllama(ctx context.Context, conf *config.Config) finding {
-	names, err := ollama.Models(ctx, ollamaOptions(conf))
+func checkOllama(ctx context.Context, at place) finding {
+	conf := at.conf
+	names, err := at.ollamas(ctx)
 	switch {
 	case err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:"):
 		return bad("", err)
@@ -136,7 +142,8 @@ func checkOllama(ctx context.Context, conf *config.Config) finding {
 	return good("%d models, first %s", len(names), names[0].Name)
 }
 
-func checkSearch(_ context.Context, conf *config.Config) finding {
+func checkSearch(_ context.Context, at place) finding {
+	conf := at.conf
 	_, name, err := engine(conf)
 	switch {
 	case err != nil && config.SearchProvider.Of(conf).From == "default":
@@ -149,7 +156,8 @@ func checkSearch(_ context.Context, conf *config.Config) finding {
 	return good("%s", name)
 }
 
-func checkPolicy(_ context.Context, conf *config.Config) finding {
+func checkPolicy(_ context.Context, at place) finding {
+	conf := at.conf
 	p, err := loadPolicy(conf, "host")
 	if err == nil {
 		err = p.Test()
@@ -160,7 +168,8 @@ func checkPolicy(_ context.Context, conf *config.Config) finding {
 	return good("the rules keep to their examples")
 }
 
-func checkRecord(_ context.Context, conf *config.Config) finding {
+func checkRecord(_ context.Context, at place) finding {
+	conf := at.conf
 	path := config.AuditPath.Of(conf).V
 	rep, err := audit.VerifyFile(path)
 	switch {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/agent"
-	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
 	"hako/internal/llm"
@@ -51,13 +50,7 @@ func (j *job) close() {
 
 // prepare puts the parts together: model, box, tools, conversation.
 func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
-	c, err := chooseModel(ctx, j.conf, j.model)
-	if err != nil {
-		return err
-	}
-	if c.why != "" {
-		j.show.event(agent.Event{Type: "note", Text: c.why})
-	}
+	var err error
 	if j.readonly.given, err = j.takeStdin(j.show.s); err != nil {
 		return err
 	}
@@ -68,6 +61,13 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.box = b
+	c, err := chooseModel(ctx, place{j.conf, b.touched("model")}, j.model)
+	if err != nil {
+		return err
+	}
+	if c.why != "" {
+		j.show.event(agent.Event{Type: "note", Text: c.why})
+	}
 	if j.mind, err = j.think(c, j.conf, b, b.meter, j.show.retry); err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (j *job) search(ctx context.Context) error {
 
 func (j *job) look(ctx context.Context, query string) error {
 	query = j.box.secrets.Text(query)
-	if err := j.box.log.Append(audit.Event{What: audit.Opened, Actor: "model", Mode: "network", Path: j.engName + ": " + query}); err != nil {
+	if err := j.box.touched("model")(j.engName + ": " + query); err != nil {
 		return err
 	}
 	j.show.spinner.Start("searching")

@@ -29,7 +29,30 @@ const defaultModel = "gpt-4.1-mini"
 type provider struct {
 	prefix string // as in --model ollama:qwen3
 	help   string
-	make   func(ctx context.Context, conf *config.Config, name string) (chosen, error)
+	make   func(ctx context.Context, at place, name string) (chosen, error)
+}
+
+// A place is where models are looked for. Whoever is asked on the way is put on
+// record first; touched does that.
+type place struct {
+	conf    *config.Config
+	touched func(address string) error
+}
+
+func (p place) ollamas(ctx context.Context) ([]ollama.Info, error) {
+	o := ollamaOptions(p.conf)
+	if err := p.touched(ollama.Normalize(o.URL)); err != nil {
+		return nil, err
+	}
+	return ollama.Models(ctx, o)
+}
+
+func (p place) served(ctx context.Context) ([]string, error) {
+	o := openaiOptions(p.conf)
+	if err := p.touched(o.BaseURL); err != nil {
+		return nil, err
+	}
+	return openai.Models(ctx, o)
 }
 
 // A chosen model is ready to be asked.
@@ -49,33 +72,35 @@ func (c chosen) String() string {
 }
 
 // chooseModel finds the model to ask: the one named, or what is reachable.
-func chooseModel(ctx context.Context, conf *config.Config, spec string) (chosen, error) {
+func chooseModel(ctx context.Context, at place, spec string) (chosen, error) {
 	if spec == "" {
-		spec = config.ModelName.Of(conf).V
+		spec = config.ModelName.Of(at.conf).V
 	}
 	if spec == "" {
-		return reachable(ctx, conf)
+		return reachable(ctx, at)
 	}
 	if prefix, name, ok := strings.Cut(spec, ":"); ok || spec == "builtin" {
 		for _, p := range models {
 			if p.prefix == prefix {
-				return p.make(ctx, conf, name)
+				return p.make(ctx, at, name)
 			}
 		}
 	}
-	return bareName(ctx, conf, spec)
+	return bareName(ctx, at, spec)
 }
 
 // bareName is a model without its provider: that of the key or address that was
 // set, else a local one.
-func bareName(ctx context.Context, conf *config.Config, name string) (chosen, error) {
-	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
-		return openaiModel(ctx, conf, name)
+func bareName(ctx context.Context, at place, name string) (chosen, error) {
+	if config.OpenAIKey.Of(at.conf).V != "" || elsewhere(at.conf) {
+		return openaiModel(ctx, at, name)
 	}
-	local, err := ollama.Models(ctx, ollamaOptions(conf))
+	probe, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	local, err := at.ollamas(probe)
 	for _, m := range local {
 		if m.Name == name || m.Name == name+":latest" {
-			return ollamaModel(ctx, conf, m.Name)
+			return ollamaModel(ctx, at, m.Name)
 		}
 	}
 	if err == nil {
@@ -100,52 +125,52 @@ func elsewhere(conf *config.Config) bool {
 const probeTime = 400 * time.Millisecond
 
 // reachable finds a model that nobody named.
-func reachable(ctx context.Context, conf *config.Config) (chosen, error) {
-	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
-		return openaiModel(ctx, conf, "")
+func reachable(ctx context.Context, at place) (chosen, error) {
+	if config.OpenAIKey.Of(at.conf).V != "" || elsewhere(at.conf) {
+		return openaiModel(ctx, at, "")
 	}
 	probe, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	if local, err := ollama.Models(probe, ollamaOptions(conf)); err == nil && len(local) > 0 {
-		c, err := ollamaModel(ctx, conf, local[0].Name)
+	if local, err := at.ollamas(probe); err == nil && len(local) > 0 {
+		c, err := ollamaModel(ctx, at, local[0].Name)
 		c.why = "using the local model " + local[0].Name + " of Ollama; --model chooses another"
 		return c, err
 	}
-	c, err := builtinModel(ctx, conf, "")
+	c, err := builtinModel(ctx, at, "")
 	c.why = "no key and no local model: using the built-in rules, which only answer simple questions about files (hako doctor says how to set up a model)"
 	return c, err
 }
 
-func builtinModel(context.Context, *config.Config, string) (chosen, error) {
+func builtinModel(context.Context, place, string) (chosen, error) {
 	return chosen{provider: "builtin", name: "builtin", model: builtin.New(), free: true}, nil
 }
 
 // openaiModel speaks the dialect that was set: Responses at OpenAI, Chat
 // Completions elsewhere.
-func openaiModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
-	if config.OpenAIAPI.Of(conf).V == "chat" {
-		return chatModel(ctx, conf, name)
+func openaiModel(ctx context.Context, at place, name string) (chosen, error) {
+	if config.OpenAIAPI.Of(at.conf).V == "chat" {
+		return chatModel(ctx, at, name)
 	}
-	return responsesModel(ctx, conf, name)
+	return responsesModel(ctx, at, name)
 }
 
-func responsesModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
-	return remote(ctx, conf, name, "openai", openai.Responses)
+func responsesModel(ctx context.Context, at place, name string) (chosen, error) {
+	return remote(ctx, at, name, "openai", openai.Responses)
 }
 
-func chatModel(ctx context.Context, conf *config.Config, name string) (chosen, error) {
-	return remote(ctx, conf, name, "chat", openai.Chat)
+func chatModel(ctx context.Context, at place, name string) (chosen, error) {
+	return remote(ctx, at, name, "chat", openai.Chat)
 }
 
-func remote(ctx context.Context, conf *config.Config, name, provider string, make func(string, openai.Options) llm.Model) (chosen, error) {
-	o := openaiOptions(conf)
-	if o.Key == "" && !elsewhere(conf) {
+func remote(ctx context.Context, at place, name, provider string, make func(string, openai.Options) llm.Model) (chosen, error) {
+	o := openaiOptions(at.conf)
+	if o.Key == "" && !elsewhere(at.conf) {
 		return chosen{}, noKey(name)
 	}
 	if name == "" {
 		name = defaultModel
-		if elsewhere(conf) {
-			served, err := openai.Models(ctx, o)
+		if elsewhere(at.conf) {
+			served, err := at.served(ctx)
 			if err != nil {
 				return chosen{}, err
 			}
@@ -162,11 +187,11 @@ func openaiOptions(conf *config.Config) openai.Options {
 	return openai.Options{Key: key.V, KeyFrom: strings.TrimPrefix(key.From, "env "), BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
 }
 
-func ollamaModel(_ context.Context, conf *config.Config, name string) (chosen, error) {
+func ollamaModel(_ context.Context, at place, name string) (chosen, error) {
 	if name == "" {
 		return chosen{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing", Hint: "write it as ollama:qwen3; hako models lists them"}
 	}
-	o := ollamaOptions(conf)
+	o := ollamaOptions(at.conf)
 	return chosen{provider: "ollama", name: name, model: ollama.New(name, o), context: int64(o.NumCtx), free: true}, nil
 }
 
@@ -174,7 +199,7 @@ func ollamaOptions(conf *config.Config) ollama.Options {
 	return ollama.Options{URL: config.OllamaURL.Of(conf).V, NumCtx: config.OllamaNumCtx.Of(conf).V, KeepAlive: config.OllamaKeepAlive.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
 }
 
-func scriptModel(_ context.Context, _ *config.Config, name string) (chosen, error) {
+func scriptModel(_ context.Context, _ place, name string) (chosen, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return chosen{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err), Hint: "a script of turns is what --record writes"}
@@ -200,7 +225,7 @@ type mind struct {
 	chosen
 	ledger *agent.Ledger
 	prices price.Table
-	front  llm.Model // what is asked
+	front  llm.Model      // what is asked
 	record *outFile       // nil means that nothing is recorded
 	clean  *redact.Writer // before it
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
-	"hako/internal/llm/ollama"
-	"hako/internal/llm/openai"
 	"hako/internal/markdown"
 )
 
@@ -39,7 +37,12 @@ what they have. The one marked * is asked if nobody chooses.`,
 			}
 			w := newShow(s, asJSON, false)
 			w.spinner.Start("asking")
-			lines, problems := listModels(cmd.Context(), conf)
+			b, err := recorder(conf)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			lines, problems := listModels(cmd.Context(), place{conf, b.touched("user")})
 			w.spinner.Stop()
 			for _, p := range problems {
 				fmt.Fprintln(s.err, "hako:", markdown.Clean(p.Error()))
@@ -56,11 +59,12 @@ what they have. The one marked * is asked if nobody chooses.`,
 // listTime is how long one provider may take to list its models.
 const listTime = 10 * time.Second
 
-func listModels(ctx context.Context, conf *config.Config) (lines []modelLine, problems []error) {
+func listModels(ctx context.Context, at place) (lines []modelLine, problems []error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
+	conf := at.conf
 	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
-		names, err := openai.Models(ctx, openaiOptions(conf))
+		names, err := at.served(ctx)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -68,7 +72,7 @@ func listModels(ctx context.Context, conf *config.Config) (lines []modelLine, pr
 			lines = append(lines, modelLine{Model: "openai:" + name, Provider: "openai"})
 		}
 	}
-	local, err := ollama.Models(ctx, ollamaOptions(conf))
+	local, err := at.ollamas(ctx)
 	if err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:") {
 		problems = append(problems, err)
 	}

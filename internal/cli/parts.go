@@ -274,6 +274,14 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 	}
 }
 
+// recorder opens the record alone, for what needs no box.
+func recorder(conf *config.Config) (*opened, error) {
+	b := &opened{secrets: secretsOf(conf)}
+	var err error
+	b.log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: b.secrets})
+	return b, err
+}
+
 // secretsOf gathers what must never be shown: keys of the environment and of
 // the settings.
 func secretsOf(conf *config.Config) *redact.Set {

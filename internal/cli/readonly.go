@@ -122,6 +122,14 @@ func (b *opened) remembered(actor, command string) {
 	_ = b.log.Append(audit.Event{What: audit.Ended, Actor: actor, Script: command, Reason: "answered from memory"})
 }
 
+// touched puts on record that somebody on the network is about to be asked. What
+// cannot be recorded is not done.
+func (b *opened) touched(actor string) func(address string) error {
+	return func(address string) error {
+		return b.log.Append(audit.Event{What: audit.Opened, Actor: actor, Mode: "network", Path: address})
+	}
+}
+
 // fetched puts on record what an actor got from the web.
 func (b *opened) fetched(actor string) func(url string, bytes int64) {
 	return func(url string, bytes int64) {

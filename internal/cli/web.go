@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
 	"hako/internal/markdown"
@@ -79,12 +78,12 @@ func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw,
 	if err != nil {
 		return err
 	}
-	log, err := audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: secretsOf(conf)})
+	b, err := recorder(conf)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	if err := log.Append(audit.Event{What: audit.Opened, Actor: "user", Mode: "network", Path: name + ": " + q.Text}); err != nil {
+	defer b.close()
+	if err := b.touched("user")(name + ": " + q.Text); err != nil {
 		return err
 	}
 	w := newShow(s, asJSON, false)
@@ -156,16 +155,15 @@ func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
 	if err != nil {
 		return err
 	}
-	log, err := audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: secretsOf(conf)})
+	b, err := recorder(conf)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	if err := log.Append(audit.Event{What: audit.Asked, Actor: "user", Mode: "network", Path: url}); err != nil {
+	defer b.close()
+	if err := b.touched("user")(url); err != nil {
 		return err
 	}
-	b := &opened{log: log}
-	r := &websearch.Reader{Fetcher: o.fetcher(conf), Fetched: b.fetched("user")}
+	r := &websearch.Reader{Fetcher: o.fetcher(conf)}
 	w := newShow(s, o.json, false)
 	w.spinner.Start("fetching")
 	defer w.spinner.Stop()
