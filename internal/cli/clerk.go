@@ -2,19 +2,16 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"hako/internal/agent"
+	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
 	"hako/internal/fd"
@@ -65,6 +62,10 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 		return nil, err
 	}
 	c.box, c.meter = b, b.meter
+	for _, note := range conf.Notes() {
+		c.show.note(note)
+	}
+	b.session.FS.Watch(c.touched)
 	if o.output != "" {
 		if c.out, err = newOutFile(o.output, 0o644); err != nil {
 			b.close()
@@ -84,6 +85,23 @@ func weights(conf *config.Config) map[string]quota.Weights {
 	all := map[string]quota.Weights{"": usual}
 	maps.Copy(all, own)
 	return all
+}
+
+// touched charges and records what is read and written at the desk itself; what
+// scripts do is the business of their gates.
+func (c *clerk) touched(what, path string, bytes int64) {
+	var u quota.Usage
+	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.box.id, Mode: what, Path: path, Bytes: bytes}
+	switch what {
+	case "read":
+		u.Read = bytes
+	case "written":
+		u.Written = bytes
+	default:
+		e.What = audit.Removed
+	}
+	_ = c.meter.Charge(u) // the next call hears of it
+	_ = c.box.log.Append(e)
 }
 
 // commands are the builtins, among them a llmcmd that works for this one.
@@ -230,10 +248,16 @@ func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
+	if chosen.why != "" && chosen.provider == "builtin" {
+		// Its rules know nothing of descriptors: what they say must not become
+		// the output of a script that nobody watches.
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd", Why: "there is no key and no local model",
+			Hint: "export OPENAI_API_KEY=…, or start Ollama; hako doctor says what is missing"}
+	}
 	if chosen.why != "" && c.depth == 0 {
 		c.show.note(chosen.why)
 	}
-	flags := modelFlags{record: c.record, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: config.LlmcmdRetryDelay.Of(c.conf).V}
+	flags := modelFlags{record: c.record, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1)}
 	m, err := flags.think(chosen, c.conf, c.box, c.meter, c.show.retry)
 	if err == nil {
 		c.ledger = append(c.ledger, m)
@@ -372,77 +396,6 @@ func (c *clerk) plan(ctx context.Context, request string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// nested is llmcmd as a command of a script: another clerk, with what is left of
-// the budget and a clock that stands still while the model thinks.
-func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
-	if c.depth == maxDepth {
-		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep", maxDepth), Hint: "do the work in one call"}
-	}
-	o, instructions, err := nestedOptions(c.innerModel(), call.Args)
-	if err == nil {
-		err = c.funded()
-	}
-	if err != nil {
-		return err
-	}
-	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, began: time.Now()}
-	n.text = n.counted(call.Stdout)
-	n.desk = fd.New(ctx, fd.Options{
-		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
-		Spawn: func(context.Context) (fd.Worker, error) {
-			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
-		},
-		Stdin: fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
-		Limits: fd.Limits{NestedBytes: 1 << 20},
-	})
-	defer n.close()
-	defer call.Gauge.Pause()()
-	err = n.work(ctx, instructions)
-	if code, ok := err.(exitStatus); ok {
-		return shell.Status(code)
-	}
-	return err
-}
-
-// funded sees to it that there is a budget: in the shell of a person there is
-// none until llmcmd is called.
-func (c *clerk) funded() error {
-	c.funding.Lock()
-	defer c.funding.Unlock()
-	if c.meter != nil {
-		return nil
-	}
-	budget, err := modelBudget(c.conf, quota.DefaultBudget())
-	if err == nil {
-		c.meter = c.box.meter.Child(budget)
-	}
-	return err
-}
-
-// innerModel is what a nested llmcmd asks.
-func (c *clerk) innerModel() string {
-	if name := config.LlmcmdInternalModel.Of(c.conf).V; name != "" {
-		return name
-	}
-	return c.cmdOptions.model
-}
-
-// nestedOptions reads the words of a nested llmcmd.
-func nestedOptions(inner string, args []string) (*cmdOptions, string, error) {
-	o := &cmdOptions{model: inner}
-	f := pflag.NewFlagSet("llmcmd", pflag.ContinueOnError)
-	f.Usage = func() {} // the error says it
-	f.StringVarP(&o.preset, "preset", "r", "", "")
-	f.StringVarP(&o.prompt, "prompt", "p", "", "")
-	if err := f.Parse(args); err != nil {
-		return nil, "", &fault.Error{Kind: fault.Invalid, Op: "llmcmd", Err: err, Hint: "usage: llmcmd [-r preset] [-p prompt] instructions"}
-	}
-	if err := o.check(f.Args()); err != nil {
-		return nil, "", err
-	}
-	return o, strings.Join(f.Args(), " "), nil
-}
-
 // describe prints the request that would be sent.
 func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind) error {
 	for _, t := range a.Tools {
@@ -456,62 +409,4 @@ func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind
 	fmt.Fprintf(out, "model:   %s\nbudget:  %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n", m.chosen, c.meter.Left(), n, d.System)
 	_, err = fmt.Fprintln(out, c.box.secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
 	return err
-}
-
-// A bill is what --stats prints.
-type bill struct {
-	Seconds float64          `json:"seconds"`
-	Models  []modelBill      `json:"models"`
-	Left    quota.Left       `json:"left"`
-	Calls   map[string]int64 `json:"tool_calls"`
-	Errors  int64            `json:"tool_errors"`
-	Read    int64            `json:"bytes_read"`    // by the model
-	Written int64            `json:"bytes_written"` // by the model
-}
-
-type modelBill struct {
-	Model    string   `json:"model"`
-	Calls    int      `json:"calls"`
-	Retries  int      `json:"retries"`
-	Input    int64    `json:"input_tokens"`
-	Cached   int64    `json:"cached_tokens"`
-	Output   int64    `json:"output_tokens"`
-	Weighted int64    `json:"weighted_tokens"`
-	Cost     *float64 `json:"cost_usd"` // null means that no price is known
-}
-
-// tell prints what was used.
-func (c *clerk) tell(how string) {
-	if how == "" || c.desk == nil {
-		return
-	}
-	st := c.desk.Stats()
-	r := bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors, Read: st.Read, Written: st.Written}
-	for _, m := range c.ledger {
-		r.Models = append(r.Models, m.bill())
-	}
-	if how == "json" {
-		b, _ := json.Marshal(r)
-		fmt.Fprintln(c.show.notes, string(b))
-		return
-	}
-	c.show.note(fmt.Sprintf("%.1f s; %d tool calls, %d of them failed; the model read %d bytes and wrote %d", r.Seconds, total(st.Calls), r.Errors, r.Read, r.Written))
-	for _, m := range c.ledger {
-		c.show.note(m.stats())
-	}
-	c.show.note(r.Left.String())
-}
-
-func total(calls map[string]int64) (n int64) {
-	for _, v := range calls {
-		n += v
-	}
-	return n
-}
-
-func (m *mind) bill() modelBill {
-	t := m.ledger.Total()
-	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: t.Tokens()}
-	r.Cost = m.cost()
-	return r
 }

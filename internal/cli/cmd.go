@@ -27,6 +27,7 @@ type cmdOptions struct {
 	output        string
 	verbose       bool
 	stats         string // "", text or json
+	metrics       string
 	noStdin       bool
 	version       bool
 	dryRun        bool
@@ -69,6 +70,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
 	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end: text or json")
 	f.Lookup("stats").NoOptDefVal = "text"
+	f.StringVar(&o.metrics, "metrics", "", "leave what was used in `FILE`, as JSON, for scrapers")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not offer standard input")
 	f.BoolVarP(&o.version, "version", "V", false, "print the version")
 	f.Bool("virtual", true, "scripts see private files in memory beside the given ones (always so)")

@@ -10,7 +10,7 @@ var auditKeys = []key{AuditPath}
 
 // AuditPath is the audit log. Auditing cannot be switched off, only moved.
 var AuditPath = Key[string]{
-	Name: "audit.path", Env: "HAKO_AUDIT", Parse: file,
+	Name: "audit.path", Env: "HAKO_AUDIT", Parse: file, Decides: "where the record is",
 	Help:    "the audit log, a file that only its owner can read",
 	Default: func(c *Config) string { return c.StateFile("audit.jsonl") },
 }

@@ -24,7 +24,7 @@ func (w world) private(t testing.TB, name, text string) string {
 
 func TestCompatFile(t *testing.T) {
 	w := newWorld(t, "")
-	path := w.private(t, compatName, `{
+	path := w.private(t, "home/"+compatName, `{
 	"openai_api_key": "sk-file",
 	"openai_base_url": "https://example.com/v1", "model": "gpt-x",
 	"search_provider": "brave", "google_api_key": "g-key", "google_cse_cx": "cx",
@@ -73,13 +73,16 @@ func TestCompatOrder(t *testing.T) {
 	}
 	w.write(t, "home/.aicli.json", `{"model":"in-home"}`)
 	check("in the home", w.source(), "in-home [home/.aicli.json]")
-	w.write(t, ".aicli.json", `{"model":"here"}`)
+	w.write(t, "home/.config/hako/hako.yaml", "model: {name: yaml}")
+	check("our own is over it", w.source(), "yaml [home/.aicli.json home/.config/hako/hako.yaml]")
+	w.env["AICLI_MODEL"] = "env"
+	check("the environment is over both", w.source(), "env [home/.aicli.json home/.config/hako/hako.yaml]")
+	delete(w.env, "AICLI_MODEL")
+	os.RemoveAll(filepath.Join(w.dir, "home"))
+	w.private(t, ".aicli.json", `{"model":"here", "openai_api_key": "sk-here"}`)
 	check("here", w.source(), "here [.aicli.json]")
 	w.write(t, "home/.config/hako/hako.yaml", "model: {name: yaml}")
-	check("our own is over it", w.source(), "yaml [.aicli.json home/.config/hako/hako.yaml]")
-	w.env["AICLI_MODEL"] = "env"
-	check("the environment is over both", w.source(), "env [.aicli.json home/.config/hako/hako.yaml]")
-	delete(w.env, "AICLI_MODEL")
+	check("our own is over that too", w.source(), "yaml [.aicli.json home/.config/hako/hako.yaml]")
 
 	src := w.source()
 	src.NoFile = true
@@ -149,19 +152,21 @@ func TestCompatPermissions(t *testing.T) {
 		}
 	}
 	w := newWorld(t, "")
-	w.write(t, compatName, `{"model":"x"}`) // no key in it: others may read it
+	open := w.write(t, "home/"+compatName, `{"model":"x"}`) // no key in it: others may read it
 	mustLoad(t, w.source())
-	os.Chmod(filepath.Join(w.dir, compatName), 0o666)
+	os.Chmod(open, 0o666)
 	if _, err := Load(w.source()); !strings.HasPrefix(fault.Hint(err), "chmod go-w ") {
 		t.Errorf("others can write it: %v", err)
 	}
 }
 
-// A stranger's project must not get the user's keys by naming an address.
+// A stranger's project must not get the user's keys by naming an address, not
+// even one of this machine.
 func TestKeysStayAtHome(t *testing.T) {
 	const (
 		yaml   = "openai: {base_url: 'https://evil.example/v1'}"
-		ownKey = "{base_url: 'https://evil.example/v1', api_key: sk-theirs}"
+		port   = "openai: {base_url: 'http://127.0.0.1:9/v1'}"
+		ownKey = "{base_url: 'http://127.0.0.1:9/v1', api_key: sk-theirs}"
 	)
 	for name, tt := range map[string]struct {
 		files  map[string]string
@@ -170,28 +175,26 @@ func TestKeysStayAtHome(t *testing.T) {
 		dir    string
 		denied string // which setting; empty means that it is fine
 	}{
-		"key in the environment": {files: map[string]string{FileName: yaml}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"the other variable":     {files: map[string]string{FileName: yaml}, env: "AICLI_OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"key in the home":        {files: map[string]string{FileName: yaml, "home/.aicli.json": `{"openai_api_key":"sk-1"}`}, denied: "openai.base_url"},
-		"address in .aicli.json": {files: map[string]string{compatName: `{"openai_base_url":"https://evil.example"}`}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"key in our own file": {files: map[string]string{compatName: `{"openai_base_url":"https://evil.example"}`,
+		"key in the environment": {files: map[string]string{FileName: port}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
+		"the other variable":     {files: map[string]string{FileName: port}, env: "AICLI_OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
+		"key in the home":        {files: map[string]string{FileName: port, "home/.aicli.json": `{"openai_api_key":"sk-1"}`}, denied: "openai.base_url"},
+		"address in .aicli.json": {files: map[string]string{compatName: `{"openai_base_url":"http://localhost:9"}`}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
+		"key in our own file": {files: map[string]string{compatName: `{"openai_base_url":"http://localhost:9"}`,
 			"home/.config/hako/hako.yaml": "openai: {api_key: sk-1}"}, denied: "openai.base_url"},
 		"a key that is overruled": {files: map[string]string{FileName: "openai: " + ownKey}, env: "OPENAI_API_KEY=sk-1", denied: "openai.base_url"},
-		"google":                  {files: map[string]string{FileName: "search: {google_url: 'https://evil.example'}"}, env: "GOOGLE_API_KEY=k", denied: "search.google_url"},
-		"brave":                   {files: map[string]string{FileName: "search: {brave_url: 'https://evil.example'}"}, env: "BRAVE_API_KEY=k", denied: "search.brave_url"},
 
-		"no key":             {files: map[string]string{FileName: yaml}},
-		"another key":        {files: map[string]string{FileName: yaml}, env: "BRAVE_API_KEY=k GOOGLE_API_KEY=k"},
+		"no key":             {files: map[string]string{FileName: port}},
+		"another key":        {files: map[string]string{FileName: port}, env: "BRAVE_API_KEY=k GOOGLE_API_KEY=k"},
 		"a key of its own":   {files: map[string]string{FileName: "openai: " + ownKey}},
-		"in two files":       {files: map[string]string{FileName: yaml, compatName: `{"openai_api_key":"sk-theirs"}`}},
-		"address overruled":  {files: map[string]string{FileName: yaml}, env: "OPENAI_API_KEY=sk-1 OPENAI_BASE_URL=https://mine.example"},
+		"in two files":       {files: map[string]string{FileName: port, compatName: `{"openai_api_key":"sk-theirs"}`}},
+		"address overruled":  {files: map[string]string{FileName: port}, env: "OPENAI_API_KEY=sk-1 OPENAI_BASE_URL=https://mine.example"},
 		"named":              {files: map[string]string{FileName: yaml}, env: "OPENAI_API_KEY=sk-1", named: FileName},
 		"named by variable":  {files: map[string]string{"x.yaml": yaml}, env: "OPENAI_API_KEY=sk-1 HAKO_CONFIG=DIR/x.yaml"},
 		"the user's file":    {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1"},
 		"the user's .json":   {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`}, env: "OPENAI_API_KEY=sk-1"},
 		"at home":            {files: map[string]string{"home/.aicli.json": `{"openai_base_url":"https://mine.example"}`}, env: "OPENAI_API_KEY=sk-1", dir: "home"},
 		"among the settings": {files: map[string]string{"home/.config/hako/hako.yaml": yaml}, env: "OPENAI_API_KEY=sk-1", dir: "home/.config/hako"},
-		"searxng has no key": {files: map[string]string{FileName: "search: {searxng_url: 'https://searx.example'}"}, env: "BRAVE_API_KEY=k"},
+		"searxng has no key": {files: map[string]string{FileName: "search: {searxng_url: 'http://127.0.0.1:8888'}"}, env: "BRAVE_API_KEY=k"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "")
@@ -215,9 +218,8 @@ func TestKeysStayAtHome(t *testing.T) {
 				return
 			}
 			got := fmt.Sprint(err, " | ", fault.Hint(err))
-			own := filepath.Join(w.dir, "home", ".config", "hako", FileName)
-			if fault.KindOf(err) != fault.Denied || !strings.HasPrefix(got, "set "+tt.denied+": a file of the current directory may not say where your key (") ||
-				!strings.HasSuffix(got, " or move the setting to "+own) || strings.Contains(got, "sk-1") {
+			if fault.KindOf(err) != fault.Denied || !strings.HasPrefix(got, "set "+tt.denied+": a file in the current directory may not say where your key (") ||
+				!strings.Contains(got, "move it to "+filepath.Join(w.dir, "home")) || strings.Contains(got, "sk-1") {
 				t.Errorf("%s", got)
 			}
 		})
@@ -225,7 +227,7 @@ func TestKeysStayAtHome(t *testing.T) {
 }
 
 func TestKeyByFlag(t *testing.T) {
-	w := newWorld(t, "openai: {base_url: 'https://evil.example/v1'}")
+	w := newWorld(t, "openai: {base_url: 'http://127.0.0.1:9/v1'}")
 	c := mustLoad(t, w.source())
 	if err := c.Set("openai.api_key", "--key", "sk-1"); fault.KindOf(err) != fault.Denied {
 		t.Errorf("a key by a flag: %v", err)
@@ -255,12 +257,13 @@ func TestUserFile(t *testing.T) {
 func FuzzCompat(f *testing.F) {
 	f.Add([]byte(`{"openai_api_key": "sk-x", "model": null}`))
 	f.Add([]byte(`{"model":"a","model":`))
+	f.Add([]byte(`{"openai_base_url":"http://127.0.0.1"}`))
 	f.Add([]byte(`{]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := &Config{set: make(map[string]setting), getenv: func(string) (string, bool) { return "", false }}
 		secret, err := c.parseCompat("f.json", true, text)
 		if err != nil {
-			if fault.KindOf(err) != fault.Invalid {
+			if kind := fault.KindOf(err); kind != fault.Invalid && kind != fault.Denied {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
@@ -269,7 +272,7 @@ func FuzzCompat(f *testing.F) {
 			t.Errorf("%q: a key went unnoticed", text)
 		}
 		for name, s := range c.set {
-			if !s.local || len(s.words) != 1 || s.words[0] == "" {
+			if !s.local || len(s.words) != 1 || s.words[0] == "" || name == OpenAIBaseURL.Name && !loopback(s) || name == ModelName.Name && !bare(s) {
 				t.Errorf("%q: %s is %+v", text, name, s)
 			}
 		}
@@ -287,6 +290,11 @@ func FuzzFile(f *testing.F) {
 		secret, err := c.parse("f.yaml", true, text)
 		if _, set := c.set[OpenAIKey.Name]; err == nil && set && !secret {
 			t.Errorf("%q: a key went unnoticed", text)
+		}
+		for name := range c.set {
+			if _, ok := fromLocal[name]; !ok {
+				t.Errorf("%q: %s is set", text, name)
+			}
 		}
 		for _, s := range c.Show() {
 			if strings.HasSuffix(s.Name, "api_key") && s.Value != "" && s.Value != "[redacted]" {

@@ -5,7 +5,7 @@
 // A setting is a [Key] in the file of its section; the sections are listed once,
 // below. There is no way to read a value without its origin, and no key that is
 // not listed is accepted. A settings file of the current directory may be that
-// of a stranger's project, so it cannot say where the user's own keys are sent.
+// of a stranger's project, so it sets only what its keys allow it to, see [Key].
 // The rule to keep: loading without a file costs microseconds, as every command
 // pays it.
 package config
@@ -55,9 +55,11 @@ type Config struct {
 	File   string // that was read last, and counts most; empty means none
 	llmcmd bool
 	read   []string
+	infos  []fs.FileInfo // of these files
 	notes  []string
 	keys   []key
 	set    map[string]setting
+	known  []string // every secret that was set, also those that others took the place of
 	getenv func(string) (string, bool)
 }
 
@@ -67,17 +69,18 @@ func (c *Config) Sources() []string { return slices.Clone(c.read) }
 // Notes returns what the user should be told about what was read.
 func (c *Config) Notes() []string { return slices.Clone(c.notes) }
 
-// Secrets returns the keys and passwords that were set, by whatever way, so that
-// they can be kept out of what is shown and written down.
-func (c *Config) Secrets() (values []string) {
-	for _, k := range c.keys {
-		if name, _ := k.names(); k.secret() {
-			for _, word := range c.set[name].words {
-				values = append(values, strings.TrimSpace(word))
-			}
+// Secrets returns the keys and passwords that were set, by whatever way and
+// whether or not they count, so that they can be kept out of what is shown and
+// written down.
+func (c *Config) Secrets() []string { return slices.Clone(c.known) }
+
+// know keeps secrets for [Config.Secrets].
+func (c *Config) know(words ...string) {
+	for _, word := range words {
+		if word = strings.TrimSpace(word); word != "" && !slices.Contains(c.known, word) {
+			c.known = append(c.known, word)
 		}
 	}
-	return values
 }
 
 // A setting is one value as it was written.
@@ -128,8 +131,19 @@ func (c *Config) readEnv() error {
 		if err := c.put(k, setting{words: words, from: "env " + env}); err != nil {
 			return err
 		}
+		if k.secret() {
+			c.knowAll(names)
+		}
 	}
 	return nil
+}
+
+// knowAll keeps what variables hold that are not the first.
+func (c *Config) knowAll(names string) {
+	for name := range strings.FieldsSeq(names) {
+		value, _ := c.getenv(name)
+		c.know(value)
+	}
 }
 
 // firstSet returns the first variable of a list that is set to something.
@@ -176,6 +190,14 @@ func (c *Config) put(k key, s setting) error {
 			err = inner // what it says before that, we say ourselves
 		}
 		return &fault.Error{Kind: fault.Invalid, Op: "set " + name, Why: s.from, Err: err, Hint: k.help()}
+	}
+	if s.local {
+		if err := c.admit(k, s); err != nil {
+			return err
+		}
+	}
+	if k.secret() {
+		c.know(s.words...)
 	}
 	c.set[name] = s
 	return nil

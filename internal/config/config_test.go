@@ -42,6 +42,13 @@ func (w world) source() Source {
 	return Source{Dir: w.dir, Getenv: func(name string) (string, bool) { v, ok := w.env[name]; return v, ok }}
 }
 
+// named is the source of one who names the file.
+func (w world) named() Source {
+	src := w.source()
+	src.File = filepath.Join(w.dir, FileName)
+	return src
+}
+
 func TestDefaults(t *testing.T) {
 	w := newWorld(t, "")
 	c, err := Load(w.source())
@@ -93,7 +100,7 @@ approval: {timeout: 60}
 
 func TestFile(t *testing.T) {
 	w := newWorld(t, sample)
-	c, err := Load(w.source())
+	c, err := Load(w.named())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +131,7 @@ func TestPrecedence(t *testing.T) {
 	w := newWorld(t, "audit: {path: /from/file}\nlimits: {time: 1s}\n")
 	w.env["HAKO_AUDIT"] = "/from/env"
 	w.env["HAKO_LIMIT_TIME"] = "2s"
-	c, err := Load(w.source())
+	c, err := Load(w.named())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +205,7 @@ func TestMistakes(t *testing.T) {
 		"audit: {path: &a x}\npolicy: {profile: *a}": "aliases are not supported",
 		"command_executor: {allowed_commands: {use_default: maybe}}": "neither true nor false",
 	} {
-		_, err := Load(newWorld(t, file).source())
+		_, err := Load(newWorld(t, file).named())
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); err == nil || !strings.Contains(got, want) {
 			t.Errorf("%q\n got %s\nwant %s", file, got, want)
 		}
@@ -222,7 +229,7 @@ func TestPermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permission bits here")
 	}
-	keys := []key{Key[[]string]{Name: "api.key", Env: "X_KEY", Parse: words, Many: true, Secret: true}, ExecuteSize}
+	keys := []key{Key[[]string]{Name: "api.key", Env: "X_KEY", Parse: words, Many: true, Secret: true, Local: harmless}, ExecuteSize}
 	w := newWorld(t, "api: {key: hunter2}")
 	file := filepath.Join(w.dir, FileName)
 	if _, err := load(w.source(), keys); !strings.Contains(fault.Hint(err), "chmod 600 "+file) {

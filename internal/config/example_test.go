@@ -24,12 +24,7 @@ func TestExample(t *testing.T) {
 	if err != nil || len(plain.set) != 0 {
 		t.Fatalf("%v, %v", plain.set, err)
 	}
-	all := regexp.MustCompile(`(?m)^#((?:  )*[a-z_]+:)`).ReplaceAllString(Example(), "$1")
-	os.Chmod(w.write(t, FileName, all), 0o600)
-	full, err := Load(w.source())
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := full(t, w)
 	// These depend on who asks, or on where the home is.
 	free := []string{"audit.path"}
 	for i, k := range full.keys {

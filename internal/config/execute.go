@@ -10,13 +10,13 @@ var executeKeys = []key{ExecuteSize, ExecutePrefixes}
 
 // ExecuteSize is how much of its output execute returns at once.
 var ExecuteSize = Key[int]{
-	Name: "execute.size", Parse: between(1, 4096), Default: constant(4096),
+	Name: "execute.size", Parse: between(1, 4096), Default: constant(4096), Local: harmless,
 	Help: "bytes of output returned at once, from 1 to 4096",
 }
 
 // ExecutePrefixes are the addresses that execute may fetch.
 var ExecutePrefixes = Key[[]string]{
-	Name: "execute.url_prefixes", Parse: prefixes, Many: true,
+	Name: "execute.url_prefixes", Parse: prefixes, Many: true, Decides: mayFetch,
 	Help: "a list of addresses that may be fetched, as https://example.com/docs/",
 }
 
@@ -34,6 +34,6 @@ var approvalKeys = []key{ApprovalTimeout}
 
 // ApprovalTimeout is how long a question waits; silence is a no.
 var ApprovalTimeout = Key[time.Duration]{
-	Name: "approval.timeout", Parse: duration, Default: constant(300 * time.Second),
+	Name: "approval.timeout", Parse: duration, Default: constant(300 * time.Second), Local: harmless,
 	Help: "how long a question waits for an answer, as 300s or 5m",
 }

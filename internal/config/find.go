@@ -2,11 +2,11 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hako/internal/fault"
 	"hako/internal/private"
@@ -25,8 +25,8 @@ func UserFile() string {
 }
 
 // readFiles finds and reads the settings files, if there are any: the one that
-// was named, else the compatible one, over it our own, and over that the one of
-// llmcmd, which is about less and so means more.
+// was named, else the compatible ones, over them our own, and over those the one
+// of llmcmd, which is about less and so means more.
 func (c *Config) readFiles(src Source) error {
 	if src.NoFile {
 		return nil
@@ -65,14 +65,16 @@ func (c *Config) form(path string, llmcmd bool) parser {
 	return c.parse
 }
 
-// search reads the file of that name in the current directory, else in the
-// user's own.
+// search reads the user's file of that name and, over it, the one in the current
+// directory. Not one instead of the other: a project's file would hide what the
+// user set.
 func (c *Config) search(name, here, own string, parse parser) error {
-	err := c.readFile(filepath.Join(here, name), true, parse)
-	if errors.Is(err, fs.ErrNotExist) && own != "" {
-		err = c.readFile(filepath.Join(own, name), false, parse)
+	if own != "" {
+		if err := ifThere(c.readFile(filepath.Join(own, name), false, parse)); err != nil {
+			return err
+		}
 	}
-	return ifThere(err)
+	return ifThere(c.readFile(filepath.Join(here, name), true, parse))
 }
 
 // ifThere forgives that a file is missing.
@@ -103,35 +105,63 @@ func homeDir(getenv func(string) (string, bool)) string {
 	return ""
 }
 
-// readFile takes in one file. Others must not be able to write it, as it says
-// what may run; nor to read it if a secret is in it.
+// readFile takes in one file, once. Others must not be able to write it, as it
+// says what may run; nor to read it if a secret is in it.
 func (c *Config) readFile(path string, here bool, parse parser) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err)}
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	text, info, err := readTrusted(path)
 	if err != nil {
 		return err
 	}
-	if err := private.CheckTrusted(path, info); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
-	if err != nil {
-		return &fault.Error{Op: "read settings", Subject: path, Err: reason(err)}
-	}
-	if len(text) > largest {
-		return &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path, Why: "the file is larger than 1 MB"}
+	if slices.ContainsFunc(c.infos, func(known fs.FileInfo) bool { return os.SameFile(known, info) }) {
+		return nil // the current directory is the home, or has a link to a file of the user's
 	}
 	c.File = path
-	c.read = append(c.read, path)
+	c.read, c.infos = append(c.read, path), append(c.infos, info)
 	holdsSecret, err := parse(path, here && !c.usersOwn(filepath.Dir(path)), text)
 	if err == nil && holdsSecret {
 		err = private.Check(path, info)
 	}
 	return err
+}
+
+// readTrusted returns the text of a file that others cannot write.
+func readTrusted(path string) ([]byte, fs.FileInfo, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = private.CheckTrusted(path, info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	switch {
+	case err != nil:
+		return nil, nil, &fault.Error{Op: "read settings", Subject: path, Err: reason(err)}
+	case len(text) > largest:
+		return nil, nil, &fault.Error{Kind: fault.TooLarge, Op: "read settings", Subject: path, Why: "the file is larger than 1 MB"}
+	}
+	return text, info, nil
+}
+
+// openPlain looks at a file before it opens it: opening a pipe, which an archive
+// can hold, would wait for its writer.
+func openPlain(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		if err := private.CheckTrusted(path, info); err != nil {
+			return nil, err
+		}
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			return f, nil
+		}
+	}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err)}
 }
 
 // usersOwn tells whether a directory is the user's home or where their settings
@@ -147,27 +177,4 @@ func (c *Config) usersOwn(dir string) bool {
 		}
 	}
 	return false
-}
-
-// guard keeps the user's keys from going where a stranger says: who works in the
-// directory of somebody's project has their settings file before them. That file
-// may name an address for a key of its own, but not for one that the user set
-// elsewhere.
-func (c *Config) guard() error {
-	for _, k := range c.keys {
-		carried := k.carries()
-		if carried == "" {
-			continue
-		}
-		name, env := k.names()
-		target, key := c.set[name], c.set[carried]
-		if !target.local || key.local || key.words == nil {
-			continue
-		}
-		own := filepath.Join(userDir(c.getenv, "XDG_CONFIG_HOME", ".config"), FileName)
-		return &fault.Error{Kind: fault.Denied, Op: "set " + name, Rule: target.from,
-			Why:  fmt.Sprintf("a file of the current directory may not say where your key (%s) is sent", key.from),
-			Hint: fmt.Sprintf("if it is right, set %s or move the setting to %s", env, own)}
-	}
-	return nil
 }

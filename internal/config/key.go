@@ -27,6 +27,10 @@ type Key[T any] struct {
 	Fields  string // of a table with named rows: what each row has, as "input output"; empty means that it is none
 	Secret  bool   // a file that sets it must be its owner's alone
 	Carries string // for an address: the name of the secret that is sent there; empty means none
+
+	Local   func(setting) bool // whether a file found in the current directory may set it so; nil means that none may
+	With    string             // for what belongs to an account: such a file may set it if one of these secrets is its own; empty means by itself
+	Decides string             // why such a file may not: "where your data goes"; every key without Local has it
 }
 
 // key is what all kinds of [Key] have in common.
@@ -36,7 +40,7 @@ type key interface {
 	list() bool
 	fields() []string
 	secret() bool
-	carries() string
+	guarded() guarded
 	check(setting) error
 	show(*Config) Shown
 }
@@ -46,7 +50,7 @@ func (k Key[T]) help() string            { return k.Help }
 func (k Key[T]) list() bool              { return k.Many }
 func (k Key[T]) fields() []string        { return strings.Fields(k.Fields) }
 func (k Key[T]) secret() bool            { return k.Secret }
-func (k Key[T]) carries() string         { return k.Carries }
+func (k Key[T]) guarded() guarded        { return guarded{k.Local, k.With, k.Decides, k.Carries} }
 
 func (k Key[T]) check(s setting) error {
 	_, err := k.Parse(s)

@@ -18,29 +18,29 @@ var llmcmdKeys = []key{
 
 // What llmcmd tells a model before the request.
 var (
-	LlmcmdPreset = Key[string]{Name: "llmcmd.preset", Parse: text, Default: constant("general"),
+	LlmcmdPreset = Key[string]{Name: "llmcmd.preset", Parse: text, Default: constant("general"), Local: harmless,
 		Help: "which instructions stand before a request: general, diff_patch, code_review, data_proc, one of your own, or auto, which chooses by the input"}
-	LlmcmdPresets = Key[[]UserPreset]{Name: "llmcmd.presets", Fields: "about text", Parse: presets,
+	LlmcmdPresets = Key[[]UserPreset]{Name: "llmcmd.presets", Fields: "about text", Parse: presets, Decides: whatTold,
 		Help: "presets of your own, as haiku: {about: a poem, text: Write a haiku.}; one with a name that there is takes its place"}
-	LlmcmdSystemPrompt = Key[string]{Name: "llmcmd.system_prompt", Parse: prose,
+	LlmcmdSystemPrompt = Key[string]{Name: "llmcmd.system_prompt", Parse: prose, Decides: whatTold,
 		Help: "instructions that take the place of hako's own before every request; empty means hako's own"}
-	LlmcmdSystemPrompts = Key[map[string]string]{Name: "llmcmd.system_prompts", Fields: "text", Parse: prompts,
+	LlmcmdSystemPrompts = Key[map[string]string]{Name: "llmcmd.system_prompts", Fields: "text", Parse: prompts, Decides: whatTold,
 		Help: "the same for single models, as gpt-4o: You work over file descriptors.; it counts if llmcmd.system_prompt is not set"}
 )
 
 // How llmcmd asks.
 var (
-	LlmcmdInternalModel = Key[string]{Name: "llmcmd.internal_model", Parse: text,
+	LlmcmdInternalModel = Key[string]{Name: "llmcmd.internal_model", Parse: text, Decides: whereData + " and what it costs",
 		Help: "which model llmcmd asks when a script calls it; empty means the same"}
-	LlmcmdTemperature = Key[Maybe]{Name: "llmcmd.temperature", Parse: temperature,
+	LlmcmdTemperature = Key[Maybe]{Name: "llmcmd.temperature", Parse: temperature, Local: harmless,
 		Help: "how freely a model words its answer, from 0 to 2; empty means as the provider likes"}
-	LlmcmdReadSize = Key[int]{Name: "llmcmd.read_size", Parse: readSize, Default: constant(mostRead),
+	LlmcmdReadSize = Key[int]{Name: "llmcmd.read_size", Parse: readSize, Default: constant(mostRead), Local: harmless,
 		Help: "bytes that a model gets in one read if it does not say, from 1 to 65536; no read gives more than 4096"}
-	LlmcmdDisableTools = Key[bool]{Name: "llmcmd.disable_tools", Parse: truth,
+	LlmcmdDisableTools = Key[bool]{Name: "llmcmd.disable_tools", Parse: truth, Decides: "what a model may do",
 		Help: "true or false: whether a model gets no tools and answers at once"}
-	LlmcmdRetries = Key[int]{Name: "llmcmd.retries", Parse: between(0, 10), Default: constant(3),
+	LlmcmdRetries = Key[int]{Name: "llmcmd.retries", Parse: between(0, 10), Default: constant(3), Local: harmless,
 		Help: "how often a busy provider is asked again, from 0 to 10"}
-	LlmcmdRetryDelay = Key[time.Duration]{Name: "llmcmd.retry_delay", Parse: pause, Default: constant(time.Second),
+	LlmcmdRetryDelay = Key[time.Duration]{Name: "llmcmd.retry_delay", Parse: pause, Default: constant(time.Second), Local: harmless,
 		Help: "how long to wait before that, from 0s to 60s; doubled each time"}
 )
 

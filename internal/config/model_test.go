@@ -60,7 +60,7 @@ run: {turns: 32, max_tool_calls: 64, tool_threads: 16, system: ~/s.txt}
 search: {provider: searxng, searxng_url: "https://searx.example/x/", google_cse_cx: "a:b"}
 web: {url_prefixes: ["https://example.com/"]}
 `)
-	c := mustLoad(t, w.source())
+	c := mustLoad(t, w.named())
 	file := filepath.Join(w.dir, FileName)
 	for _, check := range []struct{ got, want any }{
 		{ModelName.Of(c), Value[string]{"ollama:qwen3", file + ":2"}},
@@ -114,7 +114,7 @@ func TestSeveralVariables(t *testing.T) {
 	if v := ModelName.Of(mustLoad(t, w.source())); v != (Value[string]{"gpt-h", "env HAKO_MODEL"}) {
 		t.Errorf("%+v", v)
 	}
-	if got := c.Secrets(); !slices.Equal(got, []string{"sk-one"}) {
+	if got := c.Secrets(); !slices.Equal(got, []string{"sk-one", "sk-two"}) {
 		t.Errorf("secrets %q", got)
 	}
 	if shown := fmt.Sprint(c.Show()); strings.Contains(shown, "sk-one") || !strings.Contains(shown, "env OPENAI_API_KEY") {
@@ -175,7 +175,7 @@ func TestModelMistakes(t *testing.T) {
 		"search: {searxng_url: 'searx.example'}":           "is not an address",
 		"web: {url_prefixes: ['https://me:pw@x.example']}": "is not an address",
 	} {
-		_, err := Load(newWorld(t, file).source())
+		_, err := Load(newWorld(t, file).named())
 		got := fmt.Sprint(err, " | ", fault.Hint(err))
 		if err == nil || !strings.Contains(got, want) || fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q\n got %s\nwant %s", file, got, want)

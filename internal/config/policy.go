@@ -5,18 +5,19 @@ var policyKeys = []key{PolicyProfile, PolicyRules, PolicyWhitelist}
 // PolicyProfile names the set of rules to start from.
 var PolicyProfile = Key[string]{
 	Name: "policy.profile", Env: "HAKO_PROFILE", Parse: oneOf("virtual", "host", "container"),
+	Local: only("host"), Decides: mayRun, // which is the strictest
 	Help: "virtual, host or container; empty means that of the runner",
 }
 
 // PolicyRules is a file of rules that are added to the profile's.
 var PolicyRules = Key[string]{
-	Name: "policy.rules", Env: "HAKO_POLICY", Parse: file,
+	Name: "policy.rules", Env: "HAKO_POLICY", Parse: file, Decides: mayRun,
 	Help: "a file of rules, one a line: allow, ask or deny, words, # reason",
 }
 
 // PolicyWhitelist is a file of command names that are allowed.
 var PolicyWhitelist = Key[string]{
-	Name: "policy.whitelist", Parse: file,
+	Name: "policy.whitelist", Parse: file, Decides: mayRun,
 	Help: "a file of command names that are allowed, one a line",
 }
 
@@ -24,12 +25,12 @@ var executorKeys = []key{AllowedUseDefault, AllowedAdditional, AllowedExclude, A
 
 // The compatible spelling of rules: which commands an executor allows.
 var (
-	AllowedUseDefault = Key[bool]{Name: "command_executor.allowed_commands.use_default", Parse: truth, Default: constant(true),
+	AllowedUseDefault = Key[bool]{Name: "command_executor.allowed_commands.use_default", Parse: truth, Default: constant(true), Decides: mayRun,
 		Help: "true or false: whether to start from the default list of commands"}
-	AllowedAdditional = Key[[]string]{Name: "command_executor.allowed_commands.additional", Parse: words, Many: true,
+	AllowedAdditional = Key[[]string]{Name: "command_executor.allowed_commands.additional", Parse: words, Many: true, Decides: mayRun,
 		Help: "a list of commands to allow beside the default ones"}
-	AllowedExclude = Key[[]string]{Name: "command_executor.allowed_commands.exclude", Parse: words, Many: true,
+	AllowedExclude = Key[[]string]{Name: "command_executor.allowed_commands.exclude", Parse: words, Many: true, Decides: mayRun,
 		Help: "a list of default commands not to allow"}
-	AllowedCustom = Key[[]string]{Name: "command_executor.allowed_commands.custom_list", Parse: words, Many: true,
+	AllowedCustom = Key[[]string]{Name: "command_executor.allowed_commands.custom_list", Parse: words, Many: true, Decides: mayRun,
 		Help: "a list of commands to allow instead of the default ones"}
 )

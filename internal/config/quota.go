@@ -10,7 +10,7 @@ import (
 func limitKeys() (keys []key) {
 	for _, name := range quota.LimitNames {
 		keys = append(keys, Key[string]{
-			Name: "limits." + name, Env: "HAKO_LIMIT_" + strings.ToUpper(name),
+			Name: "limits." + name, Env: "HAKO_LIMIT_" + strings.ToUpper(name), Local: harmless,
 			Help: "what one script may use; sizes are written 10MB, times 30s, counts 1000",
 			Parse: func(s setting) (string, error) {
 				return s.words[0], new(quota.Limits).Set(name, s.words[0])
@@ -35,7 +35,7 @@ func (c *Config) Limits(base quota.Limits) quota.Limits {
 func quotaKeys() (keys []key) {
 	for _, name := range quota.BudgetNames {
 		keys = append(keys, Key[string]{
-			Name: "quota." + name, Env: "HAKO_QUOTA_" + strings.ToUpper(name),
+			Name: "quota." + name, Env: "HAKO_QUOTA_" + strings.ToUpper(name), Decides: whatCosts,
 			Help: "what a task may use in all; sizes are written 10MB, times 30m, counts 1000, none means no limit",
 			Parse: func(s setting) (string, error) {
 				return s.words[0], new(quota.Budget).Set(name, s.words[0])
@@ -47,7 +47,7 @@ func quotaKeys() (keys []key) {
 
 // QuotaTotal is what all runs together may use.
 var QuotaTotal = Key[string]{
-	Name: "quota.total_tokens", Env: "HAKO_QUOTA_TOTAL_TOKENS", Default: constant("none"),
+	Name: "quota.total_tokens", Env: "HAKO_QUOTA_TOTAL_TOKENS", Default: constant("none"), Decides: whatCosts,
 	Help: "weighted tokens that all runs together may use until hako quota reset, or none",
 	Parse: func(s setting) (string, error) {
 		return s.words[0], new(quota.Budget).Set("tokens", s.words[0])

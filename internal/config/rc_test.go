@@ -158,12 +158,13 @@ func TestRCOrder(t *testing.T) {
 			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}
-	w.write(t, ".aicli.json", `{"model":"aicli"}`)
-	w.write(t, FileName, "model: {name: yaml}\nquota: {model_weights: {a: {input: 2}, b: {input: 3}}}\nllmcmd: {presets: {p: {text: yaml}, q: {text: yaml}}}")
+	const compat, yaml = "home/.aicli.json", "home/.config/hako/hako.yaml"
+	w.write(t, compat, `{"model":"aicli"}`)
+	w.write(t, yaml, "model: {name: yaml}\nquota: {model_weights: {a: {input: 2}, b: {input: 3}}}\nllmcmd: {presets: {p: {text: yaml}, q: {text: yaml}}}")
 	w.write(t, rcHome, `{"model":"rc","model_quota_weights":{"b":{"output_weight":8}},"prompt_presets":{"q":{"content":"rc"}}}`)
 	w.write(t, rcName, "model=stranger") // in a project: not read
-	check("for others", w.source(), "yaml [.aicli.json hako.yaml]")
-	check("for llmcmd", w.llmcmd(), "rc [.aicli.json hako.yaml home/.llmcmdrc]")
+	check("for others", w.source(), "yaml ["+compat+" "+yaml+"]")
+	check("for llmcmd", w.llmcmd(), "rc ["+compat+" "+yaml+" home/.llmcmdrc]")
 	c := mustLoad(t, w.llmcmd())
 	if _, perModel := c.Weights(); perModel["a"].Input != 8 || perModel["b"] != (quota.Weights{Input: 4, Cached: 1, Output: 32}) {
 		t.Errorf("a row of the rc takes the place of one in the yaml: %v", perModel)
@@ -172,10 +173,10 @@ func TestRCOrder(t *testing.T) {
 		t.Error(got)
 	}
 	w.env["AICLI_MODEL"] = "env"
-	check("the environment is over it", w.llmcmd(), "env [.aicli.json hako.yaml home/.llmcmdrc]")
+	check("the environment is over it", w.llmcmd(), "env ["+compat+" "+yaml+" home/.llmcmdrc]")
 	w.env["LLMCMD_MODEL"] = "own"
-	check("its own variable is over that", w.llmcmd(), "own [.aicli.json hako.yaml home/.llmcmdrc]")
-	check("which is nothing to others", w.source(), "env [.aicli.json hako.yaml]")
+	check("its own variable is over that", w.llmcmd(), "own ["+compat+" "+yaml+" home/.llmcmdrc]")
+	check("which is nothing to others", w.source(), "env ["+compat+" "+yaml+"]")
 	c = mustLoad(t, w.llmcmd())
 	if err := c.Set("model.name", "--model", "flag"); err != nil || ModelName.Of(c) != (Value[string]{"flag", "flag --model"}) {
 		t.Errorf("a flag: %v", err)
@@ -198,7 +199,8 @@ func TestRCOrder(t *testing.T) {
 	check("by hako's variable", w.llmcmd(), "aicli [other.json]")
 	delete(w.env, "HOME")
 	delete(w.env, "HAKO_CONFIG")
-	check("without a home", w.llmcmd(), "yaml [.aicli.json hako.yaml]")
+	w.write(t, FileName, "run: {turns: 1}")
+	check("without a home", w.llmcmd(), " [hako.yaml]")
 	src = w.llmcmd()
 	src.File = filepath.Join(w.dir, "none.rc")
 	if _, err := Load(src); fault.KindOf(err) != fault.NotFound {
@@ -390,6 +392,10 @@ func TestRCKeyStaysAtHome(t *testing.T) {
 	if _, err := Load(w.llmcmd()); fault.KindOf(err) != fault.Denied {
 		t.Error(err)
 	}
+	w.write(t, FileName, "openai: {base_url: 'http://127.0.0.1:9/v1'}")
+	if _, err := Load(w.llmcmd()); fault.KindOf(err) != fault.Denied {
+		t.Errorf("to a port of this machine: %v", err)
+	}
 	w.private(t, rcHome, "openai_api_key=sk-1\nopenai_base_url=https://mine.example")
 	if v := OpenAIBaseURL.Of(mustLoad(t, w.llmcmd())); v.V != "https://mine.example" {
 		t.Errorf("%+v", v)
@@ -399,7 +405,7 @@ func TestRCKeyStaysAtHome(t *testing.T) {
 func TestTablesInYAML(t *testing.T) {
 	w := newWorld(t, "quota:\n  weights: {input: 2, cached: 0.3}\n  model_weights:\n    gpt-4.1-mini: {output: 1.6}\n    none: {}\n"+
 		"llmcmd:\n  temperature: 0\n  retry_delay: 0\n  system_prompt: |\n    One.\n    Two.\n  presets:\n    p: {text: T, about: }\n  system_prompts: {'qwen3:8b': Be kind.}\n")
-	c := mustLoad(t, w.source())
+	c := mustLoad(t, w.named())
 	usual, perModel := c.Weights()
 	if usual != (quota.Weights{Input: 8, Cached: 2, Output: 16}) || perModel["gpt-4.1-mini"] != (quota.Weights{Input: 8, Cached: 2, Output: 7}) || perModel["none"] != usual {
 		t.Errorf("%v, %v", usual, perModel)
@@ -432,7 +438,7 @@ func TestTablesInYAML(t *testing.T) {
 		"llmcmd: {read_size: 0}":                                          "from 1 to 65536",
 		"llmcmd: {system_prompt: " + strings.Repeat("x", longest+1) + "}": "at most 65536 are taken",
 	} {
-		_, err := Load(newWorld(t, file).source())
+		_, err := Load(newWorld(t, file).named())
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); err == nil || !strings.Contains(got, want) {
 			t.Errorf("%.100q\n got %s\nwant %s", file, got, want)
 		}

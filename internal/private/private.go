@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hako/internal/fault"
 )
@@ -58,9 +59,21 @@ func Check(path string, info fs.FileInfo) error {
 	case !ours(info):
 		return refuse(path, "it belongs to somebody else", "name another file", nil)
 	case shared(info.Mode(), 0o077):
-		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()), "chmod 600 "+path, nil)
+		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()), "chmod 600 "+shellWord(path), nil)
 	}
 	return nil
+}
+
+// shellWord returns a path as it is typed at a shell: in quotes if it has blanks
+// or anything else that a shell could take for its own.
+func shellWord(path string) string {
+	plain := func(r rune) bool {
+		return r > 0x7f || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("0123456789_-+=:,.@%/\\", r)
+	}
+	if strings.TrimFunc(path, plain) == "" && path != "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // CheckTrusted refuses a file that others could have written; unlike [Check] it

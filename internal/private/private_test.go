@@ -48,6 +48,29 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// The hint can be typed as it stands.
+func TestHintOfOddNames(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no permission bits here")
+	}
+	dir := t.TempDir()
+	for name, want := range map[string]string{
+		"plain-1.json": dir + "/plain-1.json", "鍵.json": dir + "/鍵.json",
+		"my key": "'" + dir + "/my key'", "it's": "'" + dir + `/it'\''s'`, "a;b$c": "'" + dir + "/a;b$c'", "a b;": "'" + dir + "/a b;'", ";x": "'" + dir + "/;x'",
+	} {
+		path := filepath.Join(dir, name)
+		os.WriteFile(path, nil, 0o666)
+		os.Chmod(path, 0o666)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fault.Hint(Check(path, info)); got != "chmod 600 "+want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestDirectoryOfAnother(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")

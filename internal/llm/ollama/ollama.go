@@ -8,6 +8,7 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -118,10 +119,14 @@ func Models(ctx context.Context, o Options) ([]Info, error) {
 	}
 	var models []Info
 	for _, m := range list.Models {
-		if m.Name == "" {
-			m.Name = m.Model
+		name := cmp.Or(wire.Name(m.Name), wire.Name(m.Model))
+		if name == "" {
+			continue // nobody could ask for it
 		}
-		models = append(models, Info{m.Name, m.Size, m.Modified, m.Details.Parameters, m.Details.Quantization, m.Capabilities})
+		for i, word := range m.Capabilities {
+			m.Capabilities[i] = wire.Name(word)
+		}
+		models = append(models, Info{name, m.Size, m.Modified, wire.Name(m.Details.Parameters), wire.Name(m.Details.Quantization), m.Capabilities})
 	}
 	return models, nil
 }

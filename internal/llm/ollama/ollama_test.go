@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestReplay(t *testing.T) {
-	for _, archive := range []string{"testdata/chat.txtar", "testdata/faults.txtar"} {
+	for _, archive := range []string{"testdata/chat.txtar", "testdata/faults.txtar", "testdata/ends.txtar"} {
 		wiretest.Replay(t, archive, func(model, url string) llm.Model {
 			return New(model, Options{URL: url, Think: "low", KeepAlive: "-1"})
 		})
@@ -175,6 +175,30 @@ func TestModels(t *testing.T) {
 	}
 }
 
+func TestModelNamesAreCleaned(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		io.WriteString(w, `{"models":[{"name":"a\u001b[2J","details":{"parameter_size":"8B\u0007","quantization_level":"\u202eQ"},"capabilities":["to\u0000ols"]},
+			{"name":"\u200b","model":"b"},{"name":"\u200b"},{"name":"`+strings.Repeat("c", 999)+`"}]}`)
+	})
+	models, err := Models(t.Context(), Options{URL: url})
+	if err != nil || len(models) != 3 || models[0].Name != "a[2J" || models[0].Parameters != "8B" || models[0].Quantization != "Q" ||
+		models[0].Capabilities[0] != "tools" || models[1].Name != "b" || len(models[2].Name) != 200 {
+		t.Errorf("%+v, %v", models, err)
+	}
+}
+
+func TestTooManyCalls(t *testing.T) {
+	for n, fits := range map[int]bool{256: true, 257: false} {
+		url := serve(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+			io.WriteString(w, strings.Repeat(`{"message":{"tool_calls":[{"function":{"name":"f"}}]}}`+"\n", n)+theEnd)
+		})
+		turn, err := New("m", Options{URL: url}).Next(t.Context(), new(llm.Dialog))
+		if fits && (err != nil || len(turn.Calls) != n) || !fits && (err == nil || err.Error() != "ask model m: the answer makes more than 256 calls") {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
 func TestNormalize(t *testing.T) {
 	for host, want := range map[string]string{
 		"": DefaultURL, "  ": DefaultURL, "0.0.0.0": DefaultURL, "0.0.0.0:11434": DefaultURL, ":11434": DefaultURL, "127.0.0.1": DefaultURL,
@@ -215,7 +239,10 @@ func FuzzRead(f *testing.F) {
 		}
 		got := new(collected)
 		got.take(&l)
-		turn := m.turn(new(llm.Dialog), got, &l)
+		turn, err := m.turn(new(llm.Dialog), got, &l)
+		if err != nil {
+			return
+		}
 		seen := map[string]bool{}
 		for _, c := range turn.Calls {
 			if c.ID == "" || seen[c.ID] || c.Arguments == "" {

@@ -26,9 +26,9 @@ type line struct {
 		} `json:"tool_calls"`
 	}
 	Done   bool
-	Reason string `json:"done_reason"`
-	Prompt int64  `json:"prompt_eval_count"`
-	Output int64  `json:"eval_count"`
+	Reason string     `json:"done_reason"`
+	Prompt wire.Count `json:"prompt_eval_count"`
+	Output wire.Count `json:"eval_count"`
 	Error  json.RawMessage
 }
 
@@ -64,10 +64,12 @@ func (m *model) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) {
 		if len(l.Error) > 0 && string(l.Error) != "null" {
 			return nil, m.peer.Refuse(wire.Inside(data))
 		}
-		got.take(&l)
+		if got.take(&l); len(got.calls) > wire.MaxCalls {
+			return nil, m.peer.TooManyCalls()
+		}
 		if l.Done {
 			answer.Done()
-			return m.turn(d, got, &l), nil
+			return m.turn(d, got, &l)
 		}
 	}
 }
@@ -80,15 +82,19 @@ func (m *model) unread(data []byte, whole bool) error {
 	return m.peer.Unread("answered with something that is not a stream of JSON")
 }
 
-// turn puts together what was collected, now that it is known to be all.
-func (m *model) turn(d *llm.Dialog, got *collected, last *line) *llm.Turn {
-	turn := &llm.Turn{
-		Text: string(got.text), Model: cmp.Or(last.Model, m.name),
-		Usage: quota.Usage{Input: max(last.Prompt, 0), Output: max(last.Output, 0)},
-	}
-	if last.Reason == "length" {
-		turn.Cut = "length" // its calls may be cut, too
-		return turn
+// turn puts together what was collected, now that it is known to be all, if the
+// reason to end is one that an answer has.
+func (m *model) turn(d *llm.Dialog, got *collected, last *line) (*llm.Turn, error) {
+	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}
+	switch last.Reason {
+	case "", "stop", "tool_calls": // old servers tell none
+	case "length", "content_filter":
+		turn.Cut = last.Reason // its calls may be cut, too
+		return turn, nil
+	case "load", "unload":
+		return nil, m.peer.Amiss("only " + last.Reason + "ed the model")
+	default:
+		return nil, m.peer.Refuse(&llm.Refusal{Code: last.Reason, Message: "an unknown reason to end"})
 	}
 	turn.Calls = got.calls
 	wire.Identify(d, turn.Calls)
@@ -97,7 +103,7 @@ func (m *model) turn(d *llm.Dialog, got *collected, last *line) *llm.Turn {
 	if len(turn.Calls) > 0 && len(got.thoughts) > 0 {
 		turn.Raw, turn.Source = wire.AppendString(nil, string(got.thoughts)), source
 	}
-	return turn
+	return turn, nil
 }
 
 // collected is what has arrived of an answer.
@@ -117,4 +123,14 @@ func (got *collected) take(l *line) {
 		arguments := cmp.Or(string(c.Function.Arguments), "{}")
 		got.calls = append(got.calls, llm.Call{ID: c.ID, Name: c.Function.Name, Arguments: arguments})
 	}
+}
+
+// tokens returns what the answer took.
+func (got *collected) tokens(d *llm.Dialog, last *line) (u quota.Usage) {
+	said := llm.Estimate(string(got.text)) + llm.Estimate(string(got.thoughts))
+	for _, c := range got.calls {
+		said += 8 + llm.Estimate(c.Arguments)
+	}
+	u.Input, u.Cached, u.Output = wire.Spent(d, last.Prompt, 0, last.Output, said)
+	return u
 }

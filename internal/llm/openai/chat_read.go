@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"hako/internal/llm"
@@ -57,20 +58,22 @@ func (p *passages) UnmarshalJSON(data []byte) error {
 	if err := decode(data, &list); err != nil {
 		return err
 	}
+	var all strings.Builder
 	for _, one := range list {
 		if one.Type == "text" {
-			*p += passages(one.Text)
+			all.WriteString(one.Text)
 		}
 	}
+	*p = passages(all.String())
 	return nil
 }
 
 // usage counts tokens.
 type usage struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	Details    *struct {
-		Cached int64 `json:"cached_tokens"`
+	Prompt     wire.Count `json:"prompt_tokens"`
+	Completion wire.Count `json:"completion_tokens"`
+	Details    struct {
+		Cached wire.Count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
 }
 
@@ -109,21 +112,27 @@ func (m *chat) take(got *collected, e wire.Event) error {
 	if len(c.Error) > 0 && string(c.Error) != "null" || string(e.Name) == "error" {
 		return m.peer.Refuse(wire.Inside(e.Data))
 	}
-	got.take(&c)
+	if got.take(&c); got.many {
+		return m.peer.TooManyCalls()
+	}
 	return nil
 }
 
 // turn puts together what was collected, if that is all of it.
 func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
-	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(got.model, m.model), Usage: got.tokens(d)}
-	switch got.finish {
-	case "":
+	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(got.model), m.model), Usage: got.tokens(d)}
+	switch weigh(got.finish) {
+	case open:
 		return nil, m.peer.Broken()
-	case "error":
-		return nil, m.peer.Refuse(wire.Inside([]byte("{}")))
-	case "length", "content_filter":
+	case failed:
+		return nil, m.peer.Refuse(reason(got.finish))
+	case cut:
 		turn.Cut = got.finish // its calls may be cut, too
 		return turn, nil
+	case called:
+		if len(got.calls) == 0 && turn.Text == "" {
+			return nil, m.peer.Amiss("says that the model calls a tool, and not which")
+		}
 	}
 	for _, c := range got.calls {
 		turn.Calls = append(turn.Calls, llm.Call{ID: c.id, Name: c.name, Arguments: cmp.Or(string(c.arguments), "{}")})
@@ -132,11 +141,44 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	return turn, nil
 }
 
+// What reasons to end mean, in the order in which one overrules another: an
+// answer that was cut is not made whole by a stop behind it.
+const (
+	open = iota
+	stopped
+	called
+	cut
+	failed // also what nobody has heard of: it may be no proper end
+)
+
+func weigh(finish string) int {
+	switch finish {
+	case "":
+		return open
+	case "stop":
+		return stopped
+	case "tool_calls", "function_call":
+		return called
+	case "length", "content_filter":
+		return cut
+	}
+	return failed
+}
+
+// reason makes a refusal of a reason to end that is none.
+func reason(finish string) *llm.Refusal {
+	if finish == "error" {
+		return wire.Inside([]byte("{}"))
+	}
+	return wire.Inside(append(wire.Text([]byte(`{"error":{`), "code", finish), "}}"...))
+}
+
 // collected is what has arrived of an answer.
 type collected struct {
 	say    func(string)
 	text   []byte
 	calls  []*call
+	many   bool // more calls than are taken
 	model  string
 	finish string // why it ended; empty means that it did not yet
 	usage  *usage
@@ -147,6 +189,7 @@ type call struct {
 	index     int // -1 when not told
 	id, name  string
 	arguments []byte
+	shape     shape // of the arguments
 }
 
 func (got *collected) take(c *chunk) {
@@ -164,7 +207,9 @@ func (got *collected) take(c *chunk) {
 		for at := range choice.Delta.Calls {
 			got.extend(at, len(choice.Delta.Calls), &choice.Delta.Calls[at])
 		}
-		got.finish = cmp.Or(choice.Finish, got.finish)
+		if weigh(choice.Finish) > weigh(got.finish) {
+			got.finish = choice.Finish
+		}
 	}
 }
 
@@ -182,6 +227,10 @@ func (got *collected) speak(piece string) {
 // or with every piece, so they are set and not added to.
 func (got *collected) extend(at, of int, piece *callDelta) {
 	c := got.find(at, of, piece)
+	if c == nil && len(got.calls) == wire.MaxCalls {
+		got.many = true
+		return
+	}
 	if c == nil {
 		c = &call{index: -1}
 		if piece.Index != nil {
@@ -192,6 +241,7 @@ func (got *collected) extend(at, of int, piece *callDelta) {
 	c.id = cmp.Or(c.id, piece.ID)
 	c.name = cmp.Or(c.name, piece.Function.Name)
 	c.arguments = append(c.arguments, piece.Function.Arguments...)
+	c.shape.follow(string(piece.Function.Arguments))
 }
 
 // find finds the call that a piece belongs to; nil means a new one. The piece
@@ -210,7 +260,7 @@ func (got *collected) find(at, of int, piece *callDelta) *call {
 		return nil
 	}
 	c := got.calls[at]
-	if piece.Function.Name != "" && c.name != "" && json.Valid(c.arguments) {
+	if piece.Function.Name != "" && c.name != "" && c.shape.closed() {
 		return nil // that one is complete, and this one has a name: it begins
 	}
 	return c
@@ -241,22 +291,46 @@ func (got *collected) named(id string) *call {
 	return nil
 }
 
-// tokens returns what the answer took. Servers that do not count must not be
-// free of charge, so then it is estimated.
+// shape follows how deep in JSON a text is that arrives in pieces, looking at
+// every byte once: to check all of it at every piece would take the square.
+type shape struct {
+	depth           int
+	begun           bool
+	quoted, escaped bool
+}
+
+func (s *shape) follow(piece string) {
+	for i := range len(piece) {
+		switch c := piece[i]; {
+		case s.escaped:
+			s.escaped = false
+		case c == '\\':
+			s.escaped = s.quoted
+		case c == '"':
+			s.quoted = !s.quoted
+		case s.quoted:
+		case c == '{' || c == '[':
+			s.depth++
+			s.begun = true
+		case c == '}' || c == ']':
+			s.depth--
+		}
+	}
+}
+
+// closed tells whether every bracket was closed, and there was one.
+func (s *shape) closed() bool { return s.begun && s.depth <= 0 && !s.quoted }
+
+// tokens returns what the answer took.
 func (got *collected) tokens(d *llm.Dialog) (u quota.Usage) {
-	switch used := got.usage; {
-	case used != nil && used.Details != nil:
-		return spent(used.Prompt, used.Details.Cached, used.Completion)
-	case used != nil:
-		return spent(used.Prompt, 0, used.Completion)
-	}
-	u.Input = llm.Estimate(d.System)
-	for i := range d.Items {
-		u.Input += d.Items[i].Weight()
-	}
-	u.Output = llm.Estimate(string(got.text))
+	said := llm.Estimate(string(got.text))
 	for _, c := range got.calls {
-		u.Output += 8 + llm.Estimate(string(c.arguments))
+		said += 8 + llm.Estimate(string(c.arguments))
 	}
+	var told usage
+	if got.usage != nil {
+		told = *got.usage
+	}
+	u.Input, u.Cached, u.Output = wire.Spent(d, told.Prompt, told.Details.Cached, told.Completion, said)
 	return u
 }

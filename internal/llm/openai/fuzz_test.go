@@ -80,10 +80,14 @@ func FuzzResponses(f *testing.F) {
 				out.take(&ev)
 			}
 		}
-		all := new(response)
-		decode(end, all)
-		if turn, err := m.turn(new(llm.Dialog), out, all, end); err == nil {
-			whole(t, turn)
+		last := event{Response: new(response)}
+		decode(end, last.Response)
+		for _, last.Type = range []string{"response.completed", "response.incomplete"} {
+			if turn, err := m.turn(new(llm.Dialog), out, &last, end); err == nil {
+				if whole(t, turn); last.Type == "response.incomplete" && turn.Cut == "" {
+					t.Error("an incomplete answer counts as whole")
+				}
+			}
 		}
 	})
 }

@@ -112,7 +112,9 @@ func Models(ctx context.Context, o Options) ([]string, error) {
 	}
 	var names []string
 	for _, m := range list.Data {
-		names = append(names, m.ID)
+		if name := wire.Name(m.ID); name != "" {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names, nil

@@ -27,13 +27,13 @@ func options(url string) Options {
 }
 
 func TestResponsesReplay(t *testing.T) {
-	for _, archive := range []string{"testdata/responses.txtar", "testdata/responses-faults.txtar"} {
+	for _, archive := range []string{"testdata/responses.txtar", "testdata/responses-faults.txtar", "testdata/responses-ends.txtar"} {
 		wiretest.Replay(t, archive, func(model, url string) llm.Model { return Responses(model, options(url)) })
 	}
 }
 
 func TestChatReplay(t *testing.T) {
-	for _, archive := range []string{"testdata/chat.txtar", "testdata/chat-faults.txtar"} {
+	for _, archive := range []string{"testdata/chat.txtar", "testdata/chat-faults.txtar", "testdata/chat-ends.txtar"} {
 		wiretest.Replay(t, archive, func(model, url string) llm.Model { return Chat(model, options(url)) })
 	}
 }

@@ -3,17 +3,24 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 
 	"hako/internal/llm"
 	"hako/internal/llm/wire"
 )
 
+// maxParts is how many items and passages an answer may have. They are searched
+// one after the other, so a server must not choose the number.
+const maxParts = 1024
+
 // output collects what a model says and wants.
 type output struct {
-	say   func(string)
-	parts []*part
-	spoke *part // the message that was spoken last
+	say    func(string)
+	parts  []*part
+	spoke  *part // the message that was spoken last
+	count  int   // of parts and passages
+	called int   // of calls
+	much   bool  // more than that was sent, and was not taken in
+	cut    bool  // an item is not complete
 }
 
 // A part is one item of the output.
@@ -73,26 +80,57 @@ func (o *output) part(ev *event) *part {
 	if index < 0 && id == "" && ev.Item == nil && len(o.parts) > 0 {
 		return o.parts[len(o.parts)-1]
 	}
+	return o.add(index, id)
+}
+
+// add adds a part. One too many is not kept.
+func (o *output) add(index int, id string) *part {
 	p := &part{index: index, item: item{ID: id}}
-	o.parts = append(o.parts, p)
+	if o.grow() {
+		o.parts = append(o.parts, p)
+	}
 	return p
+}
+
+// grow makes room for a part or passage, if there still is some.
+func (o *output) grow() bool {
+	o.count++
+	o.much = o.much || o.count > maxParts
+	return !o.much
 }
 
 // begin takes in the first that is told of an item.
 func (o *output) begin(ev *event) {
 	if ev.Item != nil {
-		o.part(ev).item = *ev.Item
+		o.become(o.part(ev), ev.Item)
 	}
 }
 
-// settle takes in an item as a whole.
+// become sets what is known of an item.
+func (o *output) become(p *part, it *item) {
+	if it.Type == typeCall && p.item.Type != typeCall {
+		o.called++
+		o.much = o.much || o.called > wire.MaxCalls
+	}
+	o.cut = o.cut || it.Status == "incomplete"
+	p.item = *it
+}
+
+// settle takes in an item as a whole. What it leaves out stays as it was.
 func (o *output) settle(p *part, whole *item) {
 	p.whole = cmp.Or(string(whole.Arguments), p.whole)
-	name, callID := cmp.Or(whole.Name, p.item.Name), cmp.Or(whole.CallID, p.item.CallID)
-	p.item = *whole
-	p.item.Name, p.item.CallID = name, callID
-	for i, c := range whole.Content {
-		o.correct(p, i, cmp.Or(c.Text, c.Refusal))
+	before := p.item
+	o.become(p, whole)
+	p.item.Type = cmp.Or(whole.Type, before.Type)
+	p.item.Name, p.item.CallID = cmp.Or(whole.Name, before.Name), cmp.Or(whole.CallID, before.CallID)
+	if whole.Encrypted == "" {
+		p.item.Encrypted, p.item.Summary = before.Encrypted, before.Summary
+	}
+	if whole.Type == typeThought {
+		return // its content is not said to anybody
+	}
+	for i := 0; i < len(whole.Content) && !o.much; i++ {
+		o.correct(p, i, cmp.Or(whole.Content[i].Text, whole.Content[i].Refusal))
 	}
 }
 
@@ -106,7 +144,7 @@ func (o *output) speak(p *part, index int, piece string) {
 	}
 	o.spoke = p
 	o.tell(piece)
-	t := p.passage(index)
+	t := o.passage(p, index)
 	t.text = append(t.text, piece...)
 }
 
@@ -119,40 +157,32 @@ func (o *output) tell(piece string) {
 }
 
 // correct replaces a passage with the whole of it, and passes on what had not
-// arrived piece by piece.
+// arrived piece by piece. A whole that lacks what was said takes nothing back.
 func (o *output) correct(p *part, index int, whole string) {
 	if whole == "" {
 		return
 	}
-	if missing, ok := strings.CutPrefix(whole, string(p.passage(index).text)); ok {
-		o.speak(p, index, missing)
+	said := o.passage(p, index).text
+	switch {
+	case len(whole) > len(said) && whole[:len(said)] == string(said):
+		o.speak(p, index, whole[len(said):])
+	case len(whole) > len(said) || string(said[:len(whole)]) != whole:
+		o.passage(p, index).text = []byte(whole)
 	}
-	p.passage(index).text = []byte(whole)
 }
 
-func (p *part) passage(index int) *passage {
+// passage finds a passage of a message, or adds it.
+func (o *output) passage(p *part, index int) *passage {
 	for i := range p.texts {
 		if p.texts[i].index == index {
 			return &p.texts[i]
 		}
 	}
+	if !o.grow() {
+		return new(passage)
+	}
 	p.texts = append(p.texts, passage{index: index})
 	return &p.texts[len(p.texts)-1]
-}
-
-// finish fills in, from the output as a whole, what no event told.
-func (o *output) finish(all []item) {
-	seen := len(o.parts) > 0
-	for i := range all {
-		if !seen {
-			o.settle(o.part(&event{OutputIndex: &i, Item: &all[i]}), &all[i])
-		}
-		for _, p := range o.parts {
-			if p.whole == "" && p.item.CallID != "" && p.item.CallID == all[i].CallID {
-				p.whole = string(all[i].Arguments)
-			}
-		}
-	}
 }
 
 // text returns everything that was said.
@@ -169,15 +199,39 @@ func (o *output) text() string {
 	return string(all)
 }
 
-// calls returns the calls. Arguments that were told as a whole are right, should
-// the pieces differ.
+// wants returns the arguments of a call. Those that were told as a whole are
+// right, should the pieces differ.
+func (p *part) wants() string {
+	switch {
+	case p.whole != "":
+		return p.whole
+	case len(p.arguments) > 0:
+		return string(p.arguments)
+	}
+	return string(p.item.Arguments)
+}
+
+// weight estimates the tokens of everything that arrived.
+func (o *output) weight() (n int64) {
+	for _, p := range o.parts {
+		n += llm.Estimate(p.wants()) + int64(len(p.item.Encrypted))/4
+		if p.item.Type == typeCall {
+			n += 8
+		}
+		for _, t := range p.texts {
+			n += llm.Estimate(string(t.text))
+		}
+	}
+	return n
+}
+
+// calls returns the calls.
 func (o *output) calls() (calls []llm.Call) {
 	for _, p := range o.parts {
-		if p.item.Type != "function_call" {
+		if p.item.Type != typeCall {
 			continue
 		}
-		arguments := cmp.Or(p.whole, string(p.arguments), string(p.item.Arguments), "{}")
-		calls = append(calls, llm.Call{ID: p.item.CallID, Name: p.item.Name, Arguments: arguments})
+		calls = append(calls, llm.Call{ID: p.item.CallID, Name: p.item.Name, Arguments: cmp.Or(p.wants(), "{}")})
 	}
 	return calls
 }
@@ -188,7 +242,7 @@ func (o *output) calls() (calls []llm.Call) {
 func (o *output) reasoning() json.RawMessage {
 	var list []byte
 	for _, p := range o.parts {
-		if p.item.Type != "reasoning" || p.item.Encrypted == "" {
+		if p.item.Type != typeThought || p.item.Encrypted == "" {
 			continue
 		}
 		if list == nil {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"hako/internal/llm"
 	"hako/internal/llm/wire"
@@ -28,6 +29,7 @@ type event struct {
 // item is an entry of the output.
 type item struct {
 	Type      string
+	Status    string
 	ID        string
 	CallID    string `json:"call_id"`
 	Name      string
@@ -40,15 +42,17 @@ type item struct {
 
 // response is what the last event tells about the whole.
 type response struct {
+	ID         string
 	Status     string
 	Model      string
 	Output     []item
+	Error      json.RawMessage
 	Incomplete *struct{ Reason string } `json:"incomplete_details"`
 	Usage      *struct {
-		Input   int64 `json:"input_tokens"`
-		Output  int64 `json:"output_tokens"`
-		Details *struct {
-			Cached int64 `json:"cached_tokens"`
+		Input   wire.Count `json:"input_tokens"`
+		Output  wire.Count `json:"output_tokens"`
+		Details struct {
+			Cached wire.Count `json:"cached_tokens"`
 		} `json:"input_tokens_details"`
 	}
 }
@@ -74,9 +78,11 @@ func (m *responses) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) 
 			return nil, m.peer.Refuse(failure(e.Data))
 		case "response.completed", "response.incomplete":
 			answer.Done()
-			return m.turn(d, out, ev.Response, e.Data)
+			return m.turn(d, out, &ev, e.Data)
 		}
-		out.take(&ev)
+		if out.take(&ev); out.much {
+			return nil, m.tooMuch(out)
+		}
 	}
 }
 
@@ -109,17 +115,23 @@ func failure(data []byte) *llm.Refusal {
 	return wire.Inside(data)
 }
 
-// turn puts together what was collected, now that it is known to be all.
-func (m *responses) turn(d *llm.Dialog, out *output, whole *response, data []byte) (*llm.Turn, error) {
-	if whole == nil {
-		whole = new(response)
-	}
-	if whole.Status == "failed" || whole.Status == "cancelled" {
+// turn puts together what was collected, now that it is known to be all. The
+// last event decides how it ended; what it says of the whole can only make that
+// worse.
+func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*llm.Turn, error) {
+	whole := cmp.Or(ev.Response, new(response))
+	short := ev.Type == "response.incomplete"
+	switch {
+	case whole.failed():
 		return nil, m.peer.Refuse(failure(data))
+	case !short && !whole.ended():
+		return nil, m.peer.Broken()
 	}
-	out.finish(whole.Output)
-	turn := &llm.Turn{Text: out.text(), Usage: whole.usage(), Model: cmp.Or(whole.Model, m.model)}
-	if whole.Incomplete != nil || whole.Status == "incomplete" {
+	if out.finish(whole.Output); out.much {
+		return nil, m.tooMuch(out)
+	}
+	turn := &llm.Turn{Text: out.text(), Usage: whole.usage(d, out), Model: cmp.Or(wire.Name(whole.Model), m.model)}
+	if short || out.cut || whole.Incomplete != nil || whole.Status == "incomplete" {
 		// Calls may be cut, and reasoning without what followed it is refused.
 		turn.Cut = cutBy(whole.Incomplete)
 		return turn, nil
@@ -132,6 +144,31 @@ func (m *responses) turn(d *llm.Dialog, out *output, whole *response, data []byt
 	return turn, nil
 }
 
+// tooMuch words an answer of more parts than are taken.
+func (m *responses) tooMuch(out *output) error {
+	if out.called > wire.MaxCalls {
+		return m.peer.TooManyCalls()
+	}
+	return m.peer.Amiss(fmt.Sprintf("answered in more than %d parts", maxParts))
+}
+
+// failed tells whether there is no answer, whatever the event is called.
+func (r *response) failed() bool {
+	return r.Status == "failed" || r.Status == "cancelled" || len(r.Error) > 0 && string(r.Error) != "null"
+}
+
+// ended tells whether the response says that it is at its end. Some services
+// leave the status out, but not everything.
+func (r *response) ended() bool {
+	switch r.Status {
+	case "completed", "incomplete":
+		return true
+	case "":
+		return r.ID != "" || r.Model != "" || r.Output != nil || r.Usage != nil || r.Incomplete != nil
+	}
+	return false
+}
+
 func cutBy(details *struct{ Reason string }) string {
 	if details != nil && details.Reason == "content_filter" {
 		return "content_filter"
@@ -139,20 +176,12 @@ func cutBy(details *struct{ Reason string }) string {
 	return "length"
 }
 
-func (r *response) usage() quota.Usage {
-	switch u := r.Usage; {
-	case u == nil:
-		return quota.Usage{}
-	case u.Details == nil:
-		return spent(u.Input, 0, u.Output)
-	default:
-		return spent(u.Input, u.Details.Cached, u.Output)
+// usage returns what the answer took.
+func (r *response) usage(d *llm.Dialog, out *output) (u quota.Usage) {
+	var input, cached, output wire.Count
+	if told := r.Usage; told != nil {
+		input, cached, output = told.Input, told.Details.Cached, told.Output
 	}
-}
-
-// spent takes what was cached out of the input. No server gives anything back:
-// what is less than nothing counts as nothing.
-func spent(input, cached, output int64) quota.Usage {
-	cached = max(min(cached, input), 0)
-	return quota.Usage{Input: max(input-cached, 0), Cached: cached, Output: max(output, 0)}
+	u.Input, u.Cached, u.Output = wire.Spent(d, input, cached, output, out.weight())
+	return u
 }

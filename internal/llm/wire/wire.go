@@ -176,6 +176,11 @@ func (p *Peer) Unread(why string) error {
 	return p.fault(fault.Unavailable, p.Who+" "+why, "check that the base URL leads to a service of this kind")
 }
 
+// Amiss is the error of an answer that came to its end and is none.
+func (p *Peer) Amiss(why string) error {
+	return p.fault(fault.Unavailable, p.Who+" "+why, "ask again")
+}
+
 // fault makes an error of ours.
 func (p *Peer) fault(kind fault.Kind, why, hint string) error {
 	return &fault.Error{Kind: kind, Op: p.Op, Subject: p.Subject, Why: why, Hint: hint}

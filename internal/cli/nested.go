@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/fd"
+	"hako/internal/quota"
+	"hako/internal/shell"
+)
+
+// nested is llmcmd as a command of a script: another clerk, with what is left of
+// the budget and a clock that stands still while the model thinks.
+func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
+	if c.depth == maxDepth {
+		return &fault.Error{Kind: fault.Exhausted, Op: "run llmcmd", Why: fmt.Sprintf("it is nested more than %d deep", maxDepth), Hint: "do the work in one call"}
+	}
+	o, instructions, err := nestedOptions(c.innerModel(), call.Args)
+	if err == nil {
+		err = c.funded()
+	}
+	if err != nil {
+		return err
+	}
+	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, began: time.Now()}
+	n.text = n.counted(call.Stdout)
+	n.desk = fd.New(ctx, fd.Options{
+		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
+		Spawn: func(context.Context) (fd.Worker, error) {
+			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
+		},
+		Stdin: fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
+		Limits: fd.Limits{NestedBytes: 1 << 20},
+	})
+	defer n.close()
+	defer call.Gauge.Pause()()
+	err = n.work(ctx, instructions)
+	if code, ok := err.(exitStatus); ok {
+		return shell.Status(code)
+	}
+	return err
+}
+
+// funded sees to it that there is a budget: in the shell of a person there is
+// none until llmcmd is called.
+func (c *clerk) funded() error {
+	c.funding.Lock()
+	defer c.funding.Unlock()
+	if c.meter != nil {
+		return nil
+	}
+	budget, err := modelBudget(c.conf, quota.DefaultBudget())
+	if err == nil {
+		c.meter = c.box.meter.Child(budget)
+	}
+	return err
+}
+
+// innerModel is what a nested llmcmd asks.
+func (c *clerk) innerModel() string {
+	if name := config.LlmcmdInternalModel.Of(c.conf).V; name != "" {
+		return name
+	}
+	return c.cmdOptions.model
+}
+
+// nestedOptions reads the words of a nested llmcmd.
+func nestedOptions(inner string, args []string) (*cmdOptions, string, error) {
+	o := &cmdOptions{model: inner}
+	f := pflag.NewFlagSet("llmcmd", pflag.ContinueOnError)
+	f.Usage = func() {} // the error says it
+	f.StringVarP(&o.preset, "preset", "r", "", "")
+	f.StringVarP(&o.prompt, "prompt", "p", "", "")
+	err := f.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		err = errors.New("help llmcmd explains it")
+	}
+	if err != nil {
+		return nil, "", &fault.Error{Kind: fault.Invalid, Op: "llmcmd", Err: err, Hint: "usage: llmcmd [-r preset] [-p prompt] instructions"}
+	}
+	if err := o.check(f.Args()); err != nil {
+		return nil, "", err
+	}
+	return o, strings.Join(f.Args(), " "), nil
+}

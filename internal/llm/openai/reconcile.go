@@ -1,0 +1,102 @@
+package openai
+
+// The kinds of items that mean something to us.
+const (
+	typeCall    = "function_call"
+	typeMessage = "message"
+	typeThought = "reasoning"
+)
+
+// finish reconciles what arrived with the output as a whole. What only stands
+// there is taken, too; what differs there is right there. What only arrived
+// stays: there are services whose last event has no output.
+func (o *output) finish(all []item) {
+	if len(all) > maxParts {
+		o.refuse(all)
+		return
+	}
+	for _, p := range o.parts {
+		p.whole = p.wants()
+	}
+	mine := o.match(all)
+	for i := range all {
+		if mine[i] == nil {
+			mine[i] = o.add(i, all[i].ID)
+		}
+		o.settle(mine[i], &all[i])
+	}
+	if len(mine) == len(o.parts) {
+		o.parts = mine // each is there once, and in the order of the model
+	}
+}
+
+// refuse only counts the calls of an output that is too long to be looked at.
+func (o *output) refuse(all []item) {
+	o.much = true
+	for i := range all {
+		if all[i].Type == typeCall {
+			o.called++
+		}
+	}
+}
+
+// match finds the part that each item is, nil where nothing of it arrived. The
+// surest signs come first, for a part that is not found again would be a call
+// that is made twice.
+func (o *output) match(all []item) []*part {
+	found, used := make([]*part, len(all)), make(map[*part]bool, len(o.parts))
+	for _, same := range []func(*part, int, *item) bool{sameCall, sameID, samePlace, sameWish, sameKind} {
+		for i := range all {
+			for _, p := range o.parts {
+				if found[i] == nil && !used[p] && same(p, i, &all[i]) {
+					found[i], used[p] = p, true
+				}
+			}
+		}
+	}
+	return found
+}
+
+func sameCall(p *part, _ int, it *item) bool {
+	return it.CallID != "" && p.item.CallID == it.CallID
+}
+
+func sameID(p *part, _ int, it *item) bool {
+	return it.ID != "" && p.item.ID == it.ID && alike(p, it)
+}
+
+// samePlace is for services whose ids differ from event to event.
+func samePlace(p *part, at int, it *item) bool { return p.index == at && alike(p, it) }
+
+// sameWish is for those that also number differently.
+func sameWish(p *part, _ int, it *item) bool {
+	return it.Type == typeCall && alike(p, it) && p.whole == string(it.Arguments)
+}
+
+// sameKind takes what is left in its order, but a call only when nothing tells
+// that it is another one.
+func sameKind(p *part, _ int, it *item) bool {
+	if it.Type == typeCall {
+		return p.index < 0 && p.item.CallID == "" && p.item.ID == "" && alike(p, it)
+	}
+	return p.kind() == it.Type
+}
+
+// alike tells whether a part may be an item, by its kind and name.
+func alike(p *part, it *item) bool {
+	kind, name := p.kind(), p.item.Name
+	return (kind == "" || kind == it.Type) && (name == "" || it.Name == "" || name == it.Name)
+}
+
+// kind tells what a part is, also when nobody said so.
+func (p *part) kind() string {
+	switch {
+	case p.item.Type != "":
+		return p.item.Type
+	case len(p.texts) > 0:
+		return typeMessage
+	case p.whole != "":
+		return typeCall
+	}
+	return ""
+}
