@@ -47,6 +47,9 @@ func pairs() (leads, needs [256]uint16) {
 		case strings.IndexByte(nameEnds, b|0x20) >= 0, strings.IndexByte("]+!", b) >= 0:
 			leads[c] |= toValue
 		}
+		if escapeLetter(byte(c)) { // "\n--password x"
+			leads[c] |= toDash
+		}
 	}
 	return leads, needs
 }

@@ -11,7 +11,7 @@ import (
 // be found.
 func TestAnchors(t *testing.T) {
 	words := []string{"sk-", "abcdefghijklmnop1234", "ghp_", "SG.", "ya29.", "AKIA", "IOSFODNN7EXAMPLE", "AIza", "eyJ", ".ey", "Bearer ", "basic ", "password", "token", "=", ":",
-		"://u:p@h", "-----BEGIN RSA PRIVATE KEY", "--password ", "x", " ", "\n", "'", `"`, `\`, "[", "]", "+", "!", "-", "\x00", "日", "curl -u a:b", "_", "b", "B", "I", "z", "J", "."}
+		"://u:p@h", "-----BEGIN RSA PRIVATE KEY", "--password ", "x", " ", "\n", "'", `"`, `\`, "[", "]", "+", "!", "-", "\x00", "日", "curl -u a:b", "_", "b", "B", "I", "z", "J", ".", `\n`, `\u000a`, "pass"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60_000 {
 		var b strings.Builder
@@ -23,7 +23,7 @@ func TestAnchors(t *testing.T) {
 			if !strings.Contains("-_:=.IzJBb", s[i:i+1]) {
 				continue
 			}
-			if from, to := find(s, i, 0); to > from && (anchorIn(s, i, i+1) != i || anchorIn(s, 0, len(s)) > i) {
+			if from, to := new(scanner).find(s, i, 0); to > from && (anchorIn(s, i, i+1) != i || anchorIn(s, 0, len(s)) > i) {
 				t.Fatalf("%q at %d", s, i)
 			}
 		}

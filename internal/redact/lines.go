@@ -24,6 +24,9 @@ type lineWriter struct {
 	out io.Writer
 	err error // of out; sticky
 
+	sc  scanner
+	off int // of buf in the stream
+
 	buf  strings.Builder
 	seen int // bytes of buf that were passed on and are kept to be looked back at
 	low  int // where among them the last secret ended
@@ -76,7 +79,7 @@ func (l *lineWriter) advance(last bool) {
 
 // keep makes s[from:] the buffer, of which all before seen was passed on.
 func (l *lineWriter) keep(s string, seen, from int) {
-	l.seen, l.low = seen-from, max(0, l.low-from)
+	l.seen, l.low, l.off = seen-from, max(0, l.low-from), l.off+from
 	l.buf.Reset()
 	l.buf.WriteString(s[from:])
 }
@@ -91,9 +94,15 @@ func (l *lineWriter) pass(s string, limit int) int {
 		if i >= end {
 			start, end = lineAround(s, i)
 		}
-		from, to := find(s[start:end], i-start, max(0, l.low-start))
+		before := l.sc
+		l.sc.offset = l.off + start
+		from, to := l.sc.find(s[start:end], i-start, max(0, l.low-start))
 		from, to = max(from+start, done), to+start
-		if to <= from || i >= limit && from >= limit {
+		if i >= limit && (to <= from || from >= limit) {
+			l.sc = before // it comes again, and must not count twice
+			continue
+		}
+		if to <= from {
 			continue
 		}
 		l.emit(s[done:from])

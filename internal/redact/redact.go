@@ -16,7 +16,9 @@ import (
 // Mark stands where a secret stood.
 const Mark = "[redacted]"
 
-// Text returns s without the secrets that can be told by their spelling.
+// Text returns s without the secrets that can be told by their spelling. What
+// a secret begins with is followed for some kilobytes, and then to the end of
+// the word, so that no text takes long.
 // It returns s itself when there are none.
 func Text(s string) string { return (*Set)(nil).Text(s) }
 
@@ -164,19 +166,17 @@ func base(command string) string { return command[strings.LastIndexByte(command,
 // they can be told to a [Set]: once cut out of "password=…", a value has no
 // spelling left. Of a key of several lines each line is one.
 func Find(text string) (found []string) {
-	done, seen := 0, map[string]bool{}
-	for i := anchorIn(text, 0, len(text)); i < len(text); i = anchorIn(text, i+1, len(text)) {
-		from, to := find(text, i, done)
-		if to <= from {
-			continue
-		}
+	seen := map[string]bool{}
+	for from, to := range secrets(text) {
 		for line := range strings.FieldsSeq(text[from:to]) {
-			if len(line) >= leastFound && !seen[line] && len(found) < mostFound {
-				found = append(found, line)
-				seen[line] = true
+			if len(line) < leastFound || seen[line] || strings.Contains(Mark, line) {
+				continue
 			}
+			if found = append(found, line); len(found) == mostFound {
+				return found
+			}
+			seen[line] = true
 		}
-		done, i = to, to-1
 	}
 	return found
 }
@@ -192,13 +192,9 @@ const (
 func cut(s string) string {
 	var out []byte
 	done := 0
-	for i := anchorIn(s, 0, len(s)); i < len(s); i = anchorIn(s, i+1, len(s)) {
-		from, to := find(s, i, done)
-		if to <= from {
-			continue
-		}
+	for from, to := range secrets(s) {
 		out = append(append(out, s[done:from]...), Mark...)
-		done, i = to, to-1
+		done = to
 	}
 	if out == nil {
 		return s

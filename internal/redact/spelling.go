@@ -17,12 +17,11 @@ var (
 	dotted = []prefix{{"ya29.", 20}, {"SG.", 20}}
 )
 
-// find looks for a secret around the anchor s[i], not before low.
-// An empty span means there is none. See [anchorIn] for what an anchor is.
-func find(s string, i, low int) (from, to int) {
+// look is find within what is looked at.
+func (sc *scanner) look(s string, i, low int) (from, to int) {
 	switch s[i] {
 	case '-':
-		return dash(s, i, low)
+		return sc.dash(s, i, low)
 	case '_':
 		return token(s, i, low, scored)
 	case '.':
@@ -32,24 +31,21 @@ func find(s string, i, low int) (from, to int) {
 	case 'z':
 		return google(s, i, low)
 	case 'J':
-		return webToken(s, i, low)
+		return sc.webToken(s, i, low)
 	case 'B', 'b':
 		return bearer(s, i, low)
 	case ':':
 		if strings.HasPrefix(s[i:], "://") {
-			return credentials(s, i+3)
+			return sc.credentials(s, i+3)
 		}
-		return assigned(s, i, low)
+		return sc.assigned(s, i, low)
 	}
-	return assigned(s, i, low)
+	return sc.assigned(s, i, low)
 }
 
-func dash(s string, i, low int) (from, to int) {
-	if strings.HasPrefix(s[i:], keyBegin) {
-		return keyBlock(s, i)
-	}
-	if i == 0 || s[i-1] <= ' ' || quote(s[i-1]) {
-		if from, to = option(s, i); to > from {
+func (sc *scanner) dash(s string, i, low int) (from, to int) {
+	if i == 0 || s[i-1] <= ' ' || quote(s[i-1]) || escapedBefore(s, i) {
+		if from, to = sc.option(s, i); to > from {
 			return from, to
 		}
 	}
@@ -69,7 +65,7 @@ func token(s string, i, low int, known []prefix) (from, to int) {
 			continue
 		}
 		from := prefixStart(s, i, low, p.text)
-		if from < 0 || from > 0 && letter(s[from-1]) {
+		if from < 0 || !begins(s, from) {
 			continue
 		}
 		if n, letters := tokenSpan(s[i+1:]); letters >= p.min {
@@ -113,7 +109,7 @@ func tokenSpan(s string) (n, letters int) {
 // amazon finds AKIA… and ASIA… key names.
 func amazon(s string, i, low int) (from, to int) {
 	from = i - 2
-	if from < low || from > 0 && letter(s[from-1]) || i+1 >= len(s) || s[i+1] != 'A' {
+	if from < low || !begins(s, from) || i+1 >= len(s) || s[i+1] != 'A' {
 		return 0, 0
 	}
 	if name := s[from:i]; name != "AK" && name != "AS" {
@@ -138,14 +134,13 @@ func google(s string, i, low int) (from, to int) {
 }
 
 // webToken finds header.payload.signature, each in base64, the first being {"….
-func webToken(s string, i, low int) (from, to int) {
+func (sc *scanner) webToken(s string, i, low int) (from, to int) {
 	from = i - 2
-	if from < low || s[from:i] != "ey" || from > 0 && letter(s[from-1]) {
+	if from < low || s[from:i] != "ey" || !begins(s, from) {
 		return 0, 0
 	}
-	head := span(s[from:], tokenByte)
-	to = from + head
-	if head < 10 || to >= len(s) || s[to] != '.' || !strings.HasPrefix(s[to+1:], "ey") {
+	to = sc.tokenRun(s, from)
+	if to-from < 10 || to >= len(s) || s[to] != '.' || !strings.HasPrefix(s[to+1:], "ey") {
 		return 0, 0
 	}
 	return from, to + span(s[to:], webTokenByte)
@@ -155,7 +150,7 @@ func webToken(s string, i, low int) (from, to int) {
 func bearer(s string, i, low int) (from, to int) {
 	for _, word := range []string{"earer ", "asic "} {
 		at := i + 1
-		if i < low || !hasFold(s[at:], word) || i > 0 && letter(s[i-1]) {
+		if i < low || !hasFold(s[at:], word) || !begins(s, i) {
 			continue
 		}
 		at += len(word)
@@ -167,12 +162,16 @@ func bearer(s string, i, low int) (from, to int) {
 }
 
 // credentials finds user:password@ after the :// that ends before at.
-func credentials(s string, at int) (from, to int) {
+func (sc *scanner) credentials(s string, at int) (from, to int) {
 	n := span(s[at:], authorityByte)
 	end := strings.LastIndexByte(s[at:at+n], '@')
 	if _, port, ok := strings.Cut(s[at:at+n], ":"); end < 0 && ok && span(port, digit) < len(port) && s[at] != '[' {
 		// What follows the colon is no port: a password with a slash in it.
+		if sc.spent() {
+			return at, len(s)
+		}
 		far := s[at:min(len(s), at+lookBack)]
+		sc.spend(len(far))
 		end = strings.LastIndexByte(far[:span(far, urlByte)], '@')
 	}
 	if end <= 0 {
@@ -189,11 +188,8 @@ const (
 
 // keyBlock finds a private key in PEM form, up to its end or that of the text.
 func keyBlock(s string, at int) (from, to int) {
-	line := s[at:]
-	if n := strings.IndexByte(line, '\n'); n >= 0 {
-		line = line[:n]
-	}
-	if !strings.Contains(line[:min(len(line), 80)], "PRIVATE KEY") {
+	line, _, _ := strings.Cut(s[at:min(len(s), at+80)], "\n")
+	if !strings.Contains(line, "PRIVATE KEY") {
 		return 0, 0
 	}
 	stop := keyStop(s[at:])
@@ -223,24 +219,24 @@ func keyStop(s string) int {
 
 // option finds the value of "--password value", and of two options of one
 // letter that are known by their command; the dash is s[i].
-func option(s string, i int) (from, to int) {
+func (sc *scanner) option(s string, i int) (from, to int) {
 	name := i + span(s[i:min(len(s), i+2)], isDash)
 	end := name + span(s[name:min(len(s), name+64)], nameByte)
 	at := end + span(s[end:], blank)
 	switch {
 	case end == name:
 	case name == i+2 && at > end && at < len(s) && s[at] != '-' && secretName(s[name:end]) > 0:
-		return value(s, at, quoted(s, i))
+		return sc.value(s, at, sc.quoted(s, i))
 	case s[name] == 'v' && strings.HasSuffix(strings.TrimRight(s[max(0, i-12):i], " \t"), "printf"):
-		return printedValue(s, name+1)
+		return sc.printedValue(s, name+1)
 	case s[name]|0x20 == 'u', userOption(s[i:end]), strings.HasSuffix(s[name:end], "user"):
-		return user(s, i, at)
+		return sc.user(s, i, at)
 	}
 	return 0, 0
 }
 
 // printedValue finds the format and words of printf -v NAME, the name being at.
-func printedValue(s string, at int) (from, to int) {
+func (sc *scanner) printedValue(s string, at int) (from, to int) {
 	at += span(s[at:], blank)
 	end := at + span(s[at:], nameByte)
 	from = end + span(s[end:], blank)
@@ -248,7 +244,10 @@ func printedValue(s string, at int) (from, to int) {
 		return 0, 0
 	}
 	for at = from; at < len(s) && (blank(s[at]) || !breaks(s[at])); {
-		to = wordEnd(s, at, 0)
+		if sc.spent() {
+			return from, len(s)
+		}
+		to = sc.wordEnd(s, at, 0)
 		at = to + span(s[to:], blank)
 	}
 	if to <= from || s[from:to] == Mark {
@@ -259,8 +258,8 @@ func printedValue(s string, at int) (from, to int) {
 
 // user finds the password of curl -u user:password. Other commands mean other
 // things by -u, so the command is looked for.
-func user(s string, i, at int) (from, to int) {
-	if !strings.Contains(s[commandStart(s, i):i], "curl") {
+func (sc *scanner) user(s string, i, at int) (from, to int) {
+	if !sc.curl(s, i) {
 		return 0, 0
 	}
 	if s[i+1]|0x20 == 'u' {
@@ -269,17 +268,20 @@ func user(s string, i, at int) (from, to int) {
 	if at < len(s) && s[at] == '=' {
 		at++
 	}
-	outer := quoted(s, i)
+	if at < len(s) && sc.spent() {
+		return at, len(s)
+	}
+	outer := sc.quoted(s, i)
 	end := at
 	if at < len(s) {
-		end = wordEnd(s, at, outer)
+		end = sc.wordEnd(s, at, outer)
 	}
 	colon := strings.IndexByte(s[at:end], ':')
 	if colon < 0 {
 		return 0, 0
 	}
 	from = at + colon + 1
-	if q := s[at]; quote(q) && closing(s, at) == end-1 {
+	if q := s[at]; quote(q) && sc.closing(s, at) == end-1 {
 		end--
 	}
 	if reference(s[from:end]) {
@@ -289,7 +291,7 @@ func user(s string, i, at int) (from, to int) {
 }
 
 // assigned finds the value of password=… or "token": "…", s[i] being = or :.
-func assigned(s string, i, low int) (from, to int) {
+func (sc *scanner) assigned(s string, i, low int) (from, to int) {
 	end, spaced := nameEnd(s, i, low)
 	if end-low < 2 || !nameTail(s[end-2]|0x20, s[end-1]|0x20) {
 		return 0, 0
@@ -299,6 +301,10 @@ func assigned(s string, i, low int) (from, to int) {
 		start--
 	}
 	weight := secretName(s[start:end])
+	if weight == 0 && start > low && s[start-1] == '\\' && escapeLetter(s[start]) {
+		start++ // "\npass=x": the n is no part of the name
+		weight = secretName(s[start:end])
+	}
 	if weight == 0 {
 		return 0, 0
 	}
@@ -310,20 +316,20 @@ func assigned(s string, i, low int) (from, to int) {
 		at += span(s[at:], equals)
 		at += span(s[at:], blank)
 	}
-	if (s[i] == ':' || spaced) && weight < surelySecret && !looksSecret(s[at:min(len(s), at+256)], weight) {
+	if (s[i] == ':' || spaced) && weight < surelySecret && !sc.looksSecret(s[at:min(len(s), at+256)], weight) {
 		return 0, 0
 	}
 	switch {
 	case weight == hardlySecret && end-start == len("pass") && count(s[at:]):
 		return 0, 0
 	case start > 1 && s[start-2:start] == "${":
-		return fallback(s, i+1)
+		return sc.fallback(s, i+1)
 	case start > 0 && quote(s[start-1]) && end == i:
-		return sameQuote(s, start-1, at)
+		return sc.sameQuote(s, start-1, at)
 	case s[i] == ':':
-		return jsonValue(s, at, quoted(s, start))
+		return sc.jsonValue(s, at, sc.quoted(s, start))
 	}
-	return value(s, at, quoted(s, start))
+	return sc.value(s, at, sc.quoted(s, start))
 }
 
 // nameEnd returns where the name before s[i] ends, and whether blanks follow it.
@@ -351,11 +357,13 @@ func nameEnd(s string, i, low int) (end int, spaced bool) {
 
 // looksSecret tells a value from what else may follow a name that also occurs
 // in prose: "unexpected token: name" and "PASS: Test1" are no secrets.
-func looksSecret(s string, weight int) bool {
+func (sc *scanner) looksSecret(s string, weight int) bool {
 	if s != "" && quoting(s[0]) {
 		return true
 	}
-	return weight == maybeSecret && looksRandom(s[:span(s, valueByte)])
+	word := s[:span(s, valueByte)]
+	sc.spend(len(word))
+	return weight == maybeSecret && (looksRandom(word) || sc.spent())
 }
 
 // count reports whether s begins with a number of few digits: pass=10 fail=2.
@@ -365,13 +373,14 @@ func count(s string) bool {
 }
 
 // fallback finds the value in ${PASSWORD:-value}, the operator being at.
-func fallback(s string, at int) (from, to int) {
+func (sc *scanner) fallback(s string, at int) (from, to int) {
 	if at >= len(s) || strings.IndexByte("-=+", s[at]) < 0 {
 		return 0, 0 // ${PASSWORD:?is not set}
 	}
 	n := strings.IndexAny(s[at:min(len(s), at+lookBack)], "}\n")
+	sc.spend(lookBack)
 	if n < 0 {
-		return value(s, at+1, 0)
+		return sc.value(s, at+1, 0)
 	}
 	if reference(s[at+1 : at+n]) {
 		return 0, 0
@@ -380,13 +389,13 @@ func fallback(s string, at int) (from, to int) {
 }
 
 // sameQuote finds the value of 'PASSWORD=two words', the quote being s[q].
-func sameQuote(s string, q, at int) (from, to int) {
-	end := closing(s, q)
+func (sc *scanner) sameQuote(s string, q, at int) (from, to int) {
+	end := sc.closing(s, q)
 	switch {
 	case end >= len(s) || end < at:
-		return value(s, at, 0)
+		return sc.value(s, at, 0)
 	case !wordEnds(s, end+1):
-		end = wordEnd(s, end+1, 0)
+		end = sc.wordEnd(s, end+1, 0)
 	}
 	if reference(s[at:end]) {
 		return 0, 0

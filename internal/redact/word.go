@@ -5,23 +5,26 @@ import "strings"
 // value returns the span of the secret that begins at the given place: a shell
 // word, whatever quoting is in it. Of a word that is one quoted string the
 // quotes stay. outer is the quote that the word itself stands in, if any.
-func value(s string, at int, outer byte) (from, to int) {
-	if at >= len(s) {
+func (sc *scanner) value(s string, at int, outer byte) (from, to int) {
+	switch {
+	case at >= len(s):
 		return 0, 0
+	case sc.spent():
+		return at, len(s)
 	}
 	if strings.HasPrefix(s[at:], keyBegin) {
 		if from, to = keyBlock(s, at); to > from {
 			return from, to // it has blanks in it
 		}
 	}
-	to = wordEnd(s, at, outer)
+	to = sc.wordEnd(s, at, outer)
 	for to > at && s[to-1] == ',' {
 		to--
 	}
 	if reference(s[at:to]) {
 		return 0, 0
 	}
-	if q := s[at]; quote(q) && closing(s, at) >= to-1 {
+	if q := s[at]; quote(q) && sc.closing(s, at) >= to-1 {
 		at++
 		if to > at && s[to-1] == q {
 			to--
@@ -35,16 +38,18 @@ func value(s string, at int, outer byte) (from, to int) {
 
 // jsonValue is value after a colon, where a quoted string ends at its quote
 // even if more follows at once: {"token":"a","user":"b"}.
-func jsonValue(s string, at int, outer byte) (from, to int) {
+func (sc *scanner) jsonValue(s string, at int, outer byte) (from, to int) {
 	switch {
 	case at < len(s) && quote(s[at]) && s[at] != outer:
-		return value(s[:min(len(s), closing(s, at)+1)], at, 0)
+		return sc.value(s[:min(len(s), sc.closing(s, at)+1)], at, 0)
 	case at+1 < len(s) && s[at] == '\\' && quote(s[at+1]):
-		if n := strings.Index(s[at+2:], s[at:at+2]); n >= 0 {
+		n := strings.Index(s[at+2:], s[at:at+2])
+		if n >= 0 {
 			return at + 2, at + 2 + n
 		}
+		sc.spend(len(s) - at)
 	}
-	from, to = value(s, at, outer)
+	from, to = sc.value(s, at, outer)
 	if n := strings.Index(s[from:to], `,"`); n > 0 {
 		to = from + n
 	}
@@ -54,9 +59,11 @@ func jsonValue(s string, at int, outer byte) (from, to int) {
 // wordEnd returns where the shell word at the given place ends. A quote that is
 // never closed ends with the text if the word begins with it; elsewhere it is
 // taken for an apostrophe.
-func wordEnd(s string, at int, outer byte) int {
+func (sc *scanner) wordEnd(s string, at int, outer byte) int {
 	literal := false
-	for i := at; i < len(s); i++ {
+	i := at
+	defer func() { sc.spend(i - at) }()
+	for ; i < len(s); i++ {
 		c := s[i]
 		switch {
 		case c == outer && outer != 0 && i > at && wordEnds(s, i+1):
@@ -67,7 +74,7 @@ func wordEnd(s string, at int, outer byte) int {
 			return i
 		case literal:
 		case c == '$' || c == '`' || quote(c):
-			end := closing(s, i)
+			end := sc.closing(s, i)
 			if literal = end >= len(s); !literal {
 				i = end
 			} else if i == at {
@@ -80,28 +87,30 @@ func wordEnd(s string, at int, outer byte) int {
 
 // closing returns where what is opened at s[i] ends: a quote, $(…, ${… or `…`.
 // It is i itself if nothing is opened, and len(s) if it is never closed.
-func closing(s string, i int) int {
+func (sc *scanner) closing(s string, i int) int {
 	switch {
 	case s[i] == '\'':
-		return until(s, i+1, '\'', false)
+		return sc.until(s, i+1, '\'', false)
 	case s[i] == '"':
-		return until(s, i+1, '"', true)
+		return sc.until(s, i+1, '"', true)
 	case s[i] == '`':
-		return until(s, i+1, '`', true)
+		return sc.until(s, i+1, '`', true)
 	case s[i] != '$' || i+1 >= len(s):
 		return i
 	}
 	switch s[i+1] {
 	case '\'':
-		return until(s, i+2, '\'', true)
+		return sc.until(s, i+2, '\'', true)
 	case '(', '{':
-		return brackets(s, i+1)
+		return sc.brackets(s, i+1)
 	}
 	return i
 }
 
 // until returns the place of the next q, or len(s).
-func until(s string, i int, q byte, escapes bool) int {
+func (sc *scanner) until(s string, i int, q byte, escapes bool) int {
+	begin := i
+	defer func() { sc.spend(i - begin) }()
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == q:
@@ -109,7 +118,7 @@ func until(s string, i int, q byte, escapes bool) int {
 		case c == '\\' && escapes:
 			i++
 		case c == '$' && q == '"' && i+1 < len(s) && (s[i+1] == '(' || s[i+1] == '{'):
-			i = brackets(s, i+1)
+			i = sc.brackets(s, i+1)
 		}
 	}
 	return len(s)
@@ -118,8 +127,9 @@ func until(s string, i int, q byte, escapes bool) int {
 // brackets returns the place of the bracket that closes the one at s[i]. It
 // counts instead of calling itself: hostile text nests as deep as it likes. So
 // quotes in there do not nest, which errs on the side of a longer secret.
-func brackets(s string, i int) int {
-	depth := 0
+func (sc *scanner) brackets(s string, i int) int {
+	depth, begin := 0, i
+	defer func() { sc.spend(i - begin) }()
 	for ; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -133,35 +143,6 @@ func brackets(s string, i int) int {
 		}
 	}
 	return len(s)
-}
-
-// lookBack is how far before a name its surroundings are looked at.
-const lookBack = 1024
-
-// quoted returns the quote that s[at] stands in on its line, if any.
-func quoted(s string, at int) (q byte) {
-	for i := lineStart(s, at); i < at; i++ {
-		switch c := s[i]; {
-		case c == '\\' && q != '\'':
-			i++
-		case q == 0 && quote(c):
-			q = c
-		case c == q:
-			q = 0
-		}
-	}
-	return q
-}
-
-func lineStart(s string, at int) int {
-	low := max(0, at-lookBack)
-	return low + strings.LastIndexByte(s[low:at], '\n') + 1
-}
-
-// commandStart returns where the command that s[at] belongs to begins, roughly.
-func commandStart(s string, at int) int {
-	low := lineStart(s, at)
-	return low + strings.LastIndexAny(s[low:at], ";|&(`") + 1
 }
 
 // reference reports whether a word only names a secret, as $TOKEN and "${TOKEN}" do.

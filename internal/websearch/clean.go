@@ -15,6 +15,8 @@ const (
 	maxSnippet = 1000 // characters
 	maxAge     = 40   // characters
 	maxLink    = 1000 // bytes; a longer address is of no use to anybody
+
+	maxField = 16 << 10 // bytes of any of them that are looked at
 )
 
 // tidy makes hits fit to be shown: plain text on one line each, addresses of the
@@ -23,13 +25,19 @@ func tidy(hits []Hit, most int) []Hit {
 	var list []Hit
 	seen := map[string]bool{}
 	for _, h := range hits {
+		if len(list) == most {
+			break
+		}
+		if len(h.URL) > maxLink || seen[h.URL] {
+			continue
+		}
 		u, err := url.Parse(h.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(h.URL) > maxLink || seen[h.URL] || len(list) == most {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			continue
 		}
 		seen[h.URL] = true
 		list = append(list, Hit{
-			Title: cutRunes(plain(h.Title), maxTitle), URL: u.String(),
+			Title: cutRunes(plain(h.Title), maxTitle), URL: addressOf(u),
 			Snippet: cutRunes(plain(h.Snippet), maxSnippet), Age: cutRunes(plain(h.Age), maxAge),
 		})
 	}
@@ -38,7 +46,29 @@ func tidy(hits []Hit, most int) []Hit {
 
 // plain makes text of what an engine calls text: without tags, entities,
 // controls and line breaks.
-func plain(s string) string { return clean(html.UnescapeString(withoutTags(s))) }
+func plain(s string) string { return clean(html.UnescapeString(withoutTags(head(s)))) }
+
+// head is as much of a text from outside as is worth cleaning.
+func head(s string) string {
+	if len(s) <= maxField {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxField], "")
+}
+
+// addressOf is an address without characters that can't be seen; in a query they
+// may stand as they are.
+func addressOf(u *url.URL) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(u.String(), "\uFFFD") {
+		if unicode.IsControl(r) || hidden(r) {
+			b.WriteString(url.QueryEscape(string(r)))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 // tags are those that engines put into titles and snippets. Others stay: a page
 // about Vec<T> is not found by Vec.
@@ -52,15 +82,19 @@ func withoutTags(s string) string {
 		if !ok {
 			return b.String()
 		}
-		inside, rest, ok := strings.Cut(after, ">")
-		name, _, _ := strings.Cut(strings.TrimPrefix(inside, "/"), " ")
-		if name = strings.TrimSuffix(name, "/"); !ok || !slices.Contains(tags, strings.ToLower(name)) {
+		end := strings.IndexAny(after, "<>") // no further than the next: what is looked at twice adds up
+		if end < 0 || after[end] == '<' || !isTag(after[:end]) {
 			b.WriteByte('<')
 			s = after
 			continue
 		}
-		s = rest
+		s = after[end+1:]
 	}
+}
+
+func isTag(inside string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(inside, "/"), " ")
+	return slices.Contains(tags, strings.ToLower(strings.TrimSuffix(name, "/")))
 }
 
 // clean puts a text on one line, without anything that a terminal obeys or a

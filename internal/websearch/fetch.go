@@ -82,7 +82,7 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 		}
 		resp.Body.Close()
 		if left <= 0 {
-			return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: address,
+			return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: cut(address),
 				Why: fmt.Sprintf("it redirects more than %d times", f.maxRedirects()), Hint: "fetch the address it ends at, if you know it"}
 		}
 		if u, err = f.follow(u, resp.Header.Get("Location")); err != nil {
@@ -148,7 +148,7 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, resp *http.Response) (*P
 	if int64(len(body)) > limit {
 		return nil, tooLarge(u, limit)
 	}
-	return &Page{URL: u.String(), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Body: body}, nil
+	return &Page{URL: addressOf(u), Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Body: body}, nil
 }
 
 func tooLarge(u *url.URL, limit int64) error {
@@ -170,7 +170,9 @@ func badStatus(u *url.URL, status int) error {
 	return e
 }
 
-// explain turns what the network said into one of our errors.
+// explain turns what the network said into one of our errors. The other side
+// has a hand in its words, by the names in its certificate for one, so they are
+// cleaned and the error itself is not passed on.
 func explain(ctx context.Context, u *url.URL, err error) error {
 	var e *fault.Error
 	switch {
@@ -179,8 +181,8 @@ func explain(ctx context.Context, u *url.URL, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(u), Why: "the server could not be asked", Err: err,
-		Hint: "check the address and the network"}
+	return &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(u), Why: "the server could not be asked",
+		Err: errors.New(cutRunes(clean(head(err.Error())), 300)), Hint: "check the address and the network"}
 }
 
 func (f *Fetcher) late(u *url.URL) error {

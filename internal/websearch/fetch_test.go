@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +21,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"hako/internal/fault"
 )
@@ -147,6 +153,77 @@ func TestNoDowngrade(t *testing.T) {
 	f.Roots = x509.NewCertPool()
 	if _, err := f.Get(t.Context(), secure.URL+"/"); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("unknown authority: %v", err)
+	}
+}
+
+// forgedCertificate is one that its owner signed, for names of his choice.
+func forgedCertificate(t *testing.T, names ...string) tls.Certificate {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(nil, of, of, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TestErrorsAreClean has servers put into our errors what a terminal obeys or
+// nobody sees.
+func TestErrorsAreClean(t *testing.T) {
+	forged := "\x1b[2Jowned\x07.example"
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.TLS = &tls.Config{Certificates: []tls.Certificate{forgedCertificate(t, forged, strings.Repeat("x", 5000))}}
+	secure.StartTLS()
+	defer secure.Close()
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "https://other.example/?\u202ednuora\u200b")
+		w.WriteHeader(http.StatusFound)
+	}))
+	defer plain.Close()
+	resolve := func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no \x1b[31m\u202ehost") }
+	var dialled []string
+	byName := named(secure, "8.8.8.8", &dialled)
+	byName.Prefixes = []string{"https://docs.example.com"}
+	if _, err := byName.Get(t.Context(), "https://docs.example.com/"); err == nil || !strings.Contains(err.Error(), "owned") {
+		t.Errorf("the certificate is not what the error is about: %v", err)
+	}
+	for address, f := range map[string]*Fetcher{
+		"https://docs.example.com/": byName,
+		secure.URL + "/":            {Prefixes: []string{secure.URL}},
+		plain.URL + "/":             {Prefixes: []string{plain.URL}},
+		"http://docs.example.com/x": {Prefixes: []string{"http://docs.example.com"}, Resolve: resolve},
+		"http://\u202ex.example/":   {Prefixes: []string{"http://docs.example.com"}},
+		"http://x.example/?\u202ey": {Prefixes: []string{"http://docs.example.com"}},
+	} {
+		_, err := f.Get(t.Context(), address)
+		if err == nil || strings.ContainsFunc(err.Error(), func(r rune) bool { return unicode.IsControl(r) || hidden(r) }) || len(err.Error()) > 1500 {
+			t.Errorf("%q: %q", address, err)
+		}
+		for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+			if strings.Contains(inner.Error(), "\x1b") {
+				t.Errorf("%q: inside is %q", address, inner)
+			}
+		}
+	}
+}
+
+// TestPageAddressIsClean has a redirect to an address that writes backwards.
+func TestPageAddressIsClean(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Set("Location", "/there?q=\u202ed&r=日本")
+			w.WriteHeader(http.StatusFound)
+		}
+	}))
+	defer s.Close()
+	p, err := (&Fetcher{Prefixes: []string{s.URL}}).Get(t.Context(), s.URL+"/")
+	if err != nil || p.URL != s.URL+"/there?q=%E2%80%AEd&r=日本" {
+		t.Errorf("%+v %v", p, err)
 	}
 }
 

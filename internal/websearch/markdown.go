@@ -32,6 +32,9 @@ func markdown(ctx context.Context, doc *html.Node) (text string) {
 			text = bare(doc)
 		}
 	}()
+	if ctx.Err() != nil {
+		return bare(doc)
+	}
 	out, err := newConverter(ctx).ConvertNode(doc)
 	if err != nil {
 		return bare(doc)

@@ -170,8 +170,10 @@ func segments(u *url.URL) ([]string, bool) {
 // shown spells an address in a message: without password, and not for pages.
 func shown(u *url.URL) string { return cut(u.Redacted()) }
 
+// cut makes a text from outside short and clean enough for a message.
 func cut(s string) string {
 	const most = 200
+	s = clean(head(s))
 	if len(s) <= most {
 		return s
 	}

@@ -216,9 +216,7 @@ func (r *Reader) fetch(ctx context.Context, address string) (*article, error) {
 	if r.Fetched != nil {
 		r.Fetched(page.URL, int64(len(page.Body)))
 	}
-	ctx, cancel := context.WithTimeout(ctx, convertTime)
-	defer cancel()
-	title, text, err := read(ctx, page)
+	title, text, err := Text(ctx, page)
 	if err != nil {
 		return nil, err
 	}

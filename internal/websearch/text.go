@@ -28,10 +28,15 @@ const noText = "[the page has no text; it may need scripts, which are not run]"
 // Text returns the title of a page and its text: markdown of HTML, with absolute
 // links and without scripts, menus and what is hidden; any other text as it is.
 // The text is valid UTF-8 without control characters, whatever the page is.
-func Text(p *Page) (title, text string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), convertTime)
+// What takes longer than 5 s is left out. When ctx ends, there is no text.
+func Text(ctx context.Context, p *Page) (title, text string, err error) {
+	limited, cancel := context.WithTimeout(ctx, convertTime)
 	defer cancel()
-	return read(ctx, p)
+	title, text, err = read(limited, p)
+	if ctx.Err() != nil {
+		return "", "", context.Cause(ctx)
+	}
+	return title, text, err
 }
 
 func read(ctx context.Context, p *Page) (title, text string, err error) {
@@ -71,8 +76,10 @@ func readHTML(ctx context.Context, page, address string) (title, text string, sh
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
 		base = nil
+	} else if base.RawQuery, base.Fragment, base.RawFragment = "", "", ""; len(base.String()) > maxLink { // links don't inherit those
+		base = nil
 	}
-	g := grow(page, base)
+	g := grow(ctx, page, base)
 	if text = markdown(ctx, shape(g.doc)); text == "" {
 		text = noText
 	}

@@ -1,8 +1,11 @@
 package websearch
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +24,7 @@ import (
 // markdownOf reads a page that is HTML.
 func markdownOf(t *testing.T, page string) (title, text string) {
 	t.Helper()
-	title, text, err := Text(&Page{URL: "https://docs.example.com/guide/page?q", Type: "text/html; charset=utf-8", Body: []byte(page)})
+	title, text, err := Text(t.Context(), &Page{URL: "https://docs.example.com/guide/page?q", Type: "text/html; charset=utf-8", Body: []byte(page)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,7 @@ func TestTypes(t *testing.T) {
 		{"", "%PDF-1.7 x", "", "application/pdf"},
 		{"text/plain", "\x00\x01\x02\x03abc\x04\x05", "", "text/plain, but what it holds is not text"},
 	} {
-		_, got, err := Text(&Page{URL: "https://docs.example.com/", Type: tt.kind, Body: []byte(tt.body)})
+		_, got, err := Text(t.Context(), &Page{URL: "https://docs.example.com/", Type: tt.kind, Body: []byte(tt.body)})
 		if tt.fails == "" {
 			if err != nil || got != tt.want {
 				t.Errorf("%s: %q %v, want %q", tt.kind, got, err, tt.want)
@@ -183,12 +186,12 @@ func TestCharsets(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		_, got, err := Text(&Page{URL: "https://docs.example.com/", Type: tt.kind, Body: []byte(body)})
+		_, got, err := Text(t.Context(), &Page{URL: "https://docs.example.com/", Type: tt.kind, Body: []byte(body)})
 		if err != nil || got != tt.text {
 			t.Errorf("%s: %q %v", tt.name, got, err)
 		}
 	}
-	_, got, err := Text(&Page{Type: "text/html; charset=utf-8", Body: []byte("日本\xff\xe6\x97語")})
+	_, got, err := Text(t.Context(), &Page{Type: "text/html; charset=utf-8", Body: []byte("日本\xff\xe6\x97語")})
 	if err != nil || !utf8.ValidString(got) || !strings.HasPrefix(got, "日本\uFFFD") {
 		t.Errorf("%q %v", got, err)
 	}
@@ -228,13 +231,69 @@ func TestHostilePages(t *testing.T) {
 	long := "https://docs.example.com/" + strings.Repeat("a", 900)
 	for name, page := range pages {
 		begin := time.Now()
-		_, text, err := Text(&Page{URL: long, Type: "text/html; charset=utf-8", Body: []byte(page)})
+		_, text, err := Text(t.Context(), &Page{URL: long, Type: "text/html; charset=utf-8", Body: []byte(page)})
 		if d := time.Since(begin); d > 15*time.Second || err != nil || len(text) > maxText+len(leftOut) {
 			t.Errorf("%s: %d bytes in %v, %v", name, len(text), d, err)
 		}
 	}
 	if _, text := markdownOf(t, pages["deep"]); !strings.HasPrefix(text, "core") || !strings.HasSuffix(text, leftOut) {
 		t.Errorf("deep: %q", text)
+	}
+}
+
+// TestManyLinks has pages on which each link would cost as much as the address
+// that it is relative to.
+func TestManyLinks(t *testing.T) {
+	links := strings.Repeat("<a href=x>", (1<<19)/10)
+	long := strings.Repeat("x", 100<<10)
+	for name, page := range map[string]string{
+		"long base": "<base href='http://a/" + long + "'>" + links, "many bases": strings.Repeat("<base href=y/><a href=x>", 20_000),
+		"no base": links, "bad links": strings.Repeat("<a href='%'>", 30_000), "other schemes": strings.Repeat("<a href=a:b>", 30_000),
+		"growing": "<base href=" + strings.Repeat("y/", 400) + ">" + links,
+	} {
+		for _, address := range []string{"https://docs.example.com/", "https://docs.example.com/?" + long, "https://docs.example.com/" + long} {
+			begin := time.Now()
+			if _, _, err := Text(t.Context(), &Page{URL: address, Type: "text/html", Body: []byte(page)}); err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(begin); d > 15*time.Second {
+				t.Errorf("%s: %v", name, d)
+			}
+		}
+		base, err := url.Parse("https://docs.example.com/" + long[:900])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := grow(t.Context(), page, base); g.hrefs > maxHrefs || g.links > maxLinks+maxLink {
+			t.Errorf("%s: looked at %d links of %d bytes", name, g.hrefs, g.links)
+		}
+	}
+	_, text := markdownOf(t, "<base href='http://a/"+long+"'><base href=https://cdn.example/><a href=x>y</a>")
+	if text != "[y](https://cdn.example/x)" {
+		t.Error(text)
+	}
+}
+
+// TestConversionEnds has the caller give up in the middle of a large page.
+func TestConversionEnds(t *testing.T) {
+	gone := errors.New("gone")
+	for _, piece := range []string{"<a href=x>y</a>", "<table><tr><td>x", "<ul><li>x", "<b>x<br>", "<div><p>x"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(20*time.Millisecond, func() { cancel(gone) })
+		page := &Page{URL: "https://docs.example.com/", Type: "text/html", Body: []byte(strings.Repeat(piece, maxPage/len(piece)))}
+		begin := time.Now()
+		_, text, err := Text(ctx, page)
+		if d := time.Since(begin); d > 5*time.Second || !errors.Is(err, gone) || text != "" {
+			t.Errorf("%s: %d bytes in %v, %v", piece, len(text), d, err)
+		} else {
+			t.Logf("%s: %v", piece, d)
+		}
+	}
+	ctx, cancel := contextThatIsOver(t)
+	defer cancel()
+	g := grow(ctx, strings.Repeat("<p>x", 10_000), nil)
+	if g.nodes > 2*glance || !g.cut {
+		t.Errorf("%d nodes after the end", g.nodes)
 	}
 }
 
@@ -249,7 +308,7 @@ func TestTimeIsUp(t *testing.T) {
 
 func TestLongPage(t *testing.T) {
 	for _, kind := range []string{"text/html", "text/plain"} {
-		_, text, err := Text(&Page{Type: kind, Body: []byte(strings.Repeat("文字 ", 700_000))})
+		_, text, err := Text(t.Context(), &Page{Type: kind, Body: []byte(strings.Repeat("文字 ", 700_000))})
 		if err != nil || len(text) > maxText+len(leftOut) || !strings.HasSuffix(text, leftOut) || !utf8.ValidString(text) {
 			t.Errorf("%s: %d bytes, %v", kind, len(text), err)
 		}
@@ -266,7 +325,7 @@ func FuzzText(f *testing.F) {
 		f.Add([]byte(s), "")
 	}
 	f.Fuzz(func(t *testing.T, body []byte, kind string) {
-		title, text, err := Text(&Page{URL: "https://docs.example.com/a", Type: kind, Body: body})
+		title, text, err := Text(t.Context(), &Page{URL: "https://docs.example.com/a", Type: kind, Body: body})
 		if err != nil {
 			return
 		}
@@ -303,7 +362,7 @@ func TestTagSoup(t *testing.T) {
 					t.Errorf("%q: %v", b.String(), r)
 				}
 			}()
-			doc := shape(grow(b.String(), nil).doc)
+			doc := shape(grow(t.Context(), b.String(), nil).doc)
 			if _, err := newConverter(t.Context()).ConvertNode(doc); err != nil {
 				t.Errorf("%q: %v", b.String(), err)
 			}

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,7 +18,11 @@ const (
 	maxNodes  = 100_000 // elements and texts
 	maxText   = 1 << 20 // bytes of text
 	maxLinks  = 1 << 20 // bytes of addresses
+	maxHrefs  = 20_000  // links whose address is looked at
 )
+
+// glance is how many tags and texts pass between two looks at the clock.
+const glance = 64
 
 // An element says what becomes of a tag.
 type element uint8
@@ -85,17 +90,23 @@ type grower struct {
 	base  *url.URL // what links are relative to; nil means that there are none
 	title string
 
-	nested, nodes, chars, links int
-	cut                         bool // something was left out
+	based bool // the page said what
+
+	nested, nodes, chars, links, hrefs int
+	cut                                bool // something was left out
 }
 
-// grow builds the tree of a page.
-func grow(page string, base *url.URL) *grower {
+// grow builds the tree of a page, or of as much of it as there is time for. A
+// few tags are always looked at, so that a small page is read in any case.
+func grow(ctx context.Context, page string, base *url.URL) *grower {
 	g := &grower{doc: &html.Node{Type: html.DocumentNode}, base: base, among: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
 	silent := false
-	for {
+	for n := 1; ; n++ {
 		kind := z.Next()
+		if n%glance == 0 && ctx.Err() != nil {
+			kind, g.cut = html.ErrorToken, true
+		}
 		switch kind {
 		case html.ErrorToken:
 			g.closeTo(0)
@@ -232,11 +243,7 @@ func (g *grower) void(name string, attrs []html.Attribute) {
 			g.write(cutRunes(clean(attr(attrs, "alt")), 200))
 		}
 	case "base":
-		if g.base != nil {
-			if u, err := g.base.Parse(attr(attrs, "href")); err == nil {
-				g.base = u
-			}
-		}
+		g.rebase(attr(attrs, "href"))
 	case "hr", "br":
 		if name == "hr" {
 			g.close("p", cells)
@@ -247,6 +254,19 @@ func (g *grower) void(name string, attrs []html.Attribute) {
 		}
 		g.flush()
 		g.add(&html.Node{Type: html.ElementNode, Data: name})
+	}
+}
+
+// rebase makes links relative to what the page says, the first time it says so.
+// An address that no link could be shown with is ignored: each link would cost
+// its length.
+func (g *grower) rebase(href string) {
+	if g.base == nil || g.based || href == "" || len(href) > maxLink {
+		return
+	}
+	g.based = true
+	if u, err := g.base.Parse(href); err == nil && len(u.String()) <= maxLink {
+		g.base = u
 	}
 }
 
@@ -399,9 +419,10 @@ func (g *grower) keep(name string, attrs []html.Attribute) []html.Attribute {
 // of the web, become empty.
 func (g *grower) resolve(href string) string {
 	href = strings.TrimSpace(href)
-	if g.base == nil || href == "" || href[0] == '#' || len(href) > maxLink {
+	if g.base == nil || href == "" || href[0] == '#' || len(href) > maxLink || g.links > maxLinks || g.hrefs >= maxHrefs {
 		return ""
 	}
+	g.hrefs++
 	u, err := g.base.Parse(href)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return ""
