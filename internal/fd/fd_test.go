@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
@@ -61,7 +62,9 @@ func shells(tree *vfs.FS) func(context.Context) (Worker, error) {
 		if err != nil {
 			return Worker{}, err
 		}
-		gauge := quota.NewGauge(quota.Lenient())
+		limits := quota.Lenient()
+		limits.Time = 2 * time.Minute // the machine may be busy
+		gauge := quota.NewGauge(limits)
 		s := shell.NewSession(shell.Options{FS: sight, Gauge: gauge, Commands: commands, Parse: policy.ParseScript})
 		return Worker{Runner: s, Pause: gauge.Pause, Close: s.Close}, nil
 	}
