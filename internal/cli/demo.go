@@ -102,10 +102,10 @@ func (d *demonstration) ask(model, question string) error {
 	}
 	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
 	job := &job{runOptions: &o, conf: conf, show: w, request: agent.Request{Text: question}}
+	defer job.close()
 	if err := job.prepare(d.ctx, d.cmd); err != nil {
 		return err
 	}
-	defer job.close()
 	_, err = job.agent.Run(d.ctx, &job.dialog, job.request)
 	w.close(err)
 	return err

@@ -39,7 +39,9 @@ type job struct {
 }
 
 func (j *job) close() {
-	j.box.close()
+	if j.box != nil {
+		j.box.close()
+	}
 	if j.thread != nil {
 		j.thread.Close()
 	}
@@ -56,6 +58,9 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	}
 	j.budget = quota.DefaultBudget()
 	j.file = once(j.file)
+	if j.request.Files, err = j.grantedFiles(); err != nil {
+		return err
+	}
 	e, b, err := j.executor(j.conf, "model")
 	if err != nil {
 		return err
@@ -69,9 +74,6 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		j.show.event(agent.Event{Type: "note", Text: c.why})
 	}
 	if j.mind, err = j.think(c, j.conf, b, b.meter, j.show.retry); err != nil {
-		return err
-	}
-	if j.request.Files, err = j.grantedFiles(); err != nil {
 		return err
 	}
 	tools, err := j.toolbox(e, cmd)
@@ -118,9 +120,15 @@ func (o *runOptions) grantedFiles() (list []llm.File, err error) {
 		if err != nil {
 			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: reasonOf(err), Hint: "check the name"}
 		}
+		if info.IsDir() {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one, each with --file"}
+		}
 		list = append(list, llm.File{Name: name, Bytes: info.Size()})
 	}
 	if o.given != nil {
+		if slices.Contains(o.file, stdinName) {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: stdinName, Why: "standard input goes by that name", Hint: "name the file ./" + stdinName}
+		}
 		list = append(list, llm.File{Name: stdinName, Bytes: int64(len(o.given))})
 	}
 	return list, nil

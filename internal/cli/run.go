@@ -152,10 +152,10 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	w.cancel = cancel
 	job := &job{runOptions: o, conf: conf, show: w, request: agent.Request{Text: request}}
 	defer func() { err = w.finish(err) }()
+	defer job.close()
 	if err := job.prepare(ctx, cmd); err != nil {
 		return err
 	}
-	defer job.close()
 	if o.dryRun {
 		return job.describe(s.out)
 	}
