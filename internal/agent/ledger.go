@@ -100,7 +100,7 @@ func (l *Ledger) book(turn *llm.Turn, said *quota.Usage, failed error, took time
 		l.fail()
 	}
 	over := l.Meter.ChargeModel(l.Name, u)
-	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, u.Tokens()
+	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, l.Meter.Weigh(l.Name, u)
 	e.Cost = l.add(u, took)
 	if failed != nil {
 		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()

@@ -35,8 +35,9 @@ func (c *clerk) tell(how string) {
 	st := c.desk.Stats()
 	r := bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors, Read: st.Read, Written: st.Written}
 	for _, m := range c.ledger {
-		r.Models = append(r.Models, m.bill())
+		r.Models = append(r.Models, m.bill(c.meter))
 	}
+	r.Models = append(r.Models, c.bills...)
 	if c.metrics != "" {
 		if err := writeMetrics(c.metrics, r); err != nil {
 			c.show.note(err.Error())
@@ -59,7 +60,7 @@ func (c *clerk) tell(how string) {
 
 // writeMetrics replaces the file, so that a scraper never reads half of it.
 func writeMetrics(name string, r bill) error {
-	f, err := newOutFile(name, 0o644)
+	f, err := newOutFile(name, 0o666)
 	if err != nil {
 		return err
 	}
@@ -77,9 +78,16 @@ func total(calls map[string]int64) (n int64) {
 	return n
 }
 
-func (m *mind) bill() modelBill {
+// addBill takes in what a nested llmcmd used.
+func (c *clerk) addBill(b modelBill) {
+	c.funding.Lock()
+	defer c.funding.Unlock()
+	c.bills = append(c.bills, b)
+}
+
+func (m *mind) bill(meter *quota.Meter) modelBill {
 	t := m.ledger.Total()
-	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: t.Tokens()}
+	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: meter.Weigh(m.name, t.Usage)}
 	r.Cost = m.cost()
 	return r
 }

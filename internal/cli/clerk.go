@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +21,9 @@ import (
 	"hako/internal/plan"
 	"hako/internal/preset"
 	"hako/internal/quota"
+	"hako/internal/redact"
 	"hako/internal/shell"
+	"hako/internal/vfs"
 )
 
 // A clerk is one llmcmd: a model at a desk with descriptors.
@@ -31,8 +34,11 @@ type clerk struct {
 	box    *opened
 	meter  *quota.Meter // nil in the shell of a person, until it is needed
 	depth  int          // how many clerks it works for
+	boss   *clerk       // who it works for; nil at the top
+	bills  []modelBill  // of those who worked for it
 	desk   *fd.Desk
 	out    *outFile // of -o; nil means standard output
+	tape   *tape    // of --record; nil means that nothing is recorded
 	heads  []preset.Sample
 	ledger []*mind
 	began  time.Time
@@ -66,8 +72,12 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 		c.show.note(note)
 	}
 	b.session.FS.Watch(c.touched)
+	if c.tape, err = newTape(o.record, b.secrets); err != nil {
+		b.close()
+		return nil, err
+	}
 	if o.output != "" {
-		if c.out, err = newOutFile(o.output, 0o644); err != nil {
+		if c.out, err = newOutFile(o.output, 0o666); err != nil {
 			b.close()
 			return nil, err
 		}
@@ -127,6 +137,7 @@ func withoutStdin(names []string) (files []string) {
 func (c *clerk) sit(s streams, names []string) error {
 	o := fd.Options{
 		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
+		Limits: fd.Limits{ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 		Stdout: fd.Output{Name: c.output, Writer: c.counted(s.out)}, Stderr: fd.Output{Writer: s.err},
 		Topics: map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
 	}
@@ -160,8 +171,9 @@ func (c *clerk) sit(s streams, names []string) error {
 func (c *clerk) inputFile(name string) (fd.Input, error) {
 	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
 	if err != nil {
-		return fd.Input{}, err
+		return fd.Input{}, inputFault(name, err)
 	}
+	c.learn(f)
 	head := make([]byte, 4096)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
@@ -169,6 +181,28 @@ func (c *clerk) inputFile(name string) (fd.Input, error) {
 	}
 	c.heads = append(c.heads, preset.Sample{Name: path.Base(name), Head: head[:n]})
 	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+}
+
+// inputFault words what is wrong with a file by the name that the user gave it.
+func inputFault(name string, err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return &fault.Error{Kind: fault.NotFound, Op: "open", Subject: name, Err: err}
+	}
+	named := *f
+	named.Subject = name
+	if named.Kind == fault.Invalid {
+		named.Kind = fault.NotFound // a matter of files, like one that is not there
+	}
+	return &named
+}
+
+// learn has the secrets of a file remembered, so that the model does not see them
+// either where a script has cut them out of their line.
+func (c *clerk) learn(f *vfs.File) {
+	text := make([]byte, f.Size())
+	n, _ := f.ReadAt(text, 0)
+	c.box.secrets.Add(redact.Find(string(text[:n]))...)
 }
 
 // counted notices that something was written.
@@ -194,19 +228,44 @@ func (c *clerk) close() {
 	if c.out != nil {
 		c.out.discard()
 	}
+	c.settle()
+	if c.depth == 0 {
+		if err := c.tape.keep(); err != nil {
+			c.show.note(err.Error())
+		}
+		c.box.close()
+	}
+}
+
+// settle keeps what was used for hako quota, and tells it to whom it works for.
+// What scripts used is counted once, at the top.
+func (c *clerk) settle() {
+	scripts := quota.Usage{}
+	if c.depth == 0 {
+		scripts = c.meter.Used()
+	}
 	for _, m := range c.ledger {
-		if err := m.close(c.conf, c.meter.Used()); err != nil {
+		if err := m.close(c.conf, scripts); err != nil {
 			c.show.note("what was used is not kept for hako quota: " + err.Error())
 		}
+		scripts = quota.Usage{}
+		if c.boss != nil {
+			c.boss.addBill(m.bill(c.meter))
+		}
 	}
-	if c.depth == 0 {
-		c.box.close()
+	if c.boss != nil {
+		for _, b := range c.bills {
+			c.boss.addBill(b)
+		}
 	}
 }
 
 // work plans if asked to, carries out, and keeps the output if all went well.
 func (c *clerk) work(ctx context.Context, instructions string) error {
 	defer watchdog(c.box.gauge, c.show.s.err)()
+	if _, err := c.instructions(""); err != nil {
+		return err
+	}
 	request, err := c.planned(ctx, instructions)
 	if err != nil || c.planOnly {
 		return err
@@ -248,16 +307,20 @@ func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	if chosen.why != "" && chosen.provider == "builtin" {
+	if chosen.provider == "builtin" && !c.dryRun {
 		// Its rules know nothing of descriptors: what they say must not become
 		// the output of a script that nobody watches.
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd", Why: "there is no key and no local model",
+		why := "the built-in rules cannot do this work"
+		if chosen.why != "" {
+			why = "there is no key and no local model"
+		}
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd", Why: why,
 			Hint: "export OPENAI_API_KEY=…, or start Ollama; hako doctor says what is missing"}
 	}
 	if chosen.why != "" && c.depth == 0 {
 		c.show.note(chosen.why)
 	}
-	flags := modelFlags{record: c.record, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1)}
+	flags := modelFlags{tape: c.tape, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1)}
 	m, err := flags.think(chosen, c.conf, c.box, c.meter, c.show.retry)
 	if err == nil {
 		c.ledger = append(c.ledger, m)
@@ -353,6 +416,8 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 	switch {
 	case c.planFile != "":
 		p, err = readPlan(c.planFile)
+	case c.dryRun: // which asks nobody, not even the planner
+		return request, nil
 	case c.planModel != "" || c.planOnly:
 		p, err = c.plan(ctx, request)
 	default:
@@ -365,7 +430,10 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 		return "", err
 	}
 	if c.planOnly {
-		_, err = c.show.s.out.Write(p.JSON())
+		_, err = c.text.Write(p.JSON())
+		if err == nil && c.out != nil {
+			err = c.out.keep()
+		}
 		return "", err
 	}
 	return p.Prompt(), nil

@@ -31,7 +31,6 @@ type cmdOptions struct {
 	noStdin       bool
 	version       bool
 	dryRun        bool
-	turns         int
 
 	planModel, execModel string
 	planOnly             bool
@@ -120,6 +119,8 @@ func (o *cmdOptions) check(args []string) error {
 		return bad("-p and -r are both given", "a prompt takes the place of a preset: leave one out")
 	case empty && o.prompt == "" && o.planFile == "":
 		return bad("there are neither instructions nor a prompt", `say what to do: hako cmd -i app.log "count the errors by host"`)
+	case o.planFile != "" && !empty:
+		return bad("--execute-plan and instructions are both given", "the plan says what to do: leave the instructions out")
 	case o.planFile != "" && (o.planModel != "" || o.planOnly):
 		return bad("--execute-plan is for a plan that is there already", "leave --plan-model and --plan-only out")
 	case o.planOnly && o.planModel == "" && o.model == "":

@@ -45,9 +45,7 @@ func (j *job) close() {
 	if j.thread != nil {
 		j.thread.Close()
 	}
-	if j.mind != nil && j.mind.record != nil {
-		j.mind.record.discard() // unless it was kept
-	}
+	j.tape.discard() // unless it was kept
 }
 
 // prepare puts the parts together: model, box, tools, conversation.
@@ -72,6 +70,9 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	}
 	if c.why != "" {
 		j.show.event(agent.Event{Type: "note", Text: c.why})
+	}
+	if j.tape, err = newTape(j.record, b.secrets); err != nil {
+		return err
 	}
 	if j.mind, err = j.think(c, j.conf, b, b.meter, j.show.retry); err != nil {
 		return err
@@ -239,6 +240,9 @@ func (j *job) work(ctx context.Context) error {
 	}
 	if qerr := j.mind.close(j.conf, j.box.meter.Used()); qerr != nil { // the answer is there all the same
 		j.show.event(agent.Event{Type: "note", Text: "what was used is not kept for hako quota: " + qerr.Error()})
+	}
+	if terr := j.tape.keep(); err == nil {
+		err = terr
 	}
 	j.tell()
 	return err

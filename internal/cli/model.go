@@ -216,6 +216,7 @@ type modelFlags struct {
 	stats  bool
 	json   bool
 
+	tape  *tape         // what record names, once it is open
 	tries int           // in all, when the provider is busy; zero means 4
 	pause time.Duration // before the second; zero means 1 s
 }
@@ -225,9 +226,39 @@ type mind struct {
 	chosen
 	ledger *agent.Ledger
 	prices price.Table
-	front  llm.Model      // what is asked
-	record *outFile       // nil means that nothing is recorded
-	clean  *redact.Writer // before it
+	front  llm.Model // what is asked
+}
+
+// A tape is the file of --record: one for all models of a run.
+type tape struct {
+	out   *outFile
+	clean *redact.Writer // before it: a server may say back what it was told
+}
+
+// newTape begins a tape; nil if there is no name.
+func newTape(name string, secrets *redact.Set) (*tape, error) {
+	if name == "" {
+		return nil, nil
+	}
+	out, err := newOutFile(name, private)
+	if err != nil {
+		return nil, err
+	}
+	return &tape{out, redact.NewWriter(out, secrets)}, nil
+}
+
+// keep puts the file in its place.
+func (t *tape) keep() error {
+	if t == nil || t.out.temp == nil {
+		return nil
+	}
+	return errors.Join(t.clean.Close(), t.out.keep())
+}
+
+func (t *tape) discard() {
+	if t != nil {
+		t.out.discard()
+	}
 }
 
 // think puts what counts, records and retries before a model.
@@ -238,12 +269,8 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quot
 		return nil, err
 	}
 	inner := c.model
-	if o.record != "" {
-		if m.record, err = newOutFile(o.record, private); err != nil {
-			return nil, err
-		}
-		m.clean = redact.NewWriter(m.record, b.secrets)
-		inner = &script.Recorder{Model: inner, W: m.clean}
+	if o.tape != nil {
+		inner = &script.Recorder{Model: inner, W: o.tape.clean}
 	}
 	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
 	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
@@ -261,11 +288,6 @@ func (m *mind) price(model string, u quota.Usage) (float64, bool) {
 // close keeps what was used for hako quota: by the model, and otherwise by the
 // scripts that it had run.
 func (m *mind) close(conf *config.Config, otherwise quota.Usage) error {
-	if m.record != nil {
-		if err := errors.Join(m.clean.Close(), m.record.keep()); err != nil {
-			return err
-		}
-	}
 	used := m.ledger.Total().Usage
 	if used == (quota.Usage{}) {
 		return nil

@@ -30,7 +30,7 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, began: time.Now()}
+	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, boss: c, tape: c.tape, began: time.Now()}
 	n.text = n.counted(call.Stdout)
 	n.desk = fd.New(ctx, fd.Options{
 		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
@@ -38,13 +38,26 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
 		},
 		Stdin: fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
-		Limits: fd.Limits{NestedBytes: 1 << 20},
+		Limits: fd.Limits{NestedBytes: 1 << 20, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 	})
 	defer n.close()
 	defer call.Gauge.Pause()()
-	err = n.work(ctx, instructions)
-	if code, ok := err.(exitStatus); ok {
+	return nestedStatus(call, n.work(ctx, instructions))
+}
+
+// nestedStatus makes the end of a nested llmcmd that of a command: with the
+// status that hako cmd would have. What ends everything stays an error.
+func nestedStatus(call *shell.Call, err error) error {
+	var code exitStatus
+	if errors.As(err, &code) {
 		return shell.Status(code)
+	}
+	switch kind := fault.KindOf(err); kind {
+	case fault.Invalid, fault.Unavailable, fault.NotFound, fault.TooLarge:
+		if hint := fault.Hint(err); hint != "" {
+			return call.Fail(status[kind], "%v\nhint: %s", err, hint)
+		}
+		return call.Fail(status[kind], "%v", err)
 	}
 	return err
 }

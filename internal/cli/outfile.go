@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"hako/internal/agent"
 	"hako/internal/fault"
 )
 
@@ -21,21 +23,26 @@ const private = 0o600
 // newOutFile begins a file. One that is there keeps its mode; a new one gets the
 // given one, and so does any that is to be private.
 func newOutFile(name string, mode os.FileMode) (*outFile, error) {
-	temp, err := os.CreateTemp(filepath.Dir(name), ".hako-*")
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: reasonOf(err), Hint: "see that its folder is there and can be written"}
+	real := resolve(name) // a link stays one; what it leads to is replaced
+	info, err := os.Stat(real)
+	if err == nil && !info.Mode().IsRegular() || special(real) {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave it out and redirect standard output"}
 	}
-	if info, err := os.Stat(name); err == nil {
-		if !info.Mode().IsRegular() {
-			temp.Close()
-			os.Remove(temp.Name())
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave -o out and redirect standard output"}
-		}
-		if mode != private {
-			mode = info.Mode().Perm()
-		}
+	// The mode is what the user's mask leaves of it.
+	temp, cerr := os.OpenFile(filepath.Join(filepath.Dir(real), ".hako-"+agent.NewID()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if cerr != nil {
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: reasonOf(cerr), Hint: "see that its folder is there and can be written"}
 	}
-	return &outFile{name, temp}, temp.Chmod(mode)
+	if err == nil && mode != private {
+		return &outFile{real, temp}, temp.Chmod(info.Mode().Perm())
+	}
+	return &outFile{real, temp}, nil
+}
+
+// special tells whether a path leads to what only looks like a file.
+func special(path string) bool {
+	path, err := filepath.Abs(path)
+	return err != nil || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
 }
 
 func (o *outFile) Write(p []byte) (int, error) { return o.temp.Write(p) }

@@ -98,10 +98,21 @@ func (d *Desk) await(ctx context.Context) {
 			s.cancel(errEnded)
 			<-s.done
 		}
-		if matters && s.err != nil && !s.told.Load() {
+		switch {
+		case !matters || s.told.Load():
+		case s.err != nil:
 			d.fail(incomplete(s))
+		case s.status > 1 && s.status != brokenPipe: // 1 is an answer of grep and diff
+			d.fail(unseen(s))
 		}
 	}
+}
+
+// unseen is the error of a session whose output comes from a script that failed
+// without the model having looked.
+func unseen(s *script) error {
+	return &fault.Error{Op: "finish", Subject: scriptName(s.pid), Why: fmt.Sprintf("it ended with status %d, and nobody looked at it", s.status),
+		Hint: "close its descriptors, or read its stderr, before exit"}
 }
 
 // incomplete is the error of a session whose output lacks something.

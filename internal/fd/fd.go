@@ -76,6 +76,7 @@ type Options struct {
 // do by itself is the business of its runner.
 type Limits struct {
 	ScriptBytes int           // of one script; zero means 8 KB
+	ReadBytes   int           // that a read returns if it does not say how many; zero means 4096, the most
 	NestedBytes int64         // through standard input and each input, and through standard output; zero means as many as there are
 	MaxRunning  int           // scripts at the same time; zero means 32
 	MaxOpen     int           // descriptors at the same time; zero means 1024
@@ -85,6 +86,7 @@ type Limits struct {
 
 func (l Limits) orUsual() Limits {
 	set(&l.ScriptBytes, 8<<10)
+	set(&l.ReadBytes, maxCount)
 	set(&l.MaxRunning, 32)
 	set(&l.MaxOpen, 1024)
 	set(&l.Wait, 5*time.Minute)

@@ -44,6 +44,9 @@ func (in readInput) check() error {
 
 // read is the tool: a line about what was read, then what was read.
 func (d *Desk) read(ctx context.Context, in readInput) (string, error) {
+	if in.Count == 0 && in.Lines == 0 {
+		in.Count = min(d.opts.Limits.ReadBytes, maxCount)
+	}
 	if err := in.check(); err != nil {
 		return "", err
 	}
@@ -55,6 +58,9 @@ func (d *Desk) read(ctx context.Context, in readInput) (string, error) {
 	why, err := d.fill(ctx, des, in)
 	if err != nil {
 		return "", err
+	}
+	if bytes.IndexByte(des.in.buf, 0) >= 0 {
+		return "", fdFault("read", in.FD, "what comes from it is not text", "connect it to a script instead: spawn with xxd, od, gunzip or tar")
 	}
 	return d.page(des, in, why)
 }

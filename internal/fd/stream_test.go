@@ -1,6 +1,7 @@
 package fd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -166,7 +167,7 @@ func TestPipesAreBounded(t *testing.T) {
 	ended := make(chan error, 1)
 	b := newBox(t, Options{Spawn: worker(func(ctx context.Context, req *run.Request) (run.Result, error) {
 		for {
-			n, err := req.Stdout.Write(make([]byte, 10000))
+			n, err := req.Stdout.Write(bytes.Repeat([]byte("x"), 10000))
 			if wrote.Add(int64(n)); err != nil {
 				ended <- err
 				return run.Result{}, err

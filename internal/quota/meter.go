@@ -212,6 +212,9 @@ func (m *Meter) ChargeModel(model string, u Usage) error {
 	return first
 }
 
+// Weigh returns what u counts for by the weights of the named model, rounded up.
+func (m *Meter) Weigh(model string, u Usage) int64 { return whole(m.weightsOf(model).Quarters(u)) }
+
 // weightsOf looks the model up here and above, so that a child need not be told.
 func (m *Meter) weightsOf(model string) Weights {
 	usual := DefaultWeights()
