@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -473,8 +474,13 @@ func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind
 	if err != nil {
 		return err
 	}
+	names := make([]string, len(d.Tools))
+	for i, t := range d.Tools {
+		names[i] = t.Name
+	}
 	out := c.show.s.out
-	fmt.Fprintf(out, "model:   %s\nbudget:  %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n", m.chosen, c.meter.Left(), n, d.System)
+	fmt.Fprintf(out, "model:   %s\nbudget:  %s\ntools:   %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n",
+		m.chosen, c.meter.Left(), strings.Join(names, ", "), n, d.System)
 	_, err = fmt.Fprintln(out, c.box.secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
 	return err
 }

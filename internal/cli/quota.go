@@ -28,7 +28,7 @@ func newQuota(s streams) *cobra.Command {
 		if asJSON {
 			return encode(s.out, map[string]any{"session": left, "used": used})
 		}
-		return printQuota(s.out, left, used)
+		return printQuota(s.out, left, used, quota.NewMeter(quota.Budget{Weights: weights(c)}))
 	}
 	cmd := &cobra.Command{
 		Use:   "quota",
@@ -76,7 +76,7 @@ func newQuotaReset(s streams, o *common) *cobra.Command {
 	}
 }
 
-func printQuota(w io.Writer, left quota.Left, used quota.Periods) error {
+func printQuota(w io.Writer, left quota.Left, used quota.Periods, scale *quota.Meter) error {
 	fmt.Fprintf(w, "a session has: %s\n", left)
 	if len(used) == 0 {
 		fmt.Fprintln(w, "nothing has been used yet")
@@ -84,10 +84,11 @@ func printQuota(w io.Writer, left quota.Left, used quota.Periods) error {
 	for _, day := range slices.Sorted(maps.Keys(used)) {
 		for _, model := range slices.Sorted(maps.Keys(used[day])) {
 			u := used[day][model]
+			tokens := scale.Weigh(model, u)
 			if model == "" {
 				model = "(no model)"
 			}
-			fmt.Fprintf(w, "%s  %-20s %d calls, %d weighted tokens, %d scripts\n", day, model, u.Calls, u.Tokens(), u.Scripts)
+			fmt.Fprintf(w, "%s  %-20s %d calls, %d weighted tokens, %d scripts\n", day, model, u.Calls, tokens, u.Scripts)
 		}
 	}
 	return nil

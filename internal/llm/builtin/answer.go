@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"hako/internal/llm"
@@ -17,7 +16,7 @@ type intent struct {
 }
 
 // rowFeatures are what chooses the lines that a question is about.
-const rowFeatures = include | exclude | anyCase | wholeWord | matching | blank | filled | skip
+const rowFeatures = include | exclude | anyCase | wholeWord | matching | blank | filled | skip | timed | status
 
 // intents are tried in this order.
 var intents = []intent{
@@ -58,7 +57,7 @@ func ranking(q *query) bool {
 }
 
 func isShow(q *query) bool {
-	return q.some(show | find | top | grouped | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching)
+	return q.some(show | find | top | grouped | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching | timed | status)
 }
 
 // answer works the answer out, or what has to be called first.
@@ -68,7 +67,14 @@ func (t *talk) answer() string {
 		return q.unknown()
 	}
 	q := parse(t.request, t.files)
-	text := t.reply(q)
+	g, ok := t.ground(q)
+	if g != nil {
+		q = parseOver(t.request, t.files, g)
+	}
+	text := ""
+	if ok {
+		text = t.reply(q)
+	}
 	switch {
 	case t.broken != nil:
 		t.wanted = nil
@@ -93,7 +99,10 @@ func (t *talk) reply(q *query) string {
 		return text
 	}
 	if commandForm.MatchString(q.request) {
-		return q.say("This looks like a command. Run it with hako exec --file NAME '…'; I only take requests in words.", "これはコマンドのようです。hako exec --file ファイル名 '…' で実行できます。ここでは言葉での依頼だけを受け付けます。")
+		return t.pass(q)
+	}
+	if q.unclear != "" {
+		return q.unclear
 	}
 	if q.has == 0 && len(q.missing) == 0 {
 		return q.unknown()
@@ -111,6 +120,9 @@ func (t *talk) reply(q *query) string {
 		if len(q.missing) > 0 {
 			return q.notGranted()
 		}
+		if problem, ok := t.checkEncoding(q); !ok || problem != "" {
+			return problem
+		}
 		return in.answer(t, q)
 	}
 	if len(q.missing) > 0 {
@@ -118,9 +130,6 @@ func (t *talk) reply(q *query) string {
 	}
 	return q.unknown()
 }
-
-// commandForm is what a command of the shell looks like.
-var commandForm = regexp.MustCompile(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|diff|comm|nl|tac|find|ls)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])`)
 
 // beforehand answers what needs no understanding of files.
 func (t *talk) beforehand(q *query) (string, bool) {
@@ -176,6 +185,9 @@ func (q *query) sources() (files []string, problem string) {
 	case len(q.named) > 0:
 		return q.named, ""
 	case len(all) == 1, q.some(allFiles | which | fileSize), q.some(find|include) && !q.some(totals|field|top|freq|sorted|unique|repeats|level):
+		return all, ""
+	}
+	if q.is(count) && q.has&^(count|lines|words|chars|size|blank|filled|records|whole) == 0 {
 		return all, ""
 	}
 	if of := ofKindFiles(q.files, q.kind); q.kind != "" && len(of) == 1 {

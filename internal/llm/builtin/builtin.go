@@ -3,7 +3,8 @@
 // of them.
 //
 // Inside are two language packs (tables of phrases), the intents that answer
-// them, and the ways to find out how a file is laid out. It does not learn, does
+// them, the ways to find out how a file is laid out, and what the values of a
+// table say about the words of a request. It does not learn, does
 // not talk, and knows nothing but what it read. The one rule to keep: a request
 // that is understood only in part is not answered, since a wrong number is
 // worse than none.

@@ -57,7 +57,7 @@ func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
 		return t.countUnits(q, file)
 	case q.is(times) && len(q.with) == 1:
 		return t.countTimes(q, file)
-	case q.any && !q.some(level|exclude|matching|inside):
+	case q.any && !q.some(level|exclude|matching|inside|timed|status):
 		return t.countAny(q, file)
 	}
 	return t.countLines(q, file)
@@ -142,7 +142,7 @@ func (t *talk) countAny(q *query, file string) (n int, text string, ok bool) {
 // otherCase counts the lines as if capitals did not matter, where there are none
 // otherwise.
 func (t *talk) otherCase(q *query, file string, found int) (n int, ok bool) {
-	if found > 0 || !q.is(include) || q.some(anyCase|matching|level|inside) || !slices.ContainsFunc(q.with, hasLetters) {
+	if found > 0 || !q.is(include) || q.some(anyCase|matching|level|inside|timed|status) || !slices.ContainsFunc(q.with, hasLetters) {
 		return 0, true
 	}
 	other := *q
@@ -160,6 +160,7 @@ func (t *talk) countTimes(q *query, file string) (n int, text string, ok bool) {
 	if !ok || problem != "" {
 		return 0, problem, ok
 	}
+	r.pipe = r.written(r.pipe)
 	only := slices.Insert(q.grep(q.with), 1, "-o")
 	out, ok := t.run(r.then(only...).then("grep", "-c", "").String())
 	lines, ok2 := t.run(r.counted().String())
@@ -191,6 +192,7 @@ func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
 	if !ok || problem != "" {
 		return 0, problem, ok
 	}
+	r.pipe = r.written(r.pipe)
 	var parts []string
 	for _, u := range unitNames {
 		if !q.is(u.unit) || u.unit == lines && q.some(include|exclude|matching) {
@@ -256,7 +258,7 @@ func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool
 func (t *talk) valueLines(q *query, file string) (p pipe, c *column, problem string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" || !q.is(field) {
-		return r.pipe, nil, problem, ok
+		return r.written(r.pipe), nil, problem, ok
 	}
 	if len(q.fields) != 1 {
 		return p, nil, q.twoThings(), true

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -91,8 +92,12 @@ func (t *talk) stuck(q *query, command string) string {
 // failure words a command that did not work.
 func (t *talk) failure(q *query) string {
 	o := t.broken
+	if e := o.Error; e != nil && e.Kind == "timeout" {
+		text := q.say("This took too long: %s.", "時間がかかりすぎました: %s。", strings.TrimSuffix(e.Reason, "."))
+		return text + q.say(" Ask for less, or allow more time: --limit time=30s.", " 範囲を狭めるか、時間の上限を上げてください: --limit time=30s。")
+	}
 	if e := o.Error; e != nil {
-		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", o.command, strings.TrimSuffix(e.Reason, "."))
+		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", short(o.command), strings.TrimSuffix(e.Reason, "."))
 		if e.Hint != "" {
 			text += q.say(" Hint: %s.", " ヒント: %s。", strings.TrimSuffix(e.Hint, "."))
 		}
@@ -105,7 +110,22 @@ func (t *talk) failure(q *query) string {
 	if len(why) > 500 {
 		why = strings.ToValidUTF8(why[:500], "") + "…"
 	}
-	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", o.command) + "\n\n" + block(strings.Split(why, "\n"))
+	if m := tooLarge.FindStringSubmatch(why); m != nil {
+		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s",
+			"ファイルを読めませんでした。大きさは %s %s で、上限 file_size は %s です。上限を上げてください: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
+	}
+	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", short(o.command)) + "\n\n" + block(strings.Split(why, "\n"))
+}
+
+// tooLarge is how the tree refuses a file.
+var tooLarge = regexp.MustCompile(`it has ([0-9.]+) ?([KMGT]?B), the limit file_size is ([0-9.]+ ?[KMGT]?B)`)
+
+// short leaves the programs out of a command.
+func short(command string) string {
+	if len(command) <= 120 {
+		return command
+	}
+	return strings.ToValidUTF8(command[:100], "") + "…"
 }
 
 // noField says that a file has no such column or key, and which it has.

@@ -23,6 +23,8 @@ var english = newPack(map[string]string{
 	{`^{ask}(?:search|look|google|browse)(?: (?:on|in|using|up on))? (?:the )?(?:web|internet|net|google|online)(?: (?:for|about|to find))? (?P<query>.+)$`, webSearch},
 	{`^{ask}(?:web[- ]search|google|do a web search)(?: (?:for|about))? (?P<query>.+)$`, webSearch},
 	{`^{ask}(?:search for|search|look up|find) (?P<query>.+?) (?:(?:on|in|using) (?:the )?(?:web|internet|google)|online)(?: please)?[.?!]*$`, webSearch},
+	{`^(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| hako)?[.!?, ]*$`, says(help)},
+	{`^{ask}(?P<verb>delete|remove|erase|edit|change|replace|rename|overwrite|insert|append|add|fix|modify|update|write|save|move) (?P<end>.*)$`, readOnlyHere},
 	{`^(?:(?:please|can you|could you|hi|hello)[, ]+)*(?:help|help me|what can you do|what do you do|what are you able to do|how can you help(?: me)?|who are you|what are you)[.?! ]*$`, says(help)},
 
 	// How to compare letters.
@@ -33,6 +35,10 @@ var english = newPack(map[string]string{
 	{`(?:,? ?\b(?:along |together )?(?:with|showing|show|and|including|include|plus|prefixed (?:with|by)) (?:the |their |its )*line[- ]numbers?\b)|\bline[- ]numbers? (?:of|where|at which|on which)\b|\bon (?:which|what) lines?(?: number)?\b`, says(show | numbered)},
 
 	{`\b(?:every|each|any)(?P<end> (?:single )?{lines} (?:that|which|containing|with|having|where|matching|mentioning|starting|ending)\b)`, upTo(0)},
+
+	{`^{ask}number (?:the |all |all the )?lines\b|\bnumbered lines\b`, says(show | numbered)},
+	{`\b{level} with numbers\b`, unsure},
+	{`\b(?P<lines>{lines}) (?:that )?(?:with|containing|contain|having|have) (?:a |any )?(?:numbers?|digits?)\b`, readDigits},
 
 	// What is left out.
 	{`\b(?:without|no|{drop}) (?:any |the |all |counting )*(?:duplicates?(?: {lines})?|duplicated {lines}|repeats|repeated {lines}|repetitions?|doubles)\b|\b(?:filter(?:ing)? out|eliminat(?:e|ing)|collaps(?:e|ing)) (?:the |any |all )*(?:duplicates?|repeats)(?: {lines})?\b`, says(show | unique)},
@@ -47,6 +53,8 @@ var english = newPack(map[string]string{
 	{`\b(?:everywhere|anywhere|per file|file by file)\b`, says(allFiles)},
 
 	// Most frequent.
+	{`\b{the}(?:bottom|lowest|smallest) (?P<n>{N})`, bottomN},
+	{`\b{the}(?:highest|largest|biggest|greatest) (?P<n>{N})`, topN},
 	{`\b{the}top[- ]?(?P<n>{N})(?: {the}most {freq}\b| frequent\b)?`, topN},
 	{`\b{the}top(?P<end> (?:{level}|messages|{W}s)\b)`, upTo(top)},
 	{`(?P<n>{N}) (?:most {freq}|commonest)\b`, topN},
@@ -78,7 +86,7 @@ var english = newPack(map[string]string{
 	{`\b(?:search|look|scan|grep|check|go|filter)(?: (?:in|through|inside|over))? ?(?:{F}|{H})(?:(?:,| and|, and) {F})* (?:for|to find) (?:(?:all|any|every|the) )*{lit}`, readFind},
 	{`(?:,? ?\b(?:but|and) )?\b(?:that |which )?(?:do|does|did)(?: not|n't) (?:contain|include|mention|match|have) {lit}`, readWithout},
 	{`(?:,? ?\b(?:but|and) )?\b(?:that |which |are )*(?:not (?:containing|including|mentioning|matching|having|with)|without|excluding|except(?: for)?|other than|lacking|leaving out|omitting|but not|and not|but no|minus|exclude|omit|leave out|filter out|hide)(?: (?:the |any )?{lines})?(?: (?:containing|including|mentioning|with|those with|those containing|ones with|the ones with|(?:that|which) (?:contain|have|include|mention)))? {lit}`, readWithout},
-	{`\bnot (?P<lit>{Q})`, readWithoutQuoted},
+	{`\b(?:not|never|n't) (?:(?:from|in|by|of|for|with|at|to) )?(?:the )?(?P<lit>{Q})`, readWithoutQuoted},
 	{`\b(?:(?:contain|include|mention|have)(?:s|ing)? )?neither {lit}(?P<lit>{Q}|[^\s,]+) nor {lit}(?P<lit2>{Q}|[^\s,?]+)`, readNeither},
 	{`\b(?:everything|all lines|all|anything) but `, readWithout},
 	{`\b(?:that |which )?(?:start(?:s|ing)?|begin(?:s|ning)?) (?:with|by) {lit}`, readStart},
@@ -88,9 +96,17 @@ var english = newPack(map[string]string{
 	{`\b(?:that |which )?(?:contain(?:s|ing|ed)?|include(?:s)?|including|mention(?:s|ing)?|match(?:es|ing)?|in which there is) {lit}`, readWith},
 
 	// Conditions on a field.
+	{`\b(?:where|whose|with|having|when|for which) (?:the |an? )?(?P<field>(?:{W} ){0,2}?(?:{W}|{Q})|column \x{E002}) (?:is |are |was )(?P<not>not )?(?:empty|blank|missing|null|not set|unset)\b`, whereEmpty},
+	{`\b(?:with|have|has|having|without) (?:an? )?(?P<not>non-?)?(?:empty|blank|missing) (?P<field>{W}|{Q})`, whereEmpty},
 	{`\b(?:where|whose|with|having|when|for which) (?:the )?(?P<field>(?:{W} ){0,2}?(?:{W}|{Q})|column \x{E002}) (?:is |are |was )?(?P<op>{cmp}) ?(?P<val>{val})`, whereField},
 	{`\b(?:where|whose|for which) (?:the )?(?P<field>(?:{W} ){0,2}?(?:{W}|{Q})|column \x{E002}) (?P<op>is not|isn't|is|are|was) (?P<val>{val})`, whereField},
 	{`(?P<field>{W}|{Q}) ?(?P<op>>=|<=|==|!=|>|<) ?(?P<val>{val})`, whereField},
+
+	// Times of day.
+	{`\bbetween (?P<a>{D}) and (?P<b>{D})`, timeSpan},
+	{`\bfrom (?P<a>{D}) (?:to|until|till) (?P<b>{D})`, timeSpan},
+	{`\b(?:after|since|from) (?P<a>{D})(?: on(?:wards)?)?`, timeSpan},
+	{`\b(?:before|until|till|up to) (?P<b>{D})`, timeSpan},
 
 	// Duplicates.
 	{`\b(?:de-?dup(?:e|ed|licate|licated|lication)?|only once|each only once)\b`, says(show | unique)},
@@ -102,6 +118,7 @@ var english = newPack(map[string]string{
 
 	// Which lines, by number.
 	{`\b(?:from )?(?:line|row)s? (?:number |no\.? |#)?(?P<n>{N}) (?:on|onwards?|and (?:on|later|below)|to (?:the )?(?:end|last(?: line)?))\b`, fromN},
+	{`\bfrom (?:line|row) (?:number |no\.? |#)?(?P<n>{N})(?P<x2>[.?! ]*)$`, fromN},
 	{`\bbetween (?:line|row)s? (?P<n>{N}) and (?:line |row )?(?P<m>{N})`, spanNM},
 	{`\b(?:from )?(?:line|row)s? (?:number |no\.? |#)?(?P<n>{N}) ?(?:to|-|~|through|thru|until|till|up to|\.\.\.?|…) ?(?:line |row )?(?:number )?(?P<m>{N})`, spanNM},
 	{`\b(?:lines|rows) (?P<n>{N})(?P<more>(?:(?:, ?| ?and |, and | ?& ?){N})+)`, spanList},
@@ -123,13 +140,22 @@ var english = newPack(map[string]string{
 
 	// Names of columns and keys; lengths of lists.
 	{`\b(?:column|field|header|key|property|attribute) names?(?: of| in)?\b|\bnames of (?:the )?(?:columns|fields|keys|properties)\b|\bheaders?(?: row| line)?\b|\b{the}(?:top[- ]level )?(?:keys|properties|attributes)(?: of| in)?(?: the)?(?: json)?(?: object| document)?\b`, says(keys)},
+	{`^(?:columns|fields|headers)[.?! ]*$`, says(keys)},
 	{`\b(?P<how>what|which|how many) (?:are )?(?:the )?(?:columns|fields)\b`, keyNames},
 	{`\b(?:list|show|display|give me|print) (?:me )?(?:the |all |all the )?(?:columns|fields)(?P<end> (?:of|in|from) |[.?!]*$)`, keyNames},
 	{`\b(?:length|size) of (?:the )?(?:json )?(?:array|list)\b|\bhow long is (?:the )?(?:json )?(?:array|list)\b|\barray length\b`, says(length)},
 	{`\b(?:how many|the number of|number of|count|count of)(?: the| all)? (?:array )?(?:elements|items|objects)\b(?: (?:are )?(?:there )?in (?:the )?(?:json )?(?:array|list)\b)?`, says(length)},
 
 	// What to group, rank or sort by.
+	{`\bwho (?P<verb>has|have|had|earns?|is|made|gets?) (?:the )?(?P<dir>highest|largest|biggest|greatest|most|lowest|smallest|least) (?P<agg>)`, whoHasMost},
+	{`\b(?:who is )?(?:the )?(?P<dir>oldest|youngest)(?: (?:person|people|one|member|employee|user|customer|student))?\b`, oldestOne},
+	{`\b(?:which|what) (?P<who>{W}) (?:bought|sold|ordered|purchased|has ordered|has bought) (?:the )?most\b`, boughtMost},
+	{`\bwhich (?P<who>{W}) (?:sold|sells) (?:the )?best\b|\bbest[- ]?selling (?P<who2>{W})`, boughtMost},
+	{`\b(?:which|what|who) ?(?P<who>{W})? (?:has|have|had|made|placed) (?:the )?most (?P<noun>{W})`, mostRows},
+	{`\b(?:who (?:is|are) |(?:that|who) (?:is|are) )?(?P<dir>older|younger) than (?P<val>{N})`, olderThan},
+	{`\b(?P<dir>latest|newest|most recent|earliest) (?P<field>dates?|days?|timestamps?|times?)\b`, dateEnd},
 	{`\b(?:which|what) (?P<who>{W}) (?:has|have|had) (?:the )?(?P<dir>highest|largest|biggest|greatest|lowest|smallest) (?P<agg>(?:total|average|mean) )?`, whoHasMost},
+	{`\bby(?P<end> {Q})`, byValueOnly},
 	{`\b(?:{by} )?(?:by|per|for each|on) (?:the )?(?:column|field) (?:number |no\.? |#)?(?P<n>{N})`, byNumber},
 	{`\b(?:{by} )?(?:by|per|for each|on) (?:the )?(?P<n>{O}|last|\x{E002})(?:st|nd|rd|th)? (?:column|field)\b`, byNumber},
 	{`\b(?:{by} )?(?:by|per|for each|for every|in each|of each) `, fieldAfter(grouped)},
@@ -168,18 +194,26 @@ var english = newPack(map[string]string{
 	{`\b(?:order|rank)\b`, says(sorted)},
 
 	// Texts in other places.
+	{`\b(?:find|search(?: for)?|look for|locate) (?:the )?(?:exact )?(?:word|text|string|phrase|term) `, readFind},
 	{`\b{lines} (?:that |which )?(?:with|having|have|has) {lit}`, readLinesWith},
 	{`\b{lines} (?:for|of|about|from) (?P<lit>{Q}|[\pL\pN_][\pL\pN_.@-]*)`, readLinesFor},
 	{`\b(?:how many times|how often) (?:(?:does|do|did|is|are|has|have) )?(?:the )?(?:(?:word|text|string|phrase|term) )?`, readTimes},
 	{`\b(?:occurrences?|instances?|mentions?|appearances?|hits?|matches) (?:of|for) {lit}`, readOccurrences},
 	{`^{ask}(?:does|do|is|are|did) (?:the )?(?:word |text |string |phrase )?(?P<lit>{Q}|[^\s]+) (?:appear|occur|show up|exist|mentioned|found|present|contained|anywhere)\b`, readWhether},
+	{`^{ask}(?:is|are) (?:the )?(?:word |text |string |phrase )?(?P<lit>{Q}|[^\s]+) (?:in|inside|within|part of)(?P<end> (?:{F}|the|this|it|there))`, readWordIn},
 	{`^{ask}(?:is|are) there (?:any |an |a )?(?P<lit>{Q})`, readWhether},
+	{`^{ask}(?:is|are) there (?:any |an |a )(?P<lit>[\pL\pN_][\pL\pN_.-]*)(?P<end>[?.! ]*$| (?:in|inside|within) (?:{F}|the|this|it))`, readThere},
 	{`^{ask}(?:is|are) there(?: any| an| a| some)?\b`, yesOrNo},
 
 	// Levels of a log.
 	{`\b(?:(?:at|with|of|on|having) )?(?:the )?(?:log )?level (?:of |is |==? ?)?(?P<level>{level})\b`, ofLevel},
 	{`\b(?:log )?levels?\b`, levelField},
 	{`\b(?P<a>{level})(?:,| and| or| ?/) ?(?P<b>{level})(?:,? (?:and|or) (?P<c>{level}))? (?:{lines}|messages|logs?|events)\b`, capitalLevels},
+	{`\b(?P<a>errors?|warnings?) (?:and|or) (?P<b>errors?|warnings?)\b`, twoLevels},
+	{`\b(?:{lines} )?(?:that are |which are )?(?:except|other than|excluding|not|but|everything but|all but) (?P<level>errors?|warnings?)\b`, notLevel},
+	{`\b(?:status(?: code)?s? |http )?(?P<code>[1-5][0-9]{2})s\b`, statusCode},
+	{`(?P<n>{N}) (?:errors|responses)\b`, statusError},
+	{`\b(?:(?:with |returned |returning |return |got |gave |having )?(?:a )?(?:http )?(?:status(?: code)? (?:of |is |=+ ?)?)|returned |returning )(?:a )?(?P<n>{N})(?: errors?| responses?)?`, statusCode},
 	{`\b(?P<level>{level})(?:[- ]level)?(?: log)? (?P<msg>messages?|texts?)\b`, ofLevel},
 	{`\b(?P<level>{level})(?:[- ]level)?(?: log)?(?: (?:{lines}|logs?|events?))?\b`, ofLevel},
 	{`(?P<n>{N}) (?:{lines}|messages|values)\b`, bareNumber},
@@ -199,7 +233,8 @@ var english = newPack(map[string]string{
 	// Look for.
 	{`\b(?:find|search(?: for)?|grep(?: for)?|look(?:ing)? for|locate|filter(?: for| by| on)?)(?: me)? (?:(?:all|any|every|the|for) )*{lit}`, readFind},
 	{`\b(?:find|search|grep|look for|locate|filter)\b`, says(find)},
-	{`\b(?:show|display|print|output|list|view|cat|read|open|dump|extract|select|pull out|pick out|return|fetch|give me|get|see|let me see|i want to see|which|what are|rank(?:ed|ing)?)\b`, says(show)},
+	{`\b(?:show|display|print|output|list|view|dump|extract|select|pull out|pick out|return|fetch|give me|get|see|let me see|i want to see|which|what are|rank(?:ed|ing)?)\b`, says(show)},
+	{`^{ask}(?:cat|read|open)(?P<end> ?(?:me )?(?:the |all |this |my )*(?:{F}|{H}|file|log|first|last|lines?|whole|entire|contents?|everything|it|$))|\b(?:i|you|we|to|may) (?:read|open)\b`, readVerb},
 	{`\b(?:contents?(?: of)?|(?:whole|entire|complete|full) (?:file|thing|text|log|contents?)|everything|all of it|full text)\b`, says(whole)},
 	{`^(?:{H}|[ ,.?!]|me|the|all|my|of|what|how|are|there|do|i|you|we|have|can|were|is|granted|allowed|available|accessible|readable|read|access|use|see|open|given|to|here|names)*\bfiles\b(?:{H}|[ ,.?!]|names|are|were|is|do|can|may|have|did|there|i|you|we|been|granted|available|allowed|accessible|readable|read|access|use|see|open|given|to|here)*$`, listFilesSaid},
 	{`\b(?:the|this|that) (?P<kind>log|csv|tsv|json|text|markdown|yaml)(?: file| log)?\b`, ofKind},

@@ -17,7 +17,7 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	}
 	switch p.at(at) {
 	case quoteMark:
-		return fieldRef{name: p.meant(at, at+1)}, p.afterField(at + 1), true
+		return fieldRef{name: p.meant(at, at+1)}, p.afterField(at + 1), p.valueAt(at) == nil
 	case pathMark:
 		return fieldRef{name: p.meant(at, at+1), path: true}, p.afterField(at + 1), true
 	}
@@ -89,13 +89,16 @@ func (p *parser) groupBy(ref fieldRef) {
 // the row with the highest value.
 func whoHasMost(p *parser, m *match) bool {
 	ref, end, ok := p.readField(m.to)
+	if m.has("verb") && p.q.ground == nil {
+		return false // who has the most luck
+	}
 	if !ok || p.q.some(grouped|totals) {
 		return false
 	}
 	m.to = end
 	p.q.number(1)
 	p.q.set(grouped | sorted)
-	if strings.HasPrefix(m.folded("dir"), "low") || m.folded("dir") == "smallest" {
+	if strings.HasPrefix(m.folded("dir"), "low") || m.folded("dir") == "smallest" || m.folded("dir") == "least" {
 		p.q.set(ascending)
 	} else {
 		p.q.set(descending)
@@ -151,6 +154,9 @@ func (p *parser) columnName(from, to int) bool {
 // can be a name.
 func columnBefore(p *parser, m *match) bool {
 	g := m.groups["name"]
+	if p.valueAt(g[0]) != nil {
+		return false
+	}
 	if m.mark("name") != 0 {
 		p.q.addField(fieldRef{name: m.text("name")})
 		return true

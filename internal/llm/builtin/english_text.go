@@ -184,7 +184,23 @@ func readWith(p *parser, m *match) bool {
 		return true
 	}
 	m.to = max(m.to, end)
+	if len(list) == 1 && p.at(p.skipSpace(m.to)) != quoteMark && !any {
+		list[0] = list[0].anchored()
+	}
 	return p.with(list, any)
+}
+
+// anchored reads ^The and dog$ as people mean them.
+func (n needle) anchored() needle {
+	start, hasStart := strings.CutPrefix(n.text, "^")
+	inner, hasEnd := strings.CutSuffix(start, "$")
+	if (hasStart || hasEnd) && inner != "" {
+		if strings.ContainsAny(inner, `.[]*^$\+?(){}|`) {
+			return needle{text: n.text, regex: true}
+		}
+		return needle{text: inner, starts: hasStart, ends: hasEnd}
+	}
+	return n
 }
 
 // meansLevel reports whether a text without quotes at a cell speaks of lines of
@@ -230,6 +246,9 @@ func sayWith(f feature) func(*parser, *match) bool {
 // or a quoted one.
 func readLinesWith(p *parser, m *match) bool {
 	text, _, ok := p.readText(m.to)
+	if p.q.ground.named(text) >= 0 {
+		return false // rows with region Tokyo
+	}
 	if !ok || strings.Contains(text, " ") && p.at(p.skipSpace(m.to)) != quoteMark && p.q.about(hasFields) {
 		return false // "rows with region Tokyo" is not about a text
 	}
@@ -252,9 +271,14 @@ func readWithout(p *parser, m *match) bool {
 	return p.without(list)
 }
 
+var whereNot = regexp.MustCompile(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
+
 var explicitText = regexp.MustCompile(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
 
 func readWithoutQuoted(p *parser, m *match) bool {
+	if s, _ := p.view(); whereNot.MatchString(s) {
+		return false // a condition on a field
+	}
 	return p.without([]needle{{text: m.text("lit")}})
 }
 
@@ -263,7 +287,9 @@ func readEnd(p *parser, m *match) bool   { return p.readEdge(m, needle{ends: tru
 
 func (p *parser) readEdge(m *match, n needle) bool {
 	var ok bool
+	quoted := p.at(p.skipSpace(m.to)) == quoteMark
 	n.text, m.to, ok = p.readText(m.to)
+	n.dot = ok && !quoted && n.ends && p.at(m.to) == '.' // it may end the sentence only
 	return ok && p.with([]needle{n}, false)
 }
 
@@ -330,6 +356,9 @@ func readFind(p *parser, m *match) bool {
 		return false
 	}
 	list, any, end := p.readTexts(m.to)
+	if len(list) == 1 {
+		list[0] = list[0].anchored()
+	}
 	if len(list) == 0 || !p.with(list, any) {
 		return false
 	}
@@ -352,12 +381,20 @@ func (l *line) textual(from, to int) bool {
 	return false
 }
 
+// shouted reports whether a word is in capitals where the others are not: IT is
+// not it.
+func (l *line) shouted(from, to int) bool {
+	return to-from > 1 && l.caps(from, to) && !l.caps(0, len(l.cells)) && !kindsOfFile[l.folded(from, to)]
+}
+
+var kindsOfFile = wordSet("csv json tsv stdin ok all")
+
 // englishRest lists the words that no rule took and that are not filler.
 func englishRest(l *line) (list []scrap) {
 	for i := 0; i < len(l.cells); {
 		word, end := l.wordAt(i)
 		bare := strings.Trim(word, "'-:….*")
-		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" && !englishFiller[bare] {
+		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" && (!englishFiller[bare] || l.shouted(i, end)) {
 			list = l.addScrap(list, i, end)
 		}
 		i = max(end, i+1)

@@ -11,8 +11,8 @@ func extremeLine(t *talk, q *query) string {
 	if q.is(longest | shortest) {
 		return q.twoThings()
 	}
-	if q.some(matching | skip) {
-		return q.partly(q.said[matching] + q.said[skip])
+	if q.some(matching | skip | timed | status) {
+		return q.partly(q.said[matching] + q.said[skip] + q.said[timed] + q.said[status])
 	}
 	pick, name := "max_by", q.say("the longest line", "最も長い行")
 	if q.is(shortest) {

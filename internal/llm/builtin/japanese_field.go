@@ -42,7 +42,7 @@ func (p *parser) fieldJa(m *match, name string) (f fieldRef, ok bool) {
 	case pathMark:
 		return fieldRef{name: m.text(name), path: true}, true
 	case quoteMark:
-		return fieldRef{name: m.text(name)}, true
+		return fieldRef{name: m.text(name)}, p.valueAt(m.groups[name][0]) == nil
 	}
 	if n := p.numbers(m, name); len(n) == 1 && n[0] > 0 && strings.HasSuffix(m.folded(name), "列目") {
 		return fieldRef{number: n[0]}, true

@@ -89,7 +89,10 @@ func findJa(p *parser, m *match) bool  { return sayLit(find)(p, m) }
 // countJa is for Xは何件: lines with X, unless it is about JSON, where X may be a
 // list.
 func countJa(p *parser, m *match) bool {
-	if m.mark("lit") == 0 && p.q.about(isJSON) {
+	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" {
+		return false
+	}
+	if m.mark("lit") == 0 && (p.q.about(isJSON) || knownForm(m.text("lit")) != "") {
 		return false
 	}
 	return sayLit(count)(p, m)
@@ -197,6 +200,9 @@ func gatherJa(p *parser, m *match) bool {
 
 // howManyJa counts records where 件 can only mean these.
 func howManyJa(p *parser, m *match) bool {
+	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" && !p.q.is(totals) {
+		p.q.unclear = p.q.say("", "行数ですか、それとも %[1]s の合計ですか？「何行」か「%[1]sの合計」と書いてください。", p.q.ground.quantity())
+	}
 	if strings.Contains(p.folded(m.from, m.to), "件") && p.q.about(hasFields) {
 		p.q.set(records)
 	}

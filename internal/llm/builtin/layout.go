@@ -20,6 +20,7 @@ type layout struct {
 	lines  []string   // the first lines as they are
 	quotes bool       // there are quoted fields
 	crlf   bool
+	width  int // of a quoted table that is made one of tabs; 0 means that it is as it is
 }
 
 // sampleLines is how many lines are looked at.
@@ -53,7 +54,15 @@ func (t *talk) look(file string) (*layout, bool) {
 		return nil, false
 	}
 	if l.quotes = quoted.number() > 0; l.quotes {
+		l.lines = joinRecords(l.lines)
 		l.split()
+	}
+	if l.quotes && l.delim == "," && len(l.rows)+len(l.header) > 0 {
+		l.width = len(l.header)
+		for _, row := range l.rows {
+			l.width = max(l.width, len(row))
+		}
+		l.delim, l.quotes = "\t", false
 	}
 	return l, true
 }
@@ -183,6 +192,7 @@ type column struct {
 	key   string   // of key=value
 	form  string   // a regular expression whose matches are the values
 	level bool     // the level of a line of a log
+	any   bool     // whichever column
 }
 
 // column finds the field that a request means. The problem says why there is
@@ -323,6 +333,9 @@ func singular(s string) string {
 // body returns the stages that leave the records only: no header, no carriage
 // returns.
 func (l *layout) body() (stages [][]string) {
+	if l.width > 0 {
+		return [][]string{l.flatten()}
+	}
 	if l.header != nil {
 		stages = append(stages, []string{"tail", "-n", "+2"})
 	}

@@ -9,6 +9,8 @@ import (
 type atom struct {
 	text string  // as it is meant: without the quotes
 	num  float64 // of a number
+
+	value *mention // that the table has; nil means none
 }
 
 // A line is a request while it is being understood. Rules take out of it what

@@ -11,18 +11,21 @@ import (
 type logStyle struct {
 	lines   [][]string // stages that keep the lines of the level
 	message [][]string // stages that make messages of them
+	others  []string   // the stage that keeps the other lines; nil means that lines[0] tells them
 	mention bool       // there are no levels: lines that mention the word
 	fields  bool       // what stands between level and message was left out
 	none    bool       // no line is of that level
+	access  bool       // it is the log of a web server, which has none
 }
 
 // levelWords are the levels as logs spell them, in capitals.
 var levelWords = map[string]string{
-	"TRACE": "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR", "FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
+	"ERROR or WARN": "ERROR|ERR|WARN|WARNING",
+	"TRACE":         "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR", "FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
 }
 
 // levelNumbers are the levels of loggers that count.
-var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50", "FATAL": "60"}
+var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50", "FATAL": "60", "ERROR or WARN": "50|40"}
 
 // allLevels are the words of all levels but one.
 func allLevels(but string) string {
@@ -65,14 +68,22 @@ func (t *talk) style(file, level string) (s logStyle, ok bool) {
 		return t.jsonStyle(file, level)
 	}
 	words := wordsOf(level)
-	upper, ok := t.run(from(file).then("grep", "-m", "40", "-wE", words).String())
-	if !ok {
+	first, ok := t.sample(file)
+	upper, ok2 := t.run(from(file).then("grep", "-m", "40", "-wE", words).String())
+	if !ok || !ok2 {
 		return s, false
+	}
+	without := slices.DeleteFunc(slices.Clone(first), anyLevel.MatchString)
+	switch {
+	case isAccess(first) && level != "":
+		return logStyle{access: true}, true
+	case level == "" && 2*len(without) > len(first) && !slices.ContainsFunc(first, startsJSON):
+		return plainStyle(first), true
 	}
 	if s, found := readStyle(upper.lines(), level); found {
 		return s, true
 	}
-	loose := `\b(` + strings.ToLower(words) + `)\b`
+	loose := looseWords(level)
 	if level == "ERROR" {
 		loose += `|^E[0-9]{4} |"level": ?50`
 	}
@@ -83,10 +94,25 @@ func (t *talk) style(file, level string) (s logStyle, ok bool) {
 	if s, found := readStyle(lower.lines(), level); found {
 		return s, true
 	}
-	if len(lower.lines()) == 0 || level == "" || mostlyOthers(lower.lines()) {
+	switch {
+	case level == "":
+		return plainStyle(first), true
+	case len(lower.lines()) == 0 || mostlyOthers(lower.lines()):
 		return logStyle{none: true}, true
 	}
 	return mentionStyle(level), true
+}
+
+// levelKana are the levels in Japanese.
+var levelKana = map[string]string{"ERROR": "エラー", "WARN": "警告", "ERROR or WARN": "エラー|警告", "FATAL": "致命的", "DEBUG": "デバッグ"}
+
+// looseWords is a regular expression for a level in any spelling.
+func looseWords(level string) string {
+	loose := `\b(` + strings.ToLower(wordsOf(level)) + `)\b`
+	if kana := levelKana[level]; kana != "" {
+		loose += "|" + kana
+	}
+	return loose
 }
 
 // readStyle recognises the style of lines that have a level somewhere.
@@ -182,6 +208,7 @@ func capitalStyle(level, seen string, rest []string) logStyle {
 		s.lines[0][1] = "-w"
 	}
 	if level != "" {
+		s.others = []string{"sed", "-E", `/\b(` + otherLevels(level) + `)\b.*` + token + `/b;/` + token + `/d`}
 		s.lines = append(s.lines, []string{"grep", "-vE", `\b(` + otherLevels(level) + `)\b.*` + token})
 	}
 	return s.after(token, rest)
@@ -198,6 +225,8 @@ func glogToken(words string) string {
 	letter := words[:1]
 	if strings.Contains(words, "DEBUG|") {
 		letter = "[IWEF]"
+	} else if strings.Contains(words, "WARN") && strings.Contains(words, "ERR") {
+		letter = "[EW]"
 	}
 	return `^` + letter + `[0-9]{4} [^]]*\]`
 }
@@ -281,10 +310,9 @@ const timestampForm = `^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9:.,]+(Z|[+-][
 
 // mentionStyle is for lines without levels.
 func mentionStyle(level string) logStyle {
-	word := strings.ToLower(wordsOf(level))
 	return logStyle{
 		mention: true,
-		lines:   [][]string{{"grep", "-iE", `\b(` + word + `)\b`}},
+		lines:   [][]string{{"grep", "-iE", looseWords(level)}},
 		message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}},
 	}
 }
@@ -302,11 +330,13 @@ func jsonLineStyle(sample []string, level string) (s logStyle, ok bool) {
 			continue
 		}
 		l, m := firstKey(v, levelKeys), firstKey(v, messageKeys)
-		if l == "" || m == "" {
+		if l == "" {
 			continue
 		}
 		s.lines = [][]string{{"jq", "-Rc", `fromjson? | objects | ` + levelSelect(jqKey(l), level)}}
-		s.message = [][]string{{"jq", "-r", jqPath([]string{m}) + scalarText}}
+		if m != "" {
+			s.message = [][]string{{"jq", "-r", jqPath([]string{m}) + scalarText}}
+		}
 		return s, true
 	}
 	return s, false
@@ -351,12 +381,14 @@ func (t *talk) jsonStyle(file, level string) (s logStyle, ok bool) {
 			}
 		}
 	}
-	if levelPath == nil || messagePath == nil {
+	if levelPath == nil {
 		return logStyle{none: true}, true
 	}
 	n := len(levelPath) - 1
 	s.lines = [][]string{{"jq", "-c", jqSteps(levelPath[:n]) + " | " + levelSelect(jqKey(levelPath[n])+"?", level)}}
-	s.message = [][]string{{"jq", "-r", jqPath(messagePath[n:]) + scalarText}}
+	if messagePath != nil {
+		s.message = [][]string{{"jq", "-r", jqPath(messagePath[n:]) + scalarText}}
+	}
 	return s, true
 }
 
@@ -387,4 +419,13 @@ func alikeText(s string) string {
 		s = regexp.MustCompile(c.form).ReplaceAllString(s, strings.ReplaceAll(c.to, `\2`, "${2}"))
 	}
 	return s
+}
+
+// levelWord is the word for a level that lines mention.
+func (q *query) levelWord() string {
+	word := strings.ToLower(q.level)
+	if kana := levelKana[q.level]; kana != "" && q.tongue == ja {
+		word += " / " + kana
+	}
+	return word
 }

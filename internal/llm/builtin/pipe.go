@@ -159,6 +159,9 @@ func (n needle) pattern(regex bool) string {
 	if n.starts {
 		text = "^" + text
 	}
+	if n.dot {
+		text += "[.]?"
+	}
 	if n.ends {
 		text += "[[:cntrl:]]?$" // lines may end with a carriage return
 	}

@@ -65,6 +65,8 @@ const (
 	whole                          // everything
 	inside                         // the first n are where to look, not what to show
 	help                           // what can you do
+	timed                          // see query.time
+	status                         // see query.status
 )
 
 // A needle is a text that lines have or have not.
@@ -74,6 +76,7 @@ type needle struct {
 	ends   bool // at its end
 	regex  bool // a regular expression
 	loose  bool // it may as well not be meant as a text
+	dot    bool // a full stop may follow
 }
 
 // A fieldRef is how a request calls a column or a key.
@@ -87,9 +90,11 @@ type fieldRef struct {
 // A condition is on the value of a field.
 type condition struct {
 	field fieldRef
-	op    string // == != < <= > >=
+	op    string // == != < <= > >= empty
 	value string
 	num   bool // value is a number
+
+	values []string // one of these, as the table spells them; nil means value alone
 }
 
 // A query is what a request says, as far as it was understood.
@@ -117,18 +122,23 @@ type query struct {
 	by      fieldRef
 	per     string // minute, hour, day
 	where   []condition
-	totals  []string // sum, average, median, min, max
-	only    string   // the file of onlyIn
-	web     string   // what to search the web for
-	kind    string   // "the log", "the csv": an extension
-	wrong   string   // something that cannot be
-	asks    int      // how often it asks for a number
-	clash   string   // two things that do not go together
-	often   bool     // of top: it was said that frequency is meant
-	counts  string   // that it spoke of several numbers
-	owner   string   // of a field in JSON: the list that it belongs to
-	gather  string   // that it asked to sum things up, in no particular way
-	manyFew bool     // of by: it may mean how often
+	totals  []string  // sum, average, median, min, max
+	only    string    // the file of onlyIn
+	web     string    // what to search the web for
+	kind    string    // "the log", "the csv": an extension
+	wrong   string    // something that cannot be
+	asks    int       // how often it asks for a number
+	clash   string    // two things that do not go together
+	often   bool      // of top: it was said that frequency is meant
+	counts  string    // that it spoke of several numbers
+	owner   string    // of a field in JSON: the list that it belongs to
+	gather  string    // that it asked to sum things up, in no particular way
+	manyFew bool      // of by: it may mean how often
+	ground  *ground   // what the table says about the words; nil means that there is none
+	unclear string    // a question back
+	status  string    // of an answer of a web server: 404, 5..
+	time    [2]string // of day, from and to; empty means open
+	lacks   bool      // of level: the lines that are not of it
 }
 
 // learned keeps the words that a feature was said with.

@@ -68,7 +68,7 @@ func variants(t *testing.T, forms map[string][]string, ok func(form, text string
 
 // askedBack reports whether an answer is a question, or tells another way.
 func askedBack(text string) bool {
-	for _, s := range []string{"Do you mean", "それとも", "hako web search", "hako exec", "one file at a time", "一つのファイル", "line breaks in them", "改行を含む引用", "No file was granted", "許可されたファイルがない", "at the same time", "同時には"} {
+	for _, s := range []string{"Do you mean", "それとも", "hako web search", "hako exec", "one file at a time", "一つのファイル", "line breaks in them", "改行を含む引用", "No file was granted", "許可されたファイルがない", "at the same time", "同時には", "UTF-8", "only read", "読むことしか", "was not carried out", "実行されませんでした"} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -82,7 +82,9 @@ func TestQualifiersAreNoticed(t *testing.T) {
 	variants(t, map[string][]string{
 		"english.txt":  {"%s yesterday", "%s since Monday", "%s per customer", "%s unless it is raining", "for premium customers, %s", "%s after midnight", "%s but only the important ones", "%s and email it to Bob"},
 		"japanese.txt": {"昨日の%s", "先週から%s", "顧客ごとに%s", "雨の日だけ%s", "%s、ただし重要なものだけ", "%s。結果をメールで送って", "%s（税込みで）"},
-	}, func(string, string) bool { return false })
+	}, func(form, text string) bool { // orders.csv has customers
+		return strings.HasSuffix(form, "per customer") && strings.Contains(text, "column customer")
+	})
 }
 
 // TestFiltersAreUsed adds a filter to questions that are understood. An answer

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"slices"
-	"strings"
 )
 
 // rowSet are the lines of one file that a request is about.
@@ -18,6 +17,9 @@ type rowSet struct {
 // problem says why that is not possible.
 func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 	r.pipe = from(file)
+	if ok := t.statusNeedle(q, file); !ok {
+		return r, "", false
+	}
 	if q.some(matching|field|grouped|records) || q.is(sorted) && isTable(file) {
 		if r.layout, ok = t.look(file); !ok {
 			return r, "", false
@@ -38,10 +40,8 @@ func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 	if problem := t.where(q, &r); problem != "" {
 		return r, problem, true
 	}
-	if q.is(level) {
-		if ok := t.levelRows(q, &r, file); !ok {
-			return r, "", false
-		}
+	if problem, ok := t.logRows(q, &r, file); !ok || problem != "" {
+		return r, problem, ok
 	}
 	if r.layout != nil && r.json != nil && q.some(include|exclude|blank|filled|skip) && r.root == nil && !r.json.Loose && ext(file) == ".json" {
 		return r, q.say("I cannot search the lines of a JSON document and read its keys at the same time.", "JSON 文書の行の検索とキーの読み取りは同時にはできません。"), true
@@ -58,18 +58,39 @@ func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 	return r, "", true
 }
 
+// logRows keeps the lines of a level, a status, a time of the day.
+func (t *talk) logRows(q *query, r *rowSet, file string) (problem string, ok bool) {
+	for _, step := range []struct {
+		said feature
+		keep func(*query, *rowSet, string) (string, bool)
+	}{{level, t.levelRows}, {status, t.statusRows}, {timed, t.timeRows}} {
+		if !q.is(step.said) {
+			continue
+		}
+		if problem, ok := step.keep(q, r, file); !ok || problem != "" {
+			return problem, ok
+		}
+	}
+	return "", true
+}
+
 func isTable(file string) bool { return ext(file) == ".csv" || ext(file) == ".tsv" }
 
 // levelRows keeps the lines of a level.
-func (t *talk) levelRows(q *query, r *rowSet, file string) bool {
-	var ok bool
+func (t *talk) levelRows(q *query, r *rowSet, file string) (problem string, ok bool) {
 	if r.style, ok = t.style(file, q.level); !ok {
-		return false
+		return "", false
+	}
+	if r.style.access {
+		return t.accessErrors(q, file)
+	}
+	if q.lacks {
+		return q.withoutLevel(r), true
 	}
 	r.pipe = r.pipe.join(r.style.lines)
 	switch {
 	case r.style.mention:
-		r.notes = append(r.notes, q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(strings.ToLower(q.level))))
+		r.notes = append(r.notes, q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord())))
 	default:
 		r.notes = append(r.notes, q.say("level %s", "レベル %s", q.level))
 	}
@@ -79,18 +100,53 @@ func (t *talk) levelRows(q *query, r *rowSet, file string) bool {
 			r.root = []string{"[]"}
 		}
 	}
-	return true
+	return "", true
+}
+
+// withoutLevel keeps the lines that do not have the word of a level.
+func (q *query) withoutLevel(r *rowSet) (problem string) {
+	switch {
+	case r.style.none:
+		r.style.none = false
+	case r.style.others != nil:
+		r.pipe = r.pipe.then(r.style.others...)
+	case len(r.style.lines) == 1 && r.style.lines[0][0] == "grep":
+		r.pipe = r.pipe.then(slices.Insert(slices.Clone(r.style.lines[0]), 1, "-v")...)
+	default:
+		return q.partly(q.said[level])
+	}
+	r.notes = append(r.notes, q.say("without the lines of level %s", "レベル %s の行を除く", q.level))
+	return ""
 }
 
 // where adds the stages of conditions.
 func (t *talk) where(q *query, r *rowSet) (problem string) {
 	for _, cond := range q.where {
+		if cond.op == "empty" && cond.field == (fieldRef{}) {
+			c := column{layout: r.layout, any: true}
+			if r.layout == nil || r.header == nil || !c.wide() {
+				return q.partly(q.said[matching])
+			}
+			r.pipe = r.pipe.then(c.awk(c.keep(cond))...)
+			continue
+		}
 		c, problem := t.column(q, r.layout, cond.field)
 		if problem != "" {
 			return problem
 		}
 		if problem := r.unnest(q, c.path); problem != "" {
 			return problem
+		}
+		if c.wide() {
+			before := r.pipe
+			r.pipe = r.pipe.then(c.awk(c.keep(cond))...)
+			if cond.num {
+				t.noteStrangers(q, r, before, &c)
+			}
+			continue
+		}
+		if cond.op == "empty" || cond.op == "filled" {
+			return q.partly(q.said[matching])
 		}
 		r.pipe = r.pipe.then(r.jq("select(" + c.test(cond, r.root) + ")")...)
 	}

@@ -1,7 +1,10 @@
 package builtin
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -32,6 +35,9 @@ func TestEveryRuleIsUsed(t *testing.T) {
 
 func markUsed(request string, files []llm.File, used map[*pack][]bool) {
 	p := newParser(request, files)
+	if p.q.ground = headerOf(p.q.onlyTable()); p.q.ground != nil {
+		p.findValues(p.q.ground)
+	}
 	for i, re := range p.pack.compiled() {
 		before, _ := p.view()
 		p.apply(re, p.pack.rules[i].means)
@@ -39,6 +45,26 @@ func markUsed(request string, files []llm.File, used map[*pack][]bool) {
 			used[p.pack][i] = true
 		}
 	}
+}
+
+// headerOf is what is known of a table in testdata.
+func headerOf(file string) *ground {
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if file == "" || err != nil {
+		return nil
+	}
+	g := &ground{file: file}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(",\t\r\n", r) })
+		if g.header == nil {
+			g.header = cells
+			continue
+		}
+		for i, cell := range cells[:min(len(cells), len(g.header))] {
+			g.add(i, cell)
+		}
+	}
+	return g
 }
 
 func TestFold(t *testing.T) {

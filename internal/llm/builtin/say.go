@@ -118,6 +118,10 @@ func (q *query) detail(n needle, not bool) string {
 	switch {
 	case n.regex:
 		return q.say("matching the expression %s", "正規表現%sに一致する行", text)
+	case n.starts && n.ends:
+		return q.say("that are exactly %s", "%sだけの行", text)
+	case n.dot:
+		return q.say("ending with %s or %s", "%s または %sで終わる行", text, q.quoted(n.text+"."))
 	case n.starts:
 		return q.say("starting with %s", "%sで始まる行", text)
 	case n.ends:
@@ -132,6 +136,14 @@ func (q *query) conditionText(c condition) string {
 	name := c.field.name
 	if c.field.number > 0 {
 		name = q.say("column %d", "%d 列目", c.field.number)
+	}
+	switch {
+	case c.op == "empty" && name == "":
+		return q.say("a field is empty", "空欄のある行")
+	case c.op == "empty":
+		return q.say("%s is empty", "%s が空", name)
+	case c.op == "filled":
+		return q.say("%s is not empty", "%s が空でない", name)
 	}
 	return fmt.Sprintf("%s %s %s", name, c.op, c.value)
 }

@@ -17,6 +17,8 @@ func showLines(t *talk, q *query) string {
 		return q.twoThings()
 	case q.is(top) && !ranking(q):
 		return q.topOrFirst()
+	case q.is(grouped|field) && q.n == 0 && !q.some(sorted|top|unique|include|exclude|level|numbered) && len(files) == 1, q.is(top|field|grouped) && len(files) == 1:
+		return t.eachGroup(q, files[0])
 	case q.is(top | field):
 		return q.rowsOrTotals()
 	}
@@ -34,6 +36,34 @@ func showLines(t *talk, q *query) string {
 		return ""
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// eachGroup is for "quantity by product" and "top 3 customers by quantity": the
+// sums of what can be added up.
+func (t *talk) eachGroup(q *query, file string) string {
+	l, ok := t.look(file)
+	if !ok {
+		return ""
+	}
+	if l.json != nil || len(q.fields) != 1 {
+		return q.rowsOrTotals()
+	}
+	a, problem := t.column(q, l, q.fields[0])
+	b, problem2 := t.column(q, l, q.by)
+	if problem != "" || problem2 != "" {
+		return strings.TrimSpace(problem + " " + problem2)
+	}
+	key, value := &b, &a
+	if q.is(top) {
+		key, value = &a, &b
+	}
+	if !value.numeric() || key.numeric() || !l.additive(value.name) || !key.wide() {
+		return q.rowsOrTotals()
+	}
+	q.by, q.fields = fieldRef{name: key.name}, []fieldRef{{name: value.name}}
+	q.totals = []string{"sum"}
+	q.has = q.has&^top | totals | sorted
+	return t.totalBy(q, file)
 }
 
 // topOrFirst asks what "the top 10 lines" are.
@@ -73,7 +103,11 @@ func (t *talk) showIn(q *query, file string) (text string, ok bool) {
 	if q.is(field) && len(lines) == 1 && !out.Cut {
 		return lines[0] + q.say(" ", "") + q.of(file, notes...), true
 	}
-	return block(lines) + "\n" + q.summary(file, notes, lines, out, total, known), true
+	text = block(lines) + "\n" + q.summary(file, notes, lines, out, total, known)
+	if garbled(lines) {
+		text += "\n\n" + q.unreadable(file)
+	}
+	return text, true
 }
 
 // numberedTakes are what can be said about lines that are shown with their
@@ -93,7 +127,7 @@ func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem str
 		return p, nil, problem, ok
 	}
 	if q.is(numbered) {
-		if r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 || q.is(inside) {
+		if q.lacks || r.style.lines == nil || r.style.lines[0][0] != "grep" || q.has&^(numberedTakes|level|messages) != 0 || q.is(inside) {
 			return p, nil, q.partly(q.said[numbered]), true
 		}
 		return q.numberedStages(r.style.lines, file), r.notes, "", true
@@ -119,6 +153,8 @@ func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem str
 			return p, nil, problem, ok
 		}
 		notes = append(notes, names...)
+	} else {
+		p = r.written(p)
 	}
 	p, more := q.arranged(p)
 	return p, append(notes, more...), "", true
@@ -299,6 +335,11 @@ func (t *talk) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
 	}
 	numbers := c.numeric() || q.is(numeric)
 	r.notes = append(r.notes, q.orderBy(c.name, numbers))
+	if numbers && c.wide() && c.delim != " " {
+		before := r.pipe
+		t.noteStrangers(q, r, before, &c)
+		return c.byNumber(r.pipe, q.backwards()), "", true
+	}
 	if c.simple() {
 		key := itoa(c.index+1) + "," + itoa(c.index+1)
 		options := slices.DeleteFunc(q.sortOptions(numbers), func(s string) bool { return s == "-u" })
@@ -334,7 +375,7 @@ func (c *column) numeric() bool {
 		if c.index >= len(row) || row[c.index] == "" {
 			continue
 		}
-		if !numberForm.MatchString(row[c.index]) {
+		if !numberForm.MatchString(row[c.index]) && !amountForm.MatchString(row[c.index]) {
 			return false
 		}
 		seen = true

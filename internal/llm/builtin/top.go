@@ -54,12 +54,23 @@ var wordStage = []string{"grep", "-oE", `[[:alnum:]_'-]+`}
 
 // frequent answers which lines, words or values occur most often, and how often.
 func frequent(t *talk, q *query) string {
-	if q.is(top) && q.is(lines) && q.n > 0 && !q.some(freq|least|field|grouped|words) && !q.often {
+	if q.is(top) && q.n > 0 && !q.some(freq|least|field|grouped|words|include|level|count) && !q.often {
 		return q.topOrFirst()
 	}
 	file, problem := q.source()
 	if problem != "" {
 		return problem
+	}
+	if by, ok, is := t.byValue(q, file); !ok {
+		return ""
+	} else if is {
+		q.by, q.fields = by, nil
+		q.has = q.has&^(field|top|freq|manyOnly) | grouped | sorted | amount | show
+		q.n = q.one(10)
+		if !q.is(ascending) {
+			q.set(descending)
+		}
+		return showLines(t, q)
 	}
 	if q.is(grouped) && !q.is(field) {
 		q.fields, q.by = []fieldRef{q.by}, fieldRef{}
@@ -85,6 +96,29 @@ func frequent(t *talk, q *query) string {
 		return ""
 	}
 	return q.ranking(file, out.tallies(), kinds.number(), c.label(q))
+}
+
+// manyOnly are features that say nothing where rows are ranked.
+const manyOnly = count | records | least
+
+// byValue reports whether the top of a column is meant by its values: the top 3
+// salaries are the highest, not those that occur most often.
+func (t *talk) byValue(q *query, file string) (by fieldRef, ok, is bool) {
+	one := q.is(field) && len(q.fields) == 1 && !q.is(grouped)
+	if one {
+		by = q.fields[0]
+	} else if q.is(grouped) && !q.is(field) && q.manyFew {
+		by = q.by
+	}
+	if by == (fieldRef{}) || q.often || q.is(freq) || !q.some(top|sorted) || q.is(words) || q.is(count) && !q.manyFew {
+		return by, true, false
+	}
+	l, ok := t.look(file)
+	if !ok || l.json != nil || l.header == nil {
+		return by, ok, false
+	}
+	c, problem := t.column(q, l, by)
+	return by, true, problem == "" && c.wide() && c.numeric()
 }
 
 // saysOften reports whether a phrase speaks of frequency, and not only of a
@@ -137,6 +171,13 @@ func topMessages(t *talk, q *query) string {
 	style, ok := t.style(file, q.level)
 	if !ok {
 		return ""
+	}
+	if style.access {
+		text, _ := t.accessErrors(q, file)
+		return text
+	}
+	if style.message == nil && !style.none || q.lacks || q.some(status|timed) {
+		return q.say("I cannot tell the messages in %s from the rest of its lines.", "%s のメッセージを読み分けられません。", file)
 	}
 	if style.none {
 		return q.say("Nothing found: no line of %s has the level %s.", "見つかりませんでした。%s にレベル %s の行はありません。", file, q.levelText())
@@ -204,7 +245,7 @@ func (q *query) messageList(file string, style logStyle, list, exact []tally, to
 func (q *query) styleNotes(style logStyle) []string {
 	switch {
 	case style.mention:
-		return []string{q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(strings.ToLower(q.level)))}
+		return []string{q.say("lines that mention %s; the log has no levels that I know", "%sという語を含む行。知っている形式のレベルはありません", q.quoted(q.levelWord()))}
 	case q.level != "":
 		return []string{q.say("level %s", "レベル %s", q.level)}
 	}

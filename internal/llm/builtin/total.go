@@ -55,7 +55,13 @@ type sheet struct {
 // total answers the sum, average, minimum, maximum or median of a field.
 func total(t *talk, q *query) string {
 	file, problem := q.source()
-	if problem != "" {
+	if problem != "" && len(q.named) == 0 && len(q.fields) == 1 {
+		var ok bool
+		if file, ok = t.fileWith(q, q.fields[0]); !ok {
+			return ""
+		}
+	}
+	if problem != "" && file == "" {
 		return problem
 	}
 	if q.some(top|amount|sorted) && !q.is(grouped) || len(q.fields) > 1 {
@@ -77,15 +83,49 @@ func total(t *talk, q *query) string {
 	if q.owner != "" && !slices.ContainsFunc(c.path, func(step string) bool { return singular(normal(step)) == singular(normal(q.owner)) }) {
 		return q.partly(q.owner)
 	}
-	out, ok := t.run(v.then("jq", "-Rnc", "[inputs] | "+q.sums(c.numberFilter())).String())
-	if !ok {
+	out, ok := t.run(v.then("awk", sumProgram).String())
+	middle, ok2 := output{}, true
+	if slices.Contains(q.totals, "median") {
+		middle, ok2 = t.run(v.join(medianStages).String())
+	}
+	if !ok || !ok2 {
 		return ""
 	}
-	var s sheet
-	if json.Unmarshal([]byte(out.Out), &s) != nil {
+	s, ok := readSheet(strings.TrimSuffix(out.Out, "\n"))
+	if !ok {
 		return q.nothing(file, []string{c.label(q)}, 0)
 	}
+	s.Median = float(middle.Out)
 	return q.totalText(file, c.label(q), &s)
+}
+
+// fileWith is the only one of several files that has a column; empty means that
+// there is not exactly one.
+func (t *talk) fileWith(q *query, ref fieldRef) (file string, ok bool) {
+	names := grantedNames(q.files)
+	if len(names) > mostFiles || ref.number != 0 {
+		return "", true
+	}
+	ok = true
+	n := 0
+	for _, name := range names {
+		if !hasFields(name) {
+			continue
+		}
+		l, got := t.look(name)
+		if !got {
+			ok = false
+			continue
+		}
+		if _, problem := t.column(q, l, ref); problem == "" {
+			file = name
+			n++
+		}
+	}
+	if n != 1 {
+		file = ""
+	}
+	return file, ok
 }
 
 // totalOfLines is for a file that is a single column of numbers, and asks for
@@ -192,6 +232,13 @@ func (t *talk) totalBy(q *query, file string) string {
 			return problem
 		}
 	}
+	if value.wide() && key.wide() && !slices.Contains(q.totals, "median") {
+		out, ok := t.run(q.groupedBy(&r, &key, &value).String())
+		if !ok {
+			return ""
+		}
+		return q.groupTable(file, value.label(q), key.label(q), groupSheets(out), out.Cut)
+	}
 	input := "-Rnc"
 	if r.json != nil {
 		input = "-nc"
@@ -201,7 +248,14 @@ func (t *talk) totalBy(q *query, file string) string {
 	if !ok {
 		return ""
 	}
-	return q.groupTable(file, value.label(q), key.label(q), out)
+	var list []sheet
+	for _, line := range out.lines() {
+		var s sheet
+		if json.Unmarshal([]byte(line), &s) == nil {
+			list = append(list, s)
+		}
+	}
+	return q.groupTable(file, value.label(q), key.label(q), list, out.Cut)
 }
 
 // groupOrder sorts groups: the largest first, unless asked otherwise.
@@ -223,14 +277,10 @@ func (q *query) groupOrder() string {
 	return order
 }
 
-func (q *query) groupTable(file, value, key string, out output) string {
+func (q *query) groupTable(file, value, key string, list []sheet, cut bool) string {
 	var lines []string
 	bad := sheet{}
-	for _, line := range out.lines() {
-		var s sheet
-		if json.Unmarshal([]byte(line), &s) != nil {
-			continue
-		}
+	for _, s := range list {
 		bad.All, bad.N = bad.All+s.All, bad.N+s.N
 		if bad.Other == nil {
 			bad.Other = s.Other
@@ -249,7 +299,7 @@ func (q *query) groupTable(file, value, key string, out output) string {
 		return q.nothing(file, []string{value, key}, 0)
 	}
 	text := strings.Join(lines, "\n") + "\n\n"
-	if out.Cut {
+	if cut {
 		text += q.say("… cut here. ", "… 長いため途中までです。")
 	}
 	label := totalNames[q.totals[0]]

@@ -23,10 +23,15 @@ const (
 const longestRequest = 2000
 
 // parse understands a request as far as it can.
-func parse(request string, files []llm.File) *query {
+func parse(request string, files []llm.File) *query { return parseOver(request, files, nil) }
+
+// parseOver does so knowing what the table says about the words.
+func parseOver(request string, files []llm.File, g *ground) *query {
 	p := newParser(request, files)
+	p.q.ground = g
+	p.findValues(g)
 	p.run()
-	p.q.settle()
+	p.q.settle(p.line)
 	return p.q
 }
 
@@ -83,7 +88,7 @@ var fileNameForm = regexp.MustCompile(`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt
 func looksLikeFile(s string) bool { return fileNameForm.MatchString(s) }
 
 // settle makes sense of what the rules left over, where there is only one.
-func (q *query) settle() {
+func (q *query) settle(l *line) {
 	q.findMissing()
 	if q.wrong != "" {
 		q.rest = append(q.rest, scrap{text: q.wrong, shown: q.wrong})
@@ -103,6 +108,8 @@ func (q *query) settle() {
 		q.said[freq], q.said[messages] = q.said[grouped], q.said[grouped]
 	}
 	q.settleGather()
+	q.settleValues(l)
+	q.settleNouns()
 	if q.asked && !q.some(show|repeats) || q.has == lines || q.has == lines|records {
 		q.set(count)
 	}
@@ -120,6 +127,7 @@ func (q *query) settle() {
 		q.said[freq] = q.counts
 	}
 	q.settleBare()
+	q.settleSetting()
 	q.settleLoose()
 }
 
@@ -160,7 +168,7 @@ func (q *query) settleGather() {
 // settleBare understands "names from users.json": a word and a file that has
 // fields, and nothing else.
 func (q *query) settleBare() {
-	what := strings.HasPrefix(strings.ToLower(q.request), "what ")
+	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request), "what's ") || q.about(isJSON) && bareQuestion.MatchString(q.request)
 	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile.MatchString(q.request)) || !q.about(hasFields) {
 		return
 	}
@@ -176,6 +184,28 @@ func (q *query) settleBare() {
 	q.said[field] = s.shown
 	q.rest = nil
 }
+
+// settleSetting understands "what is the port" of a file of settings.
+func (q *query) settleSetting() {
+	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) || !settingName.MatchString(q.rest[0].text) || !whatIs.MatchString(q.request) {
+		return
+	}
+	q.with = append(q.with, needle{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`, regex: true})
+	q.set(show | include | anyCase)
+	q.rest = nil
+}
+
+var (
+	settingName = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*$`)
+	whatIs      = regexp.MustCompile(`(?i)^what(?:'s| is)\b|は[?？。]*$|^(?:the )?[\w.-]+[?]*$`)
+)
+
+func isSettings(file string) bool {
+	return slices.Contains([]string{".ini", ".conf", ".cfg", ".env", ".properties", ".toml", ".yaml", ".yml"}, ext(file))
+}
+
+// bareQuestion is a name and nothing else: versionは？
+var bareQuestion = regexp.MustCompile(`^[\w.-]+は(?:何(?:です)?か?)?[?？。]*$`)
 
 // findMissing takes names of files out of what was not understood.
 func (q *query) findMissing() {
@@ -204,7 +234,7 @@ func (q *query) settleLevel() {
 // settleLoose gives up on texts that may not be meant as such.
 func (q *query) settleLoose() {
 	for _, n := range q.but {
-		if n.loose && (!q.is(include) || q.is(totals)) {
+		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames[strings.ToLower(n.text)] != "" || strings.HasSuffix(n.text, "s"))) {
 			q.rest = append(q.rest, scrap{text: n.text, shown: q.said[exclude]})
 		}
 	}
