@@ -30,7 +30,7 @@ check:
 	GOOS=windows go build -o /dev/null ./cmd/hako
 	go tool staticcheck ./...
 
-FUZZTIME ?= 4s
+FUZZTIME ?= 2s
 
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)
