@@ -56,6 +56,9 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	began := time.Now()
 	heard, said := l.listen(d)
 	turn, err := l.Model.Next(ctx, heard)
+	if err != nil && said.Output > 0 {
+		said.Input = weightOf(d)
+	}
 	if cerr := l.book(turn, said, err, time.Since(began)); err == nil {
 		err = cerr
 	}
@@ -70,9 +73,6 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 func (l *Ledger) listen(d *llm.Dialog) (*llm.Dialog, *quota.Usage) {
 	heard, said := *d, new(quota.Usage)
 	heard.OnText = func(piece string) {
-		if said.Input == 0 {
-			said.Input = weightOf(d)
-		}
 		said.Output += llm.Estimate(piece)
 		if d.OnText != nil {
 			d.OnText(piece)

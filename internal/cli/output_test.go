@@ -23,12 +23,14 @@ func TestUnwrittenAnswers(t *testing.T) {
 	}
 	t.Setenv("XDG_STATE_HOME", dir)
 	for _, args := range [][]string{
-		{"hako", "chat", "--no-config", "--model", "script:" + turns, "x"},
-		{"hako", "chat", "--no-config", "--json", "--model", "script:" + turns, "x"},
-		{"hako", "exec", "--no-config", "--file", turns, "cat " + turns},
+		{"chat", "--no-config", "--model", "script:" + turns, "x"},
+		{"chat", "--no-config", "--json", "--model", "script:" + turns, "x"},
+		{"exec", "--no-config", "--file", turns, "cat " + turns},
 	} {
 		var stderr bytes.Buffer
-		if status := Main(args, strings.NewReader(""), full{}, &stderr); status == 0 || !strings.Contains(stderr.String(), "no space left") {
+		root := newRoot(newStreams(strings.NewReader(""), full{}, &stderr)) // not Main, which changes the signals of the process
+		root.SetArgs(args)
+		if status := report(root.ExecuteContext(t.Context()), &stderr); status == 0 || !strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%v: status %d, %s", args, status, &stderr)
 		}
 	}
