@@ -457,3 +457,14 @@ func (e *endless) Read(b []byte) (n int, _ error) {
 	}
 	return n, nil
 }
+
+// TestNotText checks that a model is not shown bytes that are no text; a script is.
+func TestNotText(t *testing.T) {
+	b := newBox(t, Options{Inputs: []Input{input("a", "x\x00y")}})
+	b.fails("what comes from it is not text", "read", `{"fd":3}`)
+	b.call("spawn", `{"script":"wc -c","stdin_fd":3,"stdout_fd":1}`)
+	b.call("exit", `{"code":0}`)
+	if got := b.out.String(); got != "3\n" {
+		t.Errorf("%q", got)
+	}
+}
