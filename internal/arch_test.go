@@ -28,6 +28,7 @@ var arrows = map[string]string{
 	"pattern":  "",
 	"regex":    "",
 	"awk":      "regex stream strftime",
+	"clip":     "",
 	"private":  "fault", // files that only their owner may read
 	// may it?
 	"quota":        "fault private",
@@ -39,6 +40,10 @@ var arrows = map[string]string{
 	"vfs":           "fault quota",
 	"shell":         "fault pattern quota regex run stream strftime vfs",
 	"shell/builtin": "awk fault pattern quota regex shell stream strftime vfs",
+	"host":          "fault host/cage quota run shell stream vfs",
+	"host/cage":     "fault",
+	"host/player":   "fault",
+	"jobs":          "clip fault private run",
 	// world
 	"llm":         "fault quota",
 	"llm/wire":    "fault llm",
@@ -50,12 +55,16 @@ var arrows = map[string]string{
 	"llm/tokens":  "llm",
 	"websearch":   "fault redact",
 	"thread":      "fault llm private",
+	"speech":      "fault private",
 	// minds
-	"tool":   "fault llm policy redact run shell websearch",
-	"agent":  "audit fault llm quota redact tool",
-	"fd":     "fault redact run stream tool vfs",
-	"preset": "fault",
-	"plan":   "fault llm",
+	"tool":            "fault llm policy redact run shell websearch",
+	"agent":           "audit fault llm quota redact tool",
+	"fd":              "fault redact run stream tool vfs",
+	"preset":          "fault",
+	"plan":            "fault llm",
+	"secretary":       "clip fault llm redact run secretary/loose",
+	"secretary/loose": "fault",
+	"secretary/store": "fault private",
 	// what people see
 	"markdown": "",
 	"progress": "",
@@ -74,13 +83,13 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "audit audit/sqlite cli config private thread vfs fakes/serve " + flagsOnly,
-	"os/exec":                  "",
-	"os/signal":                "cli fakes/serve",
+	"os":                       "audit audit/sqlite cli config host host/cage host/player jobs private secretary/store speech thread vfs fakes/serve " + flagsOnly,
+	"os/exec":                  "host/player",
+	"os/signal":                "cli fakes/serve host/cage",
 	"os/user":                  "",
 	"io/ioutil":                "",
-	"net":                      "llm/wire websearch " + testsOnly,
-	"net/http":                 "llm/wire llm/openai llm/ollama websearch " + testsOnly,
+	"net":                      "llm/wire speech websearch " + testsOnly,
+	"net/http":                 "llm/wire llm/openai llm/ollama speech websearch " + testsOnly,
 	"net/rpc":                  "",
 	"net/smtp":                 "",
 	"net/textproto":            "",
@@ -89,16 +98,16 @@ var powers = map[string]string{
 	"log/slog":                 "",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "cli private vfs",
-	"golang.org/x/sys/unix":    "",
+	"syscall":                  "cli host host/cage host/player private vfs",
+	"golang.org/x/sys/unix":    "host host/cage",
 	"golang.org/x/sys/windows": "private",
 	"golang.org/x/term":        "cli",
-	"database/sql":             "audit/sqlite",
-	"modernc.org/sqlite":       "audit/sqlite",
+	"database/sql":             "audit/sqlite secretary/store",
+	"modernc.org/sqlite":       "audit/sqlite secretary/store",
 	"testing":                  "run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
-	"unsafe":                   "",
+	"unsafe":                   "host/cage",
 }
 
 // testsOnly stands for what no command links: fake servers and replayed answers.

@@ -133,7 +133,7 @@ func (m *machine) lend() *stream.Reader {
 	if !m.cmds.sharing {
 		m.cmds.sharing = true
 		m.untake()
-		in.Wait = nil // it flushes our output, which only we may do
+		in.OnWait(nil) // it flushes our output, which only we may do
 	}
 	return stream.NewReader(copying{in})
 }

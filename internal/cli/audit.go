@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/audit"
-	"hako/internal/audit/sqlite"
 	"hako/internal/config"
 	"hako/internal/fault"
 )
@@ -303,87 +302,6 @@ func newAuditVerify(s streams) *cobra.Command {
 	}
 	o.register(cmd)
 	return cmd
-}
-
-func newAuditStats(s streams) *cobra.Command {
-	var o auditOptions
-	var top int
-	cmd := &cobra.Command{
-		Use: "stats", Short: "Count: most used commands, errors, denials, durations", Args: cobra.NoArgs,
-		Example: "  hako audit stats\n  hako audit stats --since 168h --actor user --json",
-		RunE: func(*cobra.Command, []string) error {
-			if err := o.times(); err != nil {
-				return err
-			}
-			st, err := o.stats(sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until, Top: top})
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return encode(s.out, st)
-			}
-			return printStats(s.out, st)
-		},
-	}
-	o.register(cmd)
-	f := cmd.Flags()
-	f.StringVar(&o.filter.Actor, "actor", "", "only what `ACTOR` did")
-	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
-	f.StringVar(&o.until, "until", "", "before `TIME`")
-	f.IntVar(&top, "top", 10, "list the first `N`")
-	return cmd
-}
-
-// stats brings the index up to date with the record and asks it.
-func (o *auditOptions) stats(scope sqlite.Scope) (sqlite.Stats, error) {
-	path, err := o.path()
-	if err != nil {
-		return sqlite.Stats{}, err
-	}
-	index, err := sqlite.Open(strings.TrimSuffix(path, ".jsonl") + ".db")
-	if err != nil {
-		return sqlite.Stats{}, err
-	}
-	defer index.Close()
-	if err := index.Update(path); err != nil {
-		return sqlite.Stats{}, err
-	}
-	return index.Stats(scope)
-}
-
-func printStats(w io.Writer, st sqlite.Stats) error {
-	t := st.Total
-	fmt.Fprintf(w, "requests %d, failed %d (%.1f %%), commands denied %d\n", t.Requests, t.Failed, 100*t.Rate, t.Denied)
-	fmt.Fprintf(w, "duration p50 %s, p95 %s; output %d bytes\n", micros(t.P50), micros(t.P95), t.Bytes)
-	if t.Tokens > 0 || t.Cost > 0 {
-		fmt.Fprintf(w, "models: %d weighted tokens, $%.6f\n", t.Tokens, t.Cost)
-	}
-	for _, list := range []struct {
-		title  string
-		counts []sqlite.Count
-	}{{"most used commands", st.Commands}, {"denials by rule", st.Denials}, {"errors by kind", st.Errors}} {
-		printCounts(w, list.title, list.counts)
-	}
-	for _, list := range []struct {
-		title  string
-		groups []sqlite.Group
-	}{{"actors", st.Actors}, {"days", st.Days}} {
-		fmt.Fprintf(w, "\n%s\n", list.title)
-		for _, g := range list.groups {
-			fmt.Fprintf(w, "  %-20s %6d requests, %d failed, %d denied, p95 %s\n", g.Name, g.Requests, g.Failed, g.Denied, micros(g.P95))
-		}
-	}
-	return nil
-}
-
-func printCounts(w io.Writer, title string, counts []sqlite.Count) {
-	if len(counts) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\n%s\n", title)
-	for _, c := range counts {
-		fmt.Fprintf(w, "  %6d  %s\n", c.Count, c.Name)
-	}
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -13,6 +13,7 @@ import (
 	"hako/internal/audit"
 	"hako/internal/config"
 	"hako/internal/fault"
+	"hako/internal/speech"
 )
 
 // A finding is what the doctor says of one part.
@@ -37,6 +38,8 @@ var checkups = []checkup{
 	{"ollama", checkOllama},
 	{"search", checkSearch},
 	{"policy", checkPolicy},
+	{"sandbox", checkSandbox},
+	{"speech", checkSpeech},
 	{"record", checkRecord},
 }
 
@@ -45,7 +48,7 @@ func newDoctor(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check settings, models, search and the record, and say what to do",
+		Short: "Check settings, models, sandbox, speech and the record, and say what to do",
 		Long: `doctor looks at everything hako relies on. What is not set up but not needed
 is "off"; what is broken is "bad", and makes the exit status 1. It asks OpenAI
 for its list of models if there is a key, and costs nothing.`,
@@ -200,4 +203,38 @@ func printFindings(s streams, found []finding, asJSON bool) error {
 		}
 	}
 	return worst
+}
+
+func checkSandbox(ctx context.Context, at place) finding {
+	// A directory of its own: that the doctor stands in / says nothing.
+	dir, err := os.MkdirTemp("", "hako-doctor-")
+	if err != nil {
+		return bad("", err)
+	}
+	defer os.RemoveAll(dir)
+	st, err := hostState(ctx, at.conf, dir)
+	switch {
+	case err != nil:
+		return bad("", err)
+	case !st.Enough:
+		return finding{State: "bad", What: "programs cannot be confined as required: " + st.Level.String() + " of " + st.Required.String(), Hint: "hako host status says what is missing"}
+	case len(st.Missing) > 0:
+		return finding{State: "ok", What: st.Level.String() + "; missing: " + strings.Join(st.Missing, "; "), Hint: "hako host status says more"}
+	}
+	return good("%s: programs of this machine run confined", st.Level)
+}
+
+func checkSpeech(ctx context.Context, at place) finding {
+	if !config.SpeechEnabled.Of(at.conf).V {
+		return off("switched off by speech.enabled", "")
+	}
+	engine, err := speech.New(speech.Options{URL: config.SpeechURL.Of(at.conf).V, Remote: config.SpeechURL.Of(at.conf).From != "default"})
+	if err != nil {
+		return bad("", err)
+	}
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return off("no COEIROINK at "+config.SpeechURL.Of(at.conf).V+"; the secretary is silent", "start COEIROINK to hear her; everything else works without it")
+	}
+	return good("COEIROINK %s", info.Version)
 }

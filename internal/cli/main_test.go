@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"hako/internal/host/cage"
+
 	"os"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 const asHako = "HAKO_TEST_AS_HAKO"
 
 func TestMain(m *testing.M) {
+	cage.Guest(os.Args[0])
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}

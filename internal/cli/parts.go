@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ import (
 	"hako/internal/fault"
 	"hako/internal/fd"
 	"hako/internal/gate"
+	"hako/internal/host"
 	"hako/internal/policy"
 	"hako/internal/quota"
 	"hako/internal/redact"
@@ -39,6 +41,9 @@ var commands = []func(streams) *cobra.Command{
 	newModels,
 	newSh,
 	newExec,
+	newHost,
+	newSecretary,
+	newTodo,
 	newPolicy,
 	newAudit,
 	newQuota,
@@ -158,15 +163,16 @@ func (o *box) register(cmd *cobra.Command) {
 
 // opened is a box that was put together.
 type opened struct {
-	runner  run.Runner // the gate; nobody gets at what is behind it
-	session *shell.Session
-	gauge   *quota.Gauge
-	meter   *quota.Meter
-	log     *audit.File
-	secrets *redact.Set
-	judge   *policy.Policy
-	id      string   // begins the ids of what models do, on record
-	granted []string // names of the granted files, for $1, $2…
+	runner   run.Runner // the gate; nobody gets at what is behind it
+	session  *shell.Session
+	gauge    *quota.Gauge
+	meter    *quota.Meter
+	log      *audit.File
+	secrets  *redact.Set
+	judge    *policy.Policy
+	patience time.Duration // of a question to a person
+	id       string        // begins the ids of what models do, on record
+	granted  []string      // names of the granted files, for $1, $2…
 }
 
 func (b *opened) close() { _ = b.log.Close() }
@@ -272,6 +278,20 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 		Runner: &gate.Gate{Policy: b.judge, Meter: meter, Log: b.log, Next: session, Pause: gauge.Pause, Secrets: b.secrets},
 		Pause:  gauge.Pause, Close: session.Close,
 	}
+}
+
+// hands returns what runs programs of this machine for an actor, behind a gate
+// of its own: several may work at the same time. They are given up by close.
+func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
+	o.Gauge = quota.NewGauge(programLimits())
+	runner, err := host.New(ctx, o)
+	if err != nil {
+		return hands{}, err
+	}
+	return hands{
+		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: runner, Ask: ask, AskTimeout: b.patience, Pause: o.Gauge.Pause, Secrets: b.secrets},
+		close:  runner.Close, status: runner.Status,
+	}, nil
 }
 
 // recorder opens the record alone, for what needs no box.
@@ -385,8 +405,8 @@ func loadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 		path string
 		read func(string, *os.File) (*policy.Policy, error)
 	}{
-		{config.PolicyWhitelist.Of(conf).V, func(n string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(n, f) }},
-		{config.PolicyRules.Of(conf).V, func(n string, f *os.File) (*policy.Policy, error) { return policy.Parse(n, f) }},
+		{config.PolicyWhitelist.Of(conf).V, readWhitelist},
+		{config.PolicyRules.Of(conf).V, readPolicy},
 	} {
 		if p, err = addRules(p, more.path, more.read); err != nil {
 			return nil, err
@@ -411,6 +431,15 @@ func addRules(p *policy.Policy, path string, read func(string, *os.File) (*polic
 	if path == "" {
 		return p, nil
 	}
+	more, err := readRules(path, read)
+	if err != nil {
+		return nil, err
+	}
+	return p.With(more), nil
+}
+
+// readRules reads a file of rules that nobody else can change.
+func readRules(path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: reasonOf(err), Hint: "name a file of rules; docs/policy.md says how they are written"}
@@ -419,9 +448,8 @@ func addRules(p *policy.Policy, path string, read func(string, *os.File) (*polic
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
 	}
-	more, err := read(filepath.Base(path), f)
-	if err != nil {
-		return nil, err
-	}
-	return p.With(more), nil
+	return read(filepath.Base(path), f)
 }
+
+func readWhitelist(name string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(name, f) }
+func readPolicy(name string, f *os.File) (*policy.Policy, error)    { return policy.Parse(name, f) }

@@ -38,6 +38,9 @@ func sections() [][]key {
 		executeKeys,
 		approvalKeys,
 		llmcmdKeys,
+		bashKeys,
+		secretaryKeys,
+		speechKeys,
 	}
 }
 

@@ -26,7 +26,7 @@ func TestExample(t *testing.T) {
 	}
 	full := full(t, w)
 	// These depend on who asks, or on where the home is.
-	free := []string{"audit.path"}
+	free := []string{"audit.path", "secretary.database"}
 	for i, k := range full.keys {
 		name, _ := k.names()
 		if _, ok := full.set[name]; !ok {
@@ -45,7 +45,7 @@ func TestExampleNamesEveryVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	generated := regexp.MustCompile(`^HAKO_(LIMIT|QUOTA)_`)
+	generated := regexp.MustCompile(`^HAKO_(LIMIT|QUOTA|BASH|SECRETARY|SPEECH)_`)
 	for _, s := range c.Show() {
 		for _, env := range regexp.MustCompile(`\S+`).FindAllString(s.Env, -1) {
 			if !generated.MatchString(env) && !regexp.MustCompile(fmt.Sprintf(`\b%s\b`, env)).MatchString(Example()) {

@@ -22,6 +22,7 @@ const (
 	mayFetch  = "which addresses may be read"
 	whatCosts = "what may be spent"
 	whatTold  = "what the model is told to do"
+	mayUse    = "how much of your machine is used"
 )
 
 // guarded is what stands between a setting and a stranger.

@@ -72,6 +72,9 @@ func (sc *Scenario) check() error {
 	if sc.Context < 0 {
 		return wrong("context", "it is negative")
 	}
+	if err := sc.Speech.check(); err != nil {
+		return err
+	}
 	ids := map[string]bool{}
 	for i := range sc.Steps {
 		step := &sc.Steps[i]

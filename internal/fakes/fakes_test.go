@@ -306,7 +306,7 @@ func TestEnv(t *testing.T) {
 				t.Errorf("%s: ollama is at %s", tt.steps, v)
 			}
 		}
-		if got := strings.Join(names, " "); got != tt.names {
+		if got := strings.Join(names, " "); got != tt.names+" HAKO_SPEECH_URL" {
 			t.Errorf("%s: %s", tt.steps, got)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package fakes plays the services that hako talks to: OpenAI (Responses and
-// Chat Completions), Ollama, three search engines and plain pages. A scenario
-// says, request by request, what is asked and what is answered.
+// Chat Completions), Ollama, three search engines, plain pages and COEIROINK. A
+// scenario says, request by request, what is asked and what is answered.
 //
 // It thinks nothing up and knows nothing of hako: what is in a scenario comes
 // out, spelled as the service spells it, faults included. Tests and the
@@ -39,6 +39,8 @@ type Scenario struct {
 	Capabilities []string `yaml:"capabilities"` // of Ollama models; none means completion and tools
 
 	Steps []Step `yaml:"steps"` // one for each request, in this order
+
+	Speech *Speech `yaml:"speech"` // an engine that speaks; nil means that there is none
 
 	text string // what it was read from; empty if it was put together by hand
 }

@@ -25,6 +25,8 @@ type Server struct {
 	violations []string
 	dialogs    map[string]*dialog // by service and name
 	responses  map[string][]entry // the calls of each stored response, by its id
+	said       []string           // the texts of requests for sound
+	sounds     int                // how many requests for sound there were
 }
 
 // A Request is one that arrived.
@@ -79,7 +81,7 @@ func (s *Server) Finish() []string {
 			all = append(all, fmt.Sprintf("step %d (%s) was never asked for", i+1, s.sc.Steps[i].On))
 		}
 	}
-	return all
+	return append(all, s.unsaid()...)
 }
 
 // closedPort is one that nothing listens on.
@@ -89,7 +91,7 @@ const closedPort = "http://127.0.0.1:1"
 // does not set should be unset, or the real services would be asked.
 func Names() []string {
 	return []string{"FAKE_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HAKO_OPENAI_API", "OLLAMA_HOST", "HAKO_GOOGLE_URL", "GOOGLE_API_KEY",
-		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL"}
+		"GOOGLE_CSE_CX", "HAKO_BRAVE_URL", "BRAVE_API_KEY", "SEARXNG_URL", "HAKO_SPEECH_URL"}
 }
 
 // Env returns the environment that leads a program to this server, for the
@@ -115,6 +117,11 @@ func (s *Server) Env() []string {
 	}
 	if s.plays(onSearxng) {
 		env = append(env, "SEARXNG_URL="+s.url)
+	}
+	if s.sc.speaks() {
+		env = append(env, "HAKO_SPEECH_URL="+s.url)
+	} else {
+		env = append(env, "HAKO_SPEECH_URL="+closedPort)
 	}
 	return env
 }
@@ -211,8 +218,15 @@ func (s *Server) receive(r *http.Request, body []byte) *reply {
 	x := &exchange{Server: s, r: r, body: body, query: r.URL.Query(), number: len(s.requests)}
 	var ok bool
 	x.service, ok = find(r.URL.Path)
+	speak, speaks := s.speechService(r.Method, r.URL.Path)
+	if speaks {
+		x.on = onSpeech
+	}
 	s.requests[x.number-1].On = x.on
 	x.leaks()
+	if speaks {
+		return speak(x)
+	}
 	if !ok {
 		x.violate("%s %s: there is no such address", r.Method, r.URL.Path)
 		return &reply{status: http.StatusNotFound, mime: "text/plain; charset=utf-8", body: []byte("404 page not found")}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"hako/internal/audit"
@@ -14,7 +13,7 @@ import (
 // A Question is what an approver sees.
 type Question struct {
 	ID, Actor string   // of the request
-	Command   string   // as one would type it, without secrets
+	Command   string   // as one would type it, without secrets; a whole script if Argv is empty
 	Argv      []string // the same in words, as far as they are known
 	Reason    string   // why the asker wants it, in its own words
 	Why       string   // why the rule wants a person to decide
@@ -35,7 +34,7 @@ const defaultAskTimeout = 300 * time.Second
 
 // ask puts a verdict to a person unless one has approved the same before.
 func (p *passage) ask(ctx context.Context, v policy.Verdict) error {
-	key := v.Where + "\x00" + strings.Join(v.Argv, "\x00")
+	key := p.key(v)
 	done, err := p.agreedBefore(key, v)
 	if done || err != nil {
 		return err
@@ -52,14 +51,22 @@ func (p *passage) ask(ctx context.Context, v policy.Verdict) error {
 		return err
 	}
 	if answer == No {
-		v.Hint = "do it another way"
-		if p.gate.Ask == nil {
-			v.Hint = "run it where a person can answer, or change the rule"
-		}
+		v.Hint = p.afterNo(v)
 		return p.refusal(v, why, cause)
 	}
 	p.agree(key, answer)
 	return nil
+}
+
+// afterNo says what to do when nobody agreed.
+func (p *passage) afterNo(v policy.Verdict) string {
+	switch {
+	case p.gate.Ask != nil:
+		return "do it another way"
+	case whole(v):
+		return "run it where a person can answer: at a terminal"
+	}
+	return "run it where a person can answer, or change the rule"
 }
 
 // agreedBefore reports whether the same was approved for this request, or for the
@@ -118,7 +125,7 @@ func (p *passage) question(ctx context.Context, key string, v policy.Verdict) (_
 		return Once, "approved earlier in this session", nil
 	}
 	return p.wait(ctx, Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: g.spell(v.Argv), Argv: g.Secrets.Argv(v.Argv),
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Argv: g.Secrets.Argv(v.Argv),
 		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	})
 }

@@ -96,7 +96,7 @@ func TestSilenceIsNo(t *testing.T) {
 
 func TestPauseWhileAsking(t *testing.T) {
 	var story []string
-	next := &fake{do: func(ctx context.Context, req *run.Request) error { return req.Check(ctx, []string{"push"}) }}
+	next := &fake{do: func(ctx context.Context, req *run.Request) error { return req.Check(ctx, "", []string{"push"}) }}
 	g, _ := newGate(judge{"echo": policy.Allow, "push": policy.Ask}, next)
 	g.Pause = func() func() { story = append(story, "pause"); return func() { story = append(story, "resume") } }
 	g.Ask = func(context.Context, Question) (Answer, error) { story = append(story, "ask"); return Once, nil }

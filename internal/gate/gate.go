@@ -30,8 +30,11 @@ import (
 type Judge interface {
 	// Program judges a parsed script before anything is expanded.
 	Program(*syntax.File) []policy.Verdict
-	// Call judges one command by its expanded words and has the last word.
-	Call(argv []string) policy.Verdict
+	// CallAt judges one command by its expanded words, run in dir, and has
+	// the last word. An empty dir is where the judge itself stands.
+	CallAt(dir string, argv []string) policy.Verdict
+	// RedirectAt judges in the same way the file that a redirection opens.
+	RedirectAt(dir, op, file string) policy.Verdict
 }
 
 // A Gate judges, records and meters every request before and while Next runs
@@ -113,10 +116,8 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 	if err != nil {
 		return run.Result{}, err
 	}
-	for _, v := range p.gate.Policy.Program(file) {
-		if err := p.foresee(ctx, v); err != nil {
-			return run.Result{}, err
-		}
+	if err := p.permit(ctx, p.gate.Policy.Program(file)); err != nil {
+		return run.Result{}, err
 	}
 	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
 		return run.Result{}, err
@@ -126,6 +127,21 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 	}
 	p.running = true
 	return p.hand(ctx, file)
+}
+
+// permit settles everything that can be settled before anything runs.
+func (p *passage) permit(ctx context.Context, verdicts []policy.Verdict) error {
+	if p.req.Confirm {
+		if err := p.confirm(ctx, verdicts); err != nil {
+			return err
+		}
+	}
+	for _, v := range verdicts {
+		if err := p.foresee(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // foresee settles a verdict before anything runs. What only the expanded words
@@ -145,7 +161,7 @@ func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
 	return p.settle(ctx, v)
 }
 
-// hand runs the judged tree, and nothing else, with check and meters in place.
+// hand runs the judged tree, and nothing else, with checks and meters in place.
 func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
@@ -153,7 +169,7 @@ func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	defer stop()
 	req := p.req
 	req.Program = file
-	req.Check = p.check
+	req.Check, req.Redirect = p.check, p.redirect
 	req.Touched = p.touched
 	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
 	res, err := p.gate.Next.Run(inside, &req)

@@ -35,7 +35,7 @@ func (j judge) Program(f *syntax.File) (vs []policy.Verdict) {
 				argv = append(argv, w.Lit())
 				late = late || w.Lit() == ""
 			}
-			v := j.Call(argv)
+			v := j.CallAt("", argv)
 			v.Late = late
 			vs = append(vs, v)
 		}
@@ -44,8 +44,20 @@ func (j judge) Program(f *syntax.File) (vs []policy.Verdict) {
 	return vs
 }
 
-func (j judge) Call(argv []string) policy.Verdict {
-	return policy.Verdict{Effect: j[argv[0]], Argv: argv, Why: "because", Where: "test.policy:1", Hint: "do not"}
+func (j judge) RedirectAt(dir, op, file string) policy.Verdict {
+	effect, judged := j[op+dir+"/"+file]
+	if !judged {
+		effect = policy.Allow
+	}
+	return policy.Verdict{Effect: effect, Argv: []string{op, file}, Why: "it is not yours", Where: "redirection " + op}
+}
+
+func (j judge) CallAt(dir string, argv []string) policy.Verdict {
+	effect, here := j[dir+":"+argv[0]]
+	if !here {
+		effect = j[argv[0]]
+	}
+	return policy.Verdict{Effect: effect, Argv: argv, Why: "because", Where: "test.policy:1", Hint: "do not"}
 }
 
 // memory is a log that can be made to fail.
@@ -91,7 +103,7 @@ func (f *fake) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 		for _, w := range stmt.Cmd.(*syntax.CallExpr).Args {
 			argv = append(argv, w.Lit())
 		}
-		if err := req.Check(ctx, argv); err != nil {
+		if err := req.Check(ctx, "", argv); err != nil {
 			return run.Result{Exit: 1}, err
 		}
 	}
@@ -146,7 +158,7 @@ func TestDenied(t *testing.T) {
 
 func TestDeniedOnlyWhenRunning(t *testing.T) {
 	next := &fake{do: func(ctx context.Context, req *run.Request) error {
-		req.Check(ctx, []string{"rm", "x"}) // and the runner overlooks the error
+		req.Check(ctx, "", []string{"rm", "x"}) // and the runner overlooks the error
 		if ctx.Err() == nil {
 			t.Error("the script goes on")
 		}
@@ -279,7 +291,7 @@ func TestEffects(t *testing.T) {
 func TestManyCommandsAreCounted(t *testing.T) {
 	next := &fake{do: func(ctx context.Context, req *run.Request) error {
 		for i := range 1000 {
-			req.Check(ctx, []string{"echo", fmt.Sprint(i)})
+			req.Check(ctx, "", []string{"echo", fmt.Sprint(i)})
 		}
 		return nil
 	}}
@@ -299,7 +311,7 @@ func TestConcurrentRuns(t *testing.T) {
 	g, _ := newGate(judge{"echo": policy.Allow, "ask": policy.Ask}, run.Runner(runnerFunc(func(ctx context.Context, req *run.Request) (run.Result, error) {
 		var wg sync.WaitGroup
 		for range 4 {
-			wg.Go(func() { req.Check(ctx, []string{"ask", "x"}); req.Stdout.Write([]byte("x")) })
+			wg.Go(func() { req.Check(ctx, "", []string{"ask", "x"}); req.Stdout.Write([]byte("x")) })
 		}
 		wg.Wait()
 		return run.Result{}, nil
@@ -353,7 +365,7 @@ func TestCallersOwnCheckAndTouched(t *testing.T) {
 	}}
 	g, _ := newGate(judge{"echo": policy.Allow}, next)
 	g.Run(t.Context(), &run.Request{Script: "echo a",
-		Check:   func(_ context.Context, argv []string) error { seen = append(seen, argv...); return nil },
+		Check:   func(_ context.Context, _ string, argv []string) error { seen = append(seen, argv...); return nil },
 		Touched: func(e run.Effect) { seen = append(seen, e.Path) }})
 	if !slices.Equal(seen, []string{"echo", "a", "/x"}) {
 		t.Errorf("saw %q", seen)
@@ -389,7 +401,7 @@ func BenchmarkCheck(b *testing.B) {
 	benchGate(b, runnerFunc(func(ctx context.Context, req *run.Request) (run.Result, error) {
 		b.ReportAllocs()
 		for b.Loop() {
-			req.Check(ctx, argv)
+			req.Check(ctx, "", argv)
 		}
 		return run.Result{}, nil
 	})).Run(b.Context(), &run.Request{Script: "echo"})

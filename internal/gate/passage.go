@@ -51,13 +51,13 @@ func (p *passage) append(e audit.Event) error {
 
 // check is the last word on every command. Its error also stops the script by
 // itself: a runner that overlooked it would still be cut short.
-func (p *passage) check(ctx context.Context, argv []string) error {
+func (p *passage) check(ctx context.Context, dir string, argv []string) error {
 	if p.req.Check != nil {
-		if err := p.req.Check(ctx, argv); err != nil {
+		if err := p.req.Check(ctx, dir, argv); err != nil {
 			return p.stop(err)
 		}
 	}
-	v := p.gate.Policy.Call(argv)
+	v := p.gate.Policy.CallAt(dir, argv)
 	if v.Effect != policy.Allow {
 		if err := p.settle(ctx, v); err != nil {
 			return p.stop(err)
@@ -67,6 +67,20 @@ func (p *passage) check(ctx context.Context, argv []string) error {
 		return nil
 	}
 	if err := p.append(audit.Event{What: audit.Allowed, Argv: argv, Effect: policy.Allow.String(), Rule: v.Where}); err != nil {
+		return p.stop(err)
+	}
+	return nil
+}
+
+// redirect is the last word on every file that a redirection opens. What is
+// allowed is on record once the file is closed, with its bytes.
+func (p *passage) redirect(ctx context.Context, dir, op, file string) error {
+	if p.req.Redirect != nil {
+		if err := p.req.Redirect(ctx, dir, op, file); err != nil {
+			return p.stop(err)
+		}
+	}
+	if err := p.settle(ctx, p.gate.Policy.RedirectAt(dir, op, file)); err != nil {
 		return p.stop(err)
 	}
 	return nil
@@ -119,11 +133,12 @@ func (p *passage) settle(ctx context.Context, v policy.Verdict) error {
 	if err := p.append(audit.Event{What: audit.Denied, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
 		return err
 	}
-	return p.refusal(v, v.Why, nil)
+	why, cause := v.Reason()
+	return p.refusal(v, why, cause)
 }
 
 func (p *passage) refusal(v policy.Verdict, why string, cause error) error {
-	return &fault.Error{Kind: fault.Denied, Op: "denied", Subject: p.gate.spell(v.Argv), Why: why, Rule: v.Where, Hint: v.Hint, Err: cause}
+	return &fault.Error{Kind: fault.Denied, Op: "denied", Subject: p.subject(v), Why: why, Rule: v.Where, Hint: v.Hint, Err: cause}
 }
 
 // shown is how much of a command a message shows.

@@ -70,7 +70,8 @@ type Role string
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
-	Result    Role = "tool" // what a tool answered
+	Result    Role = "tool"   // what a tool answered
+	System    Role = "system" // what hako tells the model in the middle of a dialog
 )
 
 // An Item is one entry of a dialog. It must not be changed once it was sent.

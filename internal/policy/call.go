@@ -56,8 +56,22 @@ func (w *walker) judge(words []word) {
 	}
 	c := w.newCommand(words)
 	w.out = append(w.out, c.judge().verdict(words))
+	if !w.p.manner.strict {
+		return // paths are not judged
+	}
 	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" && hasLetter(words[1:], "s")
-	w.wrote = w.wrote || !onlyLooks(words[0].text) || hasAny(words, "-exec")
+	w.moved = w.moved || words[0].text == "mv"
+	w.wrote = w.wrote || !w.looks(words)
+}
+
+// looks reports whether a command makes no files, even by running another.
+func (w *walker) looks(words []word) bool {
+	byWords := inList(" sort shuf awk gawk mawk nawk find ", words[0].text) // sort -o, print > "file", -exec
+	if onlyLooks(words[0].text) && !byWords {
+		return true
+	}
+	r := reader{p: w.p}
+	return r.command(words, 0)
 }
 
 // onlyLooks reports whether a program makes no files. Git counts as one that
@@ -89,158 +103,6 @@ func (w *walker) dynamic(words []word) Verdict {
 		v.Late = false
 	}
 	return v
-}
-
-// invoke walks a function's body with the arguments of this call.
-func (w *walker) invoke(f *fn, words []word) {
-	f.called = true
-	args := make([]value, len(words)-1)
-	for i, a := range words[1:] {
-		args[i] = value{a.text, a.late, a.loose}
-	}
-	deep := len(w.stack) >= 8
-	if deep && allNumbers(args) {
-		if f.counts {
-			return
-		}
-		f.counts = true
-	} else if deep || !w.afford(f.body, 1) || !w.affordArgs(args) {
-		if f.worst {
-			return
-		}
-		f.worst = true
-		args = unknownArgs()
-	}
-	saved := w.sc.args
-	w.sc.args = args
-	w.stack = append(w.stack, f)
-	locals := w.locals
-	w.locals = make(map[string]localName)
-	w.stmt(f.body)
-	w.endLocals(f.body)
-	w.locals = locals
-	w.stack = w.stack[:len(w.stack)-1]
-	w.sc.args = saved
-	w.ok = nil
-}
-
-// A localName is what a name meant before it was made local.
-type localName struct {
-	before value
-	set    bool
-}
-
-// noteLocal remembers a name that local or declare hides until the function
-// ends. Only what stands at the top of the body is sure to run.
-func (w *walker) noteLocal(name string) {
-	if _, known := w.locals[name]; known || w.locals == nil {
-		return
-	}
-	v, ok := w.sc.vars[name]
-	w.locals[name] = localName{v, ok}
-}
-
-// endLocals gives local names back what they held: X=../x; f; cat $X reads
-// what it read before, whatever f did to its own X.
-func (w *walker) endLocals(body *syntax.Stmt) {
-	if len(w.locals) == 0 {
-		return
-	}
-	sure := topLocals(body)
-	for name, l := range w.locals {
-		switch now, ok := w.sc.vars[name]; {
-		case ok == l.set && now == l.before:
-		case !sure[name]:
-			w.set(name, anything)
-		case l.set:
-			w.set(name, l.before)
-		default:
-			w.sc.own()
-			delete(w.sc.vars, name)
-			delete(w.sc.arrays, name)
-		}
-	}
-}
-
-// topLocals are the names that a body makes local whatever happens.
-func topLocals(body *syntax.Stmt) map[string]bool {
-	out := make(map[string]bool)
-	block, ok := body.Cmd.(*syntax.Block)
-	if !ok {
-		return out
-	}
-	for _, s := range block.Stmts {
-		if d, ok := s.Cmd.(*syntax.DeclClause); ok && len(s.Redirs) == 0 {
-			for _, a := range d.Args {
-				if a.Name != nil {
-					out[a.Name.Value] = true
-				}
-			}
-		}
-	}
-	return out
-}
-
-// allNumbers knows the recursion that counts: fact $(($1-1)).
-func allNumbers(args []value) bool {
-	for _, v := range args {
-		if v.loose || v.text == "" || strings.Trim(v.text, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
-}
-
-// unknownArgs stand for arguments that nothing is known about.
-func unknownArgs() []value {
-	args := make([]value, 9)
-	for i := range args {
-		args[i] = anything
-	}
-	return args
-}
-
-// affordArgs counts what a call hands on: functions that double "$@" and call
-// one another would make millions of words out of a few.
-func (w *walker) affordArgs(args []value) bool {
-	cost := 16 * len(args)
-	for _, v := range args {
-		cost += len(v.text)
-	}
-	if len(args) > 1024 || w.unfolded+cost > maxUnfolded {
-		return false
-	}
-	w.unfolded += cost
-	return true
-}
-
-func (w *walker) declare(cmd *syntax.FuncDecl) {
-	if cmd.Name == nil {
-		w.refuse(nil, refusal("function", "the function has no name", "write name() { … }"))
-		return
-	}
-	if len(w.sc.funcs) >= maxTracked && w.p.manner.strict {
-		w.refuse(nil, refusal("function", "there are too many functions to follow", "split the script"))
-		return
-	}
-	f := &fn{body: cmd.Body}
-	w.sc.own()
-	if w.sc.funcs == nil {
-		w.sc.funcs = make(map[string]*fn)
-	}
-	w.sc.funcs[cmd.Name.Value] = f
-	w.declared = append(w.declared, f)
-}
-
-// uncalled walks the functions nobody called: a later script might.
-func (w *walker) uncalled() {
-	for i := 0; i < len(w.declared); i++ {
-		if f := w.declared[i]; !f.called {
-			f.called = true
-			w.sc.args = nil
-			w.stmt(f.body)
-		}
-	}
 }
 
 // maxTracked bounds the variables and functions the walk remembers, since

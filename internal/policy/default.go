@@ -51,7 +51,7 @@ func (p *Policy) For(profile string, opts Options) *Policy {
 	q.profile, q.opts = profile, opts
 	switch profile {
 	case "host":
-		q.manner = manner{strict: true, foreground: true}
+		q.manner = manner{strict: true, foreground: true, jobs: true}
 	case "container":
 		q.opts.Root = "" // the container is the wall
 		q.manner = manner{}

@@ -184,7 +184,9 @@ func (w *walker) output(words []word) feed {
 		return feed{kind: fedConfined, sure: true}
 	case "find":
 		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.tame(args) {
-			return w.names(args)
+			out := w.names(args)
+			out.dashes = false // the names it finds begin with where it started
+			return out
 		}
 	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
 		if w.tame(args) && onlyNames(words[0].text, args) {
@@ -235,7 +237,7 @@ func (w *walker) output(words []word) feed {
 // names is the output of a program that lists files. A script that made files
 // may have made 'a /etc/passwd', which is two names to xargs.
 func (w *walker) names(args []word) feed {
-	return feed{kind: fedConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0")}
+	return feed{kind: fedConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"), dashes: w.wrote}
 }
 
 // onlyNames reports whether a listing shows names and numbers alone: --time-style
@@ -347,20 +349,6 @@ func (w *walker) xargsOutput(args []word) feed {
 	return feed{kind: fedUnknown}
 }
 
-// printfName returns the variable that printf -v sets.
-func printfName(args []word) (word, bool) {
-	if len(args) == 0 || !strings.HasPrefix(args[0].text, "-v") {
-		return word{}, false
-	}
-	if args[0].text != "-v" {
-		return word{text: args[0].text[2:], late: args[0].late}, true
-	}
-	if len(args) == 1 {
-		return word{}, false
-	}
-	return args[1], true
-}
-
 // grepOutput knows that grep passes lines on, or names files it was given.
 func (w *walker) grepOutput(args []word) feed {
 	for _, a := range args {
@@ -434,78 +422,4 @@ func operands(args []word) int {
 		n++
 	}
 	return n
-}
-
-func echoed(args []word) feed {
-	var b strings.Builder
-	options := true
-	for i, a := range args {
-		if a.late {
-			return feed{kind: fedUnknown}
-		}
-		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
-			if strings.Contains(a.text, "e") {
-				return echoedEscapes(args[i+1:])
-			}
-			continue
-		}
-		options = false
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(a.text)
-	}
-	return feed{kind: fedKnown, text: b.String()}
-}
-
-func echoedEscapes(args []word) feed {
-	f := echoed(args)
-	if f.kind == fedKnown {
-		f.text = ansiC(f.text)
-	}
-	return f
-}
-
-// printed works out printf where it only puts strings together.
-func printed(args []word) feed {
-	for _, a := range args {
-		if a.late {
-			return feed{kind: fedUnknown}
-		}
-	}
-	if len(args) > 0 && args[0].text == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
-		return feed{kind: fedKnown}
-	}
-	format, rest := ansiC(args[0].text), args[1:]
-	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {
-		return feed{kind: fedUnknown}
-	}
-	var b strings.Builder
-	for first := true; first || len(rest) > 0 && strings.Contains(format, "%"); first = false {
-		for i := 0; i < len(format); i++ {
-			if format[i] != '%' {
-				b.WriteByte(format[i])
-				continue
-			}
-			i++
-			if len(rest) > 0 {
-				b.WriteString(printedArg(format[i], rest[0].text))
-				rest = rest[1:]
-			}
-		}
-		if b.Len() > 1<<16 {
-			return feed{kind: fedUnknown}
-		}
-	}
-	return feed{kind: fedKnown, text: b.String()}
-}
-
-func printedArg(verb byte, text string) string {
-	if verb == 'b' {
-		return ansiC(text)
-	}
-	return text
 }

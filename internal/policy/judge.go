@@ -12,6 +12,9 @@ type command struct {
 	depth  int   // how many commands it is wrapped in
 	wrote  bool  // the script may have written files before
 	linked bool  // the script made symbolic links before
+
+	frozen   bool // no file may be written at all
+	expanded bool // the words are as the shell expanded them, and Script has seen where they came from
 }
 
 // maxWrapped bounds env env env … that run one another.
@@ -64,13 +67,13 @@ func (c *command) byRule(r *rule, name string) *finding {
 	case r == nil && c.p.manner.strict && name == "git" && c.gitOption() != nil:
 		return c.gitOption() // says more than that x is no subcommand
 	case r == nil:
-		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)))
+		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
 			why = "a rule denies it"
 		}
-		return ruled(refusal(r.where, why, c.hintInstead(r)))
+		return ruled(refusal(r.where, why, c.hintInstead(r)), name)
 	}
 	return nil
 }
@@ -82,8 +85,8 @@ func (c *command) gitOption() *finding {
 }
 
 // ruled marks a refusal as that of a rule, or of the lack of one.
-func ruled(f *finding) *finding {
-	f.ruled = true
+func ruled(f *finding, name string) *finding {
+	f.ruled, f.unlisted = true, name
 	return f
 }
 
@@ -210,7 +213,7 @@ func (c *command) innerScript(src word) *finding {
 	worst := finding{effect: Allow}
 	for _, v := range w.out {
 		if v.Effect < worst.effect {
-			worst = finding{v.Effect, v.Why, v.Where, v.Hint, v.Late, true}
+			worst = finding{effect: v.Effect, why: v.Why, where: v.Where, hint: v.Hint, late: v.Late, ruled: true, unlisted: v.Name}
 		}
 	}
 	if worst.effect == Allow {

@@ -184,6 +184,9 @@ func (r *awkReader) punctuation(b byte) {
 
 // output judges print > "file": only a plain name in quotes can be checked.
 func (r *awkReader) output(c *command) *finding {
+	if c.frozen {
+		return refusal("awk: >", "the program writes a file", "print to the standard output")
+	}
 	rest := strings.TrimLeft(strings.TrimLeft(r.s[r.i:], ">"), " \t")
 	if len(rest) > 1 && rest[0] == '"' {
 		name, after, ok := strings.Cut(rest[1:], `"`)

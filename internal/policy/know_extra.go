@@ -8,6 +8,9 @@ import (
 
 // extra judges what a list of options can not say about a program.
 func (c *command) extra(name string, a *arguments) *finding {
+	if f := c.reachesOut(name, a.operands); f != nil {
+		return f
+	}
 	switch name {
 	case "test", "[":
 		return c.testWords(a.operands)
@@ -33,6 +36,8 @@ func (c *command) extra(name string, a *arguments) *finding {
 			return c.refused("-o", "it would export every variable", "export the ones that are needed")
 		}
 		return c.shellOptions(name, a)
+	case "kill":
+		return c.kill(a.operands)
 	case "cd", "pushd":
 		return c.changeDir(a.operands)
 	case "date":
@@ -58,6 +63,11 @@ func (c *command) extra(name string, a *arguments) *finding {
 	case "curl":
 		return c.curl(a)
 	case "wget":
+		if _, named := a.get("-O", "--output-document"); !named {
+			if f := c.downloads(a.operands); f != nil {
+				return f
+			}
+		}
 		return c.addresses(a.operands)
 	case "make":
 		return c.makeWords(a)
@@ -72,8 +82,18 @@ func (c *command) extra(name string, a *arguments) *finding {
 			return f
 		}
 		return c.packages(name, a.operands)
-	case "npx", "bundle", "conda", "mamba", "composer":
+	case "npx", "bundle", "conda", "mamba", "composer", "gem":
 		return c.tools(name, a.operands)
+	case "cmake":
+		return c.cmake(a.operands)
+	case "cp", "mv":
+		return c.backups(a, "-S", "--suffix")
+	case "split":
+		return c.split(a)
+	case "strings":
+		return c.stringsFiles(a.operands)
+	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd":
+		return c.unpack(name, a)
 	}
 	return nil
 }
@@ -169,6 +189,9 @@ func (c *command) changeDir(args []word) *finding {
 // link judges ln. A symbolic link is read from where it lies, so a target
 // that climbs may lead out even if it does not from here.
 func (c *command) link(a *arguments) *finding {
+	if f := c.backups(a, "-S", "--suffix"); f != nil {
+		return f
+	}
 	_, s := a.get("-s", "--symbolic")
 	if !s || len(a.operands) == 0 {
 		return nil
@@ -329,78 +352,6 @@ func (c *command) oldTar(prog *program, args []word) ([]word, *finding) {
 	return b.operands, nil
 }
 
-// curl judges what the list can not: values that name files, and addresses.
-func (c *command) curl(a *arguments) *finding {
-	for _, o := range a.options {
-		v := o.val.text
-		bad := false
-		switch o.name {
-		case "-H", "--header", "-w", "--write-out":
-			bad = strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
-		case "-b", "--cookie":
-			bad = !strings.Contains(v, "=")
-		case "--data-urlencode":
-			bad = strings.Contains(v, "@")
-		case "--request":
-			bad = v != "GET" && v != "HEAD"
-		case "-o", "--output":
-			bad = strings.Contains(v, "#") && !globOff(a) // -o '#1' takes its name out of the address
-		case "--url":
-			if f := c.addresses([]word{o.val}); f != nil {
-				return f
-			}
-		}
-		if bad {
-			return c.refused(o.name, "it would send data, or read or write a file", "only read from the web")
-		}
-	}
-	if f := c.elsewhere(a, "--output-dir"); f != nil {
-		return f
-	}
-	return c.addresses(a.operands)
-}
-
-func globOff(a *arguments) bool {
-	_, off := a.get("-g", "--globoff")
-	return off
-}
-
-// addresses judges the operands of curl and wget: web addresses only.
-func (c *command) addresses(args []word) *finding {
-	for _, w := range args {
-		if f := c.url(w); f != nil {
-			return f
-		}
-		if c.p.opts.Root != "" && !webAddress(w.text) {
-			return refusal(c.words[0].text+": address", "only http and https addresses are allowed", "write the address with https://")
-		}
-	}
-	return nil
-}
-
-// webAddress reports whether text is http://…, https://… or host:port/…. The
-// scheme is all before the first colon: file:/x#=http://y is a file. Braces in
-// front of it would let curl put another scheme together.
-func webAddress(text string) bool {
-	scheme, rest, colon := strings.Cut(text, ":")
-	if !colon {
-		return !strings.HasPrefix(text, "/")
-	}
-	switch strings.ToLower(scheme) {
-	case "http", "https":
-		return strings.HasPrefix(rest, "//")
-	case "file", "ftp", "ftps", "scp", "sftp", "smb", "smbs", "telnet", "dict", "gopher", "gophers", "ldap", "ldaps", "tftp", "imap", "pop3", "smtp", "rtsp", "mqtt", "ws", "wss":
-		return false
-	}
-	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(text, "{[/") || portThenPath(scheme, rest)
-}
-
-// portThenPath knows localhost:8080/index.html.
-func portThenPath(host, rest string) bool {
-	port, _, _ := strings.Cut(rest, "/")
-	return port != "" && strings.Trim(port, "0123456789") == "" && !strings.ContainsAny(host, "{[/")
-}
-
 // shellOptions allows by list the switches of shopt and set -o: without
 // globskipdots * finds "..", lastpipe and posix change which variables stay.
 func (c *command) shellOptions(name string, a *arguments) *finding {
@@ -435,6 +386,10 @@ func (c *command) date(args []word) *finding {
 func (c *command) csplit(a *arguments) *finding {
 	if s, ok := a.get("-b", "--suffix-format"); ok && (s.late || strings.Contains(s.text, "/")) {
 		return c.refused("-b", "the suffix would lead to another directory", "use a suffix without a slash")
+	}
+	a.operands = a.operands[:min(1, len(a.operands))] // the rest are patterns
+	if prefix, ok := a.get("-f", "--prefix"); ok {
+		return c.pieces(prefix)
 	}
 	return nil
 }

@@ -156,8 +156,12 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 		if first != "" && first != "show" && first != "get-url" && first != "-v" {
 			return c.gitAddress(sub, a.operands)
 		}
+	case "archive":
+		if prefix, ok := a.get("--prefix"); ok && c.p.opts.Root != "" {
+			return c.file(prefix, true) // tar x puts .git/hooks/ where it says
+		}
 	case "submodule":
-		if first == "foreach" || first == "add" || first == "set-url" {
+		if first == "update" || first == "foreach" || first == "add" || first == "set-url" {
 			return refusal("git submodule: "+first, "it runs commands or fetches from elsewhere", "use git submodule status")
 		}
 	}

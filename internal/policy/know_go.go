@@ -69,6 +69,8 @@ func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding
 		return took, c.refused("-"+name, "the compiler or linker could run another program or write a file", "use -s, -w and -X, or -N, -l and -m only")
 	case kind == '@' && given:
 		return took, c.file(val, true)
+	case name == "replace":
+		return took, c.anyWord(val)
 	}
 	return took, nil
 }

@@ -16,6 +16,9 @@ func (c *command) sed(a *arguments) *finding {
 		script = a.operands[0]
 		a.operands = a.operands[1:]
 	}
+	if f := c.backups(a, "-i", "--in-place"); f != nil {
+		return f
+	}
 	if script.loose {
 		return &finding{effect: Deny, late: true, where: "sed: script", why: "part of the script is only known at run time, and a script can run commands", hint: "write the script out"}
 	}
@@ -206,6 +209,9 @@ func (r *sedReader) substitute() *finding {
 // file judges the name that follows, up to the end of the line.
 func (r *sedReader) file(cmd string, written bool) *finding {
 	name := strings.TrimSpace(r.line())
+	if written && r.c.frozen {
+		return refusal("sed: "+cmd, "the script writes a file", "print instead")
+	}
 	f := r.c.file(word{text: name}, written)
 	if f != nil {
 		f.where = "sed: " + cmd

@@ -6,7 +6,7 @@ var programs = map[string]program{
 	// Builtins that touch no file by name.
 	":": {whole: true}, "true": {whole: true}, "false": {whole: true},
 	"echo": {whole: true}, "printf": {whole: true}, "exit": {args: texts}, "return": {args: texts},
-	"break": {args: texts}, "continue": {args: texts}, "shift": {args: texts}, "sleep": {args: texts}, "wait": {args: texts},
+	"break": {args: texts}, "continue": {args: texts}, "shift": {args: texts}, "sleep": {args: texts}, "wait": {short: "nf", args: texts}, "jobs": {short: "lpnrs", args: texts}, "kill": {whole: true},
 	"pwd": {short: "LP", args: nothing}, "type": {short: "aptfP", args: texts}, "hash": {short: "r", args: texts},
 	"which": {short: "as", args: texts}, "help": {short: "dms", args: texts}, "times": {args: nothing},
 	"test": {whole: true}, "[": {whole: true},
@@ -88,7 +88,7 @@ var programs = map[string]program{
 	"make": {short: "BC@f@hiI@j?kl?L?no:qrRsStvwW:", long: "always-make directory@ file@ makefile@ ignore-errors include-dir@ jobs? keep-going load-average? silent quiet no-print-directory print-directory dry-run just-print recon question touch trace version help warn-undefined-variables output-sync? no-builtin-rules", args: texts},
 	"npm":  {free: true}, "yarn": {free: true}, "pnpm": {free: true}, "npx": {free: true}, "pip": {free: true}, "pip3": {free: true}, "cargo": {free: true},
 	"python": {whole: true}, "python3": {whole: true}, "node": {whole: true}, "ruby": {whole: true}, "perl": {whole: true}, "php": {whole: true},
-	"git": {whole: true}, "go": {whole: true}, "bundle": {free: true}, "conda": {free: true}, "mamba": {free: true}, "composer": {free: true},
+	"git": {whole: true}, "go": {whole: true}, "bundle": {free: true}, "gem": {free: true}, "cmake": {free: true}, "mypy": {free: true}, "pylint": {free: true}, "gradle": {free: true}, "conda": {free: true}, "mamba": {free: true}, "composer": {free: true},
 }
 
 var (

@@ -15,9 +15,8 @@ func (c *command) makeWords(a *arguments) *finding {
 		if !isVar {
 			continue
 		}
-		name = strings.TrimRight(name, ":?+!")
-		if !isName(name) || name == "SHELL" || name == "MAKEFLAGS" || name == "MAKE" || strings.ContainsAny(text, "$`") {
-			return refusal("make: "+name+"=", "the variable could run another program", "set it in the Makefile")
+		if f := c.makeVariable(name, word{text, w.late, w.loose, w.src}); f != nil {
+			return f
 		}
 	}
 	return c.anyProgram(a.operands)
@@ -51,6 +50,9 @@ func (c *command) tools(name string, args []word) *finding {
 		return f
 	}
 	if name != "npx" {
+		if len(args) > 0 && (name == "yarn" || name == "pnpm") && !inList(ownCommands, args[0].text) {
+			return c.toolOrNil(args) // a tool of node_modules/.bin, as with npx
+		}
 		if len(args) == 0 || !runsTool(name, args[0].text) {
 			return nil
 		}
@@ -66,12 +68,19 @@ func (c *command) tools(name string, args []word) *finding {
 	// An option that takes a value looks like one that does not: in npx -p x sh
 	// the tool may be x or sh.
 	for i := 0; i < min(2, len(args)); i++ {
-		if f := c.tool(args[i:]); f != nil && f.effect != Allow {
+		if f := c.toolOrNil(args[i:]); f != nil {
 			return f
 		}
 		if !c.afterOption(args[0]) {
 			break
 		}
+	}
+	return nil
+}
+
+func (c *command) toolOrNil(words []word) *finding {
+	if f := c.tool(words); f != nil && f.effect != Allow {
+		return f
 	}
 	return nil
 }
@@ -142,7 +151,7 @@ func (c *command) tool(words []word) *finding {
 // runsOthers reports whether a program by that name runs the rest of its words.
 func runsOthers(name string) bool {
 	switch name {
-	case "env", "xargs", "find", "command", "eval", "trap", "sh", "bash", "dash", "zsh", "ksh":
+	case "env", "xargs", "find", "command", "eval", "trap", "sh", "bash", "dash", "zsh", "ksh", "uv":
 		return true
 	}
 	_, ok := wrappers[name]
@@ -152,6 +161,9 @@ func runsOthers(name string) bool {
 // packages judges package managers: what they do to the project is allowed,
 // what they do to the user's configuration is not.
 func (c *command) packages(name string, args []word) *finding {
+	if f := c.creates(name, args); f != nil && name != "cargo" && !strings.HasPrefix(name, "pip") {
+		return f
+	}
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
 		switch key {

@@ -45,6 +45,8 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 		return judgeTrap(c, args), true
 	case "sh", "bash", "dash", "zsh", "ksh":
 		return judgeShell(c, args), true
+	case "uv":
+		return judgeUv(c, args), true
 	}
 	wrap, ok := wrappers[name]
 	if !ok {
@@ -178,6 +180,10 @@ func judgeXargs(c *command, args []word) *finding {
 	own, f := c.sort("xargs", xargsProgram, args[:n])
 	if f != nil {
 		return f
+	}
+	if c.fed.dashes && c.p.manner.strict && !inList(anyWords, inner[0].text) && (runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+		// touch -- -rf; ls | xargs -d'\n' rm
+		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
 	}
 	mark := replaceMark(own)
 	read := c.readWords(own, mark != "")
@@ -329,6 +335,15 @@ func (c *command) startingPoint(w word) *finding {
 		return nil
 	}
 	return c.file(w, false)
+}
+
+// findTakes returns how many words follow a test.
+func findTakes(test string) int {
+	at := strings.Index(findTests, " "+test+":")
+	if at < 0 || findTests[at+len(test)+2] == '0' {
+		return 0
+	}
+	return 1
 }
 
 // findTest judges the value of one test and returns how many words it took.

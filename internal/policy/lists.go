@@ -32,6 +32,31 @@ func Whitelist(name string, r io.Reader) (*Policy, error) {
 	return &Policy{rules: newRuleSet(rules), manner: manner{foreground: true}}, nil
 }
 
+// Instead returns the rules of p in place of what the profile allows by itself,
+// in the profile's manner. The profile's deny list holds; so does what it asks
+// for, where p allows the command in general: with git on the list, a push
+// still needs a person, unless p names git push.
+func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
+	rules, err := defaultRules(profile)
+	if err != nil {
+		return nil, err
+	}
+	var kept []rule
+	for _, r := range rules {
+		if r.effect == Deny || r.effect == Ask && p.speaksOfMoreThan(&r) {
+			kept = append(kept, r)
+		}
+	}
+	return (&Policy{rules: newRuleSet(append(kept, p.rules.all...))}).For(profile, opts), nil
+}
+
+// speaksOfMoreThan reports whether p lets r's command run by a rule that says
+// less about it than r does.
+func (p *Policy) speaksOfMoreThan(r *rule) bool {
+	own := p.rules.find(r.words)
+	return own != nil && own.effect != Deny && own.size() < r.size()
+}
+
 func allowRule(words []string, why, where string) rule {
 	if why == "" {
 		why = "it is on the list of allowed commands"

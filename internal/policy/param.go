@@ -33,6 +33,9 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	if bare(part) {
 		return v
 	}
+	if name == "!" {
+		v = anything // ${!:-1} need not be a job's number
+	}
 	w.subscript(name, part.Index, v)
 	switch {
 	case part.Names != 0, part.Length:
@@ -79,6 +82,8 @@ func (w *walker) lookup(name string) (value, bool) {
 		return value{text: " \t\n"}, true // cat x${IFS}../y has three words
 	case "OLDPWD", "PATH", "SHELL", "0", "REPLY", "TMPDIR", "OPTARG", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "MAPFILE", "COPROC":
 		return anything, true
+	case "!":
+		return value{text: ownJob, late: true}, true
 	case "?", "#", "$", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS":
 		return value{text: "1", late: true}, true
 	}

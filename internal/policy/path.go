@@ -42,17 +42,36 @@ func (c *command) leavesRoot(text string) bool {
 	}
 	if path.IsAbs(text) {
 		abs := path.Clean(text)
-		return !c.inside(abs) || within("/proc", abs) || within("/sys", abs) || within("/dev", abs)
+		return !c.inside(abs) || c.climbsOut("/", text) || within("/proc", abs) || within("/sys", abs) || within("/dev", abs)
 	}
 	if c.dirs == nil {
 		return goesUp(text)
 	}
 	for _, d := range c.dirs {
-		if !c.inside(path.Join(d, text)) {
+		if !c.inside(path.Join(d, text)) || c.climbsOut(d, text) {
 			return true
 		}
 	}
 	return false
+}
+
+// climbsOut follows a path the way the system does: behind a link, .. leads to
+// where the link's target lies, not to where the link does. With a link L to
+// the root, L/../x is outside.
+func (c *command) climbsOut(dir, text string) bool {
+	resolve := c.p.opts.Resolve
+	if resolve == nil || !goesUp(text) {
+		return false
+	}
+	at := dir
+	for _, part := range strings.Split(text, "/") {
+		if part == ".." {
+			at = path.Dir(resolve(at))
+		} else {
+			at = path.Join(at, part)
+		}
+	}
+	return !within(c.p.opts.Root, resolve(at))
 }
 
 func (c *command) inside(abs string) bool {
@@ -151,12 +170,13 @@ func isDescriptor(op string, target word) bool {
 func (c *command) guarded(target word) *finding {
 	text := target.text
 	parts := strings.Split(path.Clean(text), "/")
-	if parts[len(parts)-1] == "HEAD" {
+	last := unpacked(parts[len(parts)-1]) // gunzip .git.gz makes .git
+	if last == "HEAD" {
 		// With HEAD any directory can be made a repository, config and all.
 		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says", "use another name, or git init")
 	}
-	for _, part := range parts {
-		if couldBeGit(strings.ToLower(part)) {
+	for _, part := range append(parts, last) {
+		if part != "" && couldBeGit(strings.ToLower(part)) {
 			return refusal("path", "git runs what is written into .git", "use git commands to change the repository")
 		}
 	}

@@ -51,6 +51,11 @@ type Verdict struct {
 	Where  string   // the rule (host.policy:12) or the knowledge (find: -exec) that decided
 	Hint   string   // what to do instead; empty when allowed
 	Late   bool     // part of it is only known at run time; Call has the last word
+
+	// Unlisted says that the command was denied for what it is: no rule allows
+	// it, or one denies it. A path, an option or a redirection is another matter.
+	Unlisted bool
+	Name     string // the unlisted command's name, which may be inside another: env NAME
 }
 
 // MarshalJSON spells a verdict the way people and models read it.
@@ -63,7 +68,9 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 		Rule    string   `json:"rule,omitempty"`
 		Hint    string   `json:"hint,omitempty"`
 		Late    bool     `json:"late,omitempty"`
-	}{v.Effect, strings.Join(v.Argv, " "), v.Argv, v.Why, v.Where, v.Hint, v.Late})
+
+		Unlisted bool `json:"unlisted,omitempty"`
+	}{v.Effect, strings.Join(v.Argv, " "), v.Argv, v.Why, v.Where, v.Hint, v.Late, v.Unlisted})
 }
 
 // Strictest returns the effect of a whole script: that of its strictest
@@ -101,6 +108,7 @@ type Policy struct {
 type manner struct {
 	strict     bool // options by list, paths inside the root, environment by list
 	foreground bool // no background jobs, coprocesses, process substitution
+	jobs       bool // background jobs nevertheless: the runner ends them with the script
 	watched    bool // what a command runs in its turn comes back to Call, so options need no second look
 }
 
@@ -136,7 +144,7 @@ func (p *Policy) Call(argv []string) Verdict {
 	for i, s := range argv {
 		words[i] = word{text: s}
 	}
-	c := command{p: p, words: words, dirs: p.startDirs(), fed: confined}
+	c := command{p: p, words: words, dirs: p.startDirs(), fed: confined, expanded: true}
 	return c.judge().verdict(words)
 }
 
@@ -172,15 +180,17 @@ type finding struct {
 	effect           Effect
 	why, where, hint string
 	late             bool
-	ruled            bool // a rule, or the lack of one, said so
+	final            bool   // Call would know no more, whatever is late
+	ruled            bool   // a rule, or the lack of one, said so
+	unlisted         string // the name of the command that no rule allows, or that one denies
 }
 
 func (f finding) verdict(words []word) Verdict {
-	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late}
+	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Unlisted: f.unlisted != "", Name: f.unlisted}
 	v.Argv = make([]string, len(words))
 	for i, w := range words {
 		v.Argv[i] = w.String()
-		v.Late = v.Late || w.late
+		v.Late = (v.Late || w.late) && !f.final
 	}
 	return v
 }

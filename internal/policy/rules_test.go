@@ -248,7 +248,7 @@ func TestVerdictJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"effect":"deny","command":"rm -r -f x","argv":["rm","-r","-f","x"],"reason":"a recursive forced removal can not be undone","rule":"` + v.Where +
-		`","hint":"remove files by name with rm, and empty directories with rmdir"}`
+		`","hint":"remove files by name with rm, and empty directories with rmdir","unlisted":true}`
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

@@ -12,6 +12,7 @@ type feed struct {
 	sure   bool   // for fedConfined: there is at least one name
 	number bool   // for fedConfined: it is a number
 	blanks bool   // for fedConfined: a name may hold blanks that the script put there
+	dashes bool   // for fedConfined: a name may begin with a dash that the script put there
 	file   bool   // for fedUnknown: it comes out of a file named with <
 }
 

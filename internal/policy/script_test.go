@@ -174,6 +174,37 @@ func TestAtAndResolve(t *testing.T) {
 	}
 }
 
+// A link inside the root may lead to another place inside; .. behind it is
+// read from there.
+func TestClimbingBehindALink(t *testing.T) {
+	links := map[string]string{testRoot + "/self": testRoot, testRoot + "/deep": testRoot + "/a/b/c"}
+	resolve := func(path string) string {
+		for link, to := range links {
+			if path == link || strings.HasPrefix(path, link+"/") {
+				return to + path[len(link):]
+			}
+		}
+		return path
+	}
+	p := Default("host", Options{Root: testRoot, Resolve: resolve})
+	for _, c := range []struct {
+		dir, file string
+		want      Effect
+	}{
+		{"", "self/x", Allow}, {"", "deep/../x", Allow}, {"", "a/../x", Allow}, {"", testRoot + "/deep/../x", Allow}, {"/deep", "../x", Allow},
+		{"", "self/../x", Deny}, {"", "deep/../../x", Deny}, {"", "./self/../x", Deny}, {"", testRoot + "/self/../root/x", Allow}, {"", testRoot + "/self/../x", Deny}, {"", "deep/../../../../x", Deny},
+		{"", "a/../self/../x", Deny}, {"/self", "../x", Deny}, {"/self", "x/../../y", Deny}, {"/deep", "../../../../x", Deny},
+	} {
+		q := p.At(testRoot + c.dir)
+		if v := q.Call([]string{"cat", c.file}); v.Effect != c.want {
+			t.Errorf("in %q cat %s: %+v", c.dir, c.file, v)
+		}
+		if v := q.Redirect(">", c.file); v.Effect != c.want {
+			t.Errorf("in %q > %s: %+v", c.dir, c.file, v)
+		}
+	}
+}
+
 func TestSyntaxErrors(t *testing.T) {
 	_, err := hostPolicy().Script("ls\necho 'a")
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "parse script 2:6:") {

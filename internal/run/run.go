@@ -32,10 +32,21 @@ type Request struct {
 	Stdin          io.Reader // nil means empty
 	Stdout, Stderr io.Writer // nil means discard
 
+	// Confirm says that a person must agree to the whole script before any
+	// of it runs, whatever the policy says. The gate sees to it.
+	Confirm bool
+
 	// Check is called with the expanded words of every command just before
-	// it runs. A non-nil error stops the script and becomes Run's error.
-	// The gate sets it; a Runner that cannot honour it is opaque, see [Opaque].
-	Check func(ctx context.Context, argv []string) error
+	// it runs, and with the directory the shell stands in then. A non-nil
+	// error stops the script and becomes Run's error. The gate sets it; a
+	// Runner that cannot honour it is opaque, see [Opaque].
+	Check func(ctx context.Context, dir string, argv []string) error
+
+	// Redirect is called in the same way for every file that a redirection
+	// is about to open: op is the operator (">", "<", "&>"), file its
+	// expanded word. What opens no file (2>&1, here-documents) is not asked
+	// about. Nil means that nobody is interested.
+	Redirect func(ctx context.Context, dir, op, file string) error
 
 	// Touched is called when a file is closed or removed, for the record.
 	// Nil means nobody is interested.
@@ -68,6 +79,6 @@ type Runner interface {
 }
 
 // Opaque is implemented by a [Runner] that hands the script to somebody else's
-// shell and so never calls Check. Before such a runner the gate refuses every
+// shell and so never calls Check or Redirect. Before such a runner the gate refuses every
 // script whose command names it cannot read off the source.
 type Opaque interface{ Opaque() }

@@ -43,11 +43,19 @@ type Call struct {
 	Stdin  *stream.Reader
 	Stdout *stream.Writer // flushed by the shell when the command returns
 	Stderr io.Writer
-	Dir    string // absolute path of the current directory
-	FS     *vfs.FS
-	Gauge  *quota.Gauge
-	Now    func() time.Time // the clock of the session
-	Seed   uint64           // for whatever needs chance; zero when nobody asked for determinism
+
+	// Out is what Stdout writes to, for a command that passes on what others
+	// print. Flush Stdout first and leave it alone while Out is in use. Several
+	// goroutines may write to Out and to Stderr at once; each write arrives
+	// whole.
+	Out    io.Writer
+	Merged bool // Out and Stderr are the same open file, as after 2>&1: the order of writes is kept
+
+	Dir   string // absolute path of the current directory
+	FS    *vfs.FS
+	Gauge *quota.Gauge
+	Now   func() time.Time // the clock of the session
+	Seed  uint64           // for whatever needs chance; zero when nobody asked for determinism
 
 	// Getenv returns an exported or plain shell variable; Environ the exported ones.
 	Getenv  func(name string) (string, bool)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"hako/internal/stream"
@@ -13,7 +14,7 @@ import (
 // closes it.
 type desc struct {
 	r        *stream.Reader // nil: not open for reading
-	w        io.Writer      // nil: not open for writing
+	w        io.Writer      // nil: not open for writing; several goroutines may use it
 	file     *vfs.File      // what r reads, if it is a regular file and nothing else
 	close    func() error   // nil: nothing to do
 	borrowed bool           // the reader belongs to somebody else
@@ -39,6 +40,18 @@ func (d *desc) release() error {
 		return d.close()
 	}
 	return nil
+}
+
+// locked lets commands that run at the same time write to what a caller gave.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
 }
 
 // maxFD is the highest descriptor number a script may use.

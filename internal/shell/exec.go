@@ -38,9 +38,13 @@ func (p *proc) stmt(st *syntax.Stmt) {
 		p.line = st.Pos().Line()
 	}
 	if st.Background || st.Coprocess || st.Disown {
-		p.refuse("&", "background jobs do not exist in this shell", "run the commands one after the other, or join them with a pipe")
+		p.background(st)
 		return
 	}
+	p.foreground(st)
+}
+
+func (p *proc) foreground(st *syntax.Stmt) {
 	if st.Negated {
 		p.quiet++
 	}

@@ -50,8 +50,9 @@ var shellCommands = map[string]own{
 	"let":       {"expression...", "evaluate arithmetic"},
 	"getopts":   {"optstring name [word...]", "read options"},
 	"trap":      {"[action signal...]", "run an action at EXIT, ERR or RETURN"},
-	"wait":      {"", "do nothing: there are no background jobs"},
-	"jobs":      {"", "list nothing: there are no background jobs"},
+	"wait":      {"[-n] [id...]", "wait for background jobs, if there are any"},
+	"jobs":      {"[-lpr]", "list background jobs, if there are any"},
+	"kill":      {"[-s signal | -signal] id...", "end background jobs"},
 	"alias":     {"", "refused: aliases do not exist in scripts"},
 	"unalias":   {"", "do nothing: there are no aliases"},
 	"umask":     {"[mask]", "print the file mode mask"},
@@ -65,8 +66,10 @@ var shellCommands = map[string]own{
 // ownCommand returns the function behind a command of the shell itself.
 func (p *proc) ownCommand(name string) func([]string) error {
 	switch name {
-	case ":", "true", "hash", "wait", "jobs", "unalias", "times":
+	case ":", "true", "hash", "unalias", "times":
 		return func([]string) error { return nil }
+	case "wait", "jobs", "kill":
+		return p.jobCommand(name)
 	case "false":
 		return func([]string) error { return Status(1) }
 	case "echo":

@@ -225,7 +225,7 @@ func (p *proc) builtinCmd(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if _, ok := p.find(args[0]); !ok {
+	if _, ok := p.within(args[0]); !ok {
 		return fmt.Errorf("%s: not a shell builtin", args[0])
 	}
 	p.builtin(args)
@@ -266,10 +266,10 @@ func (p *proc) kindOf(name string) string {
 	if _, ok := p.funcs[name]; ok {
 		return "function"
 	}
-	if _, ok := shellCommands[name]; ok {
+	if _, ok := shellCommands[name]; ok && p.ses.has(name) {
 		return "builtin"
 	}
-	if _, ok := p.ses.Commands[name]; ok {
+	if _, ok := p.find(name); ok {
 		return "file"
 	}
 	return ""

@@ -96,7 +96,7 @@ func (p *proc) declClause(c *syntax.DeclClause) {
 	d := newDeclaration(c.Variant.Value)
 	p.substatus = -1
 	if p.req.Check != nil {
-		if err := p.req.Check(p.ctx, []string{d.variant}); err != nil {
+		if err := p.req.Check(p.ctx, p.dir, []string{d.variant}); err != nil {
 			p.stop(err)
 			return
 		}

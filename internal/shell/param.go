@@ -265,7 +265,10 @@ func (p *proc) specialParam(name string) (value, bool) {
 	case "$":
 		return text("1", true), true
 	case "!":
-		return text("", false), true
+		if p.lastJob == 0 {
+			return text("", false), true
+		}
+		return text(strconv.Itoa(p.lastJob), true), true
 	case "-":
 		return text(p.flags(), true), true
 	case "_":

@@ -70,6 +70,10 @@ type proc struct {
 	depth    int   // nested functions, subshells and scripts
 	trapping bool
 
+	jobs    []*job // started here and not yet waited for, or seen at birth
+	lastJob int    // $!; zero if there was none
+	pid     int    // the number of the job this is part of; zero if it is none
+
 	start            time.Time
 	random           *rand.Rand
 	getopt, getoptAt int    // position of getopts within a bundle of options, and the word it is in
@@ -145,6 +149,7 @@ func (p *proc) sub(ctx context.Context) *proc {
 // inheritTraps gives a subshell the traps of its parent that go on in it.
 func (c *proc) inheritTraps(p *proc) {
 	if len(p.traps) == 0 {
+		c.traps = nil // an empty map would be the parent's too
 		return
 	}
 	if c.outerTraps == nil {
@@ -328,7 +333,9 @@ func (p *proc) dynamic(name string) (string, bool) {
 		return strings.TrimSpace(printNode(p.current)), true
 	case "UID", "EUID", "GROUPS":
 		return "1000", true
-	case "BASHPID", "PPID":
+	case "BASHPID":
+		return strconv.Itoa(max(p.pid, 1)), true
+	case "PPID":
 		return "1", true
 	case "BASH":
 		return "/bin/bash", true
@@ -359,9 +366,12 @@ func (p *proc) capture(stmts []*syntax.Stmt) string {
 		c.opts.errexit = false
 	}
 	buf := &gathered{p: p}
-	c.fds.set(1, (&desc{w: buf}).hold())
+	out := &desc{w: buf}
+	closed := p.closing(out)
+	c.fds.set(1, out.hold())
 	c.stmts(stmts)
 	c.end()
+	closed()
 	p.adopt(c)
 	p.substatus, p.status = c.status, c.status
 	return buf.text()

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -36,19 +37,33 @@ func (p *proc) redirect(list []*syntax.Redirect) (undo func(), ok bool) {
 	}
 	for _, r := range list {
 		if err := p.redirect1(r, put); err != nil {
-			if stops(err) {
-				p.stop(err)
-			} else {
-				p.errorf("%v", err)
-			}
-			p.status = 1
+			p.notOpened(err)
 			return undo, false
 		}
-		if p.failed() {
+		if p.failed() || p.fatal != nil {
 			return undo, false
 		}
 	}
 	return undo, true
+}
+
+// refused is the answer of [run.Request.Redirect]: it stops the script,
+// whatever kind of error it is.
+type refused struct{ error }
+
+// notOpened reports why a redirection was not made.
+func (p *proc) notOpened(err error) {
+	var no refused
+	p.status = 1
+	switch {
+	case errors.As(err, &no):
+		p.status = 126
+		p.stop(no.error)
+	case stops(err):
+		p.stop(err)
+	default:
+		p.errorf("%v", err)
+	}
 }
 
 // redirect1 applies one redirection by calling put.
@@ -64,7 +79,7 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 		return p.hereText(p.keeper(name, put), or(n, 0), p.hereWord(r.Word))
 	}
 	word, err := p.redirWord(r.Word)
-	if p.bad != nil || err != nil {
+	if p.bad != nil || p.fatal != nil || err != nil {
 		return err
 	}
 	switch r.Op {
@@ -125,7 +140,7 @@ func (p *proc) target(r *syntax.Redirect) (n int, name string, err error) {
 func (p *proc) redirWord(w *syntax.Word) (string, error) {
 	fields := p.fields([]*syntax.Word{w})
 	switch {
-	case p.bad != nil:
+	case p.bad != nil || p.fatal != nil:
 		return "", nil
 	case len(fields) != 1:
 		return "", fmt.Errorf("%s: ambiguous redirect", printWord(w))
@@ -148,6 +163,11 @@ func (p *proc) opened(name string, op syntax.RedirOperator) (*desc, error) {
 			return nil, fmt.Errorf("%s: No such file or directory", name)
 		}
 		return d.hold(), nil
+	}
+	if p.req.Redirect != nil {
+		if err := p.req.Redirect(p.ctx, p.dir, op.String(), name); err != nil {
+			return nil, refused{err}
+		}
 	}
 	if strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/") {
 		return nil, fmt.Errorf("%s: there is no network in this shell", name)

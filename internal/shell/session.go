@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -35,9 +36,23 @@ type Options struct {
 	Commands Set              // the builtins; nil means only those of the shell itself
 	Gauge    *quota.Gauge     // nil means the limits for people
 	Dir      string           // where the session starts; empty means /box
-	Env      []string         // NAME=value pairs, exported
+	Env      []string         // NAME=value pairs, exported; they win over what the shell itself sets
 	Now      func() time.Time // nil means the real clock
 	Seed     uint64           // makes $RANDOM and its like repeatable; zero means they are not
+
+	// Find is asked for a name that is neither a function, nor a command of
+	// the shell itself, nor in Commands. Nil means that there is nothing else.
+	// It may be called from several goroutines at once.
+	Find func(name string) (Command, bool)
+	// Names lists what Find could find, for hints and completion. Nil means none.
+	Names func() []string
+	// Unknown returns the hint for a name that is no command, "" for none.
+	// Nil means the hints for a shell that starts no programs.
+	Unknown func(name string) (hint string)
+
+	// Jobs permits &. What runs in the background ends with the request at
+	// the latest. False means that & is refused.
+	Jobs bool
 
 	// Parse reads text that turns out to be a script: eval, source, trap.
 	// Nil means the parser for bash without bounds.
@@ -52,6 +67,7 @@ type Session struct {
 	mu   sync.Mutex
 	root *proc
 	seen *tally
+	crew *crew // the jobs of the request; nil if Jobs is false
 }
 
 // NewSession returns a session.
@@ -155,9 +171,28 @@ func (s *Session) Close() {
 func Compare(a, b *Session) []vfs.Change { return vfs.Diff(a.FS, b.FS) }
 
 func (s *Session) names() []string {
-	out := slices.Concat(slices.Collect(maps.Keys(s.Commands)), slices.Collect(maps.Keys(shellCommands)))
+	out := slices.Collect(maps.Keys(s.Commands))
+	for name := range shellCommands {
+		if s.has(name) {
+			out = append(out, name)
+		}
+	}
+	if s.Names != nil {
+		out = append(out, s.Names()...)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// has reports whether a command of the shell itself exists in this session.
+func (s *Session) has(name string) bool { return s.Jobs || name != "kill" }
+
+// found asks for a command that is not part of this shell.
+func (s *Session) found(name string) (Command, bool) {
+	if s.Find == nil {
+		return Command{}, false
+	}
+	return s.Find(name)
 }
 
 // tally is what a request did, gathered from all its subshells.
@@ -236,6 +271,7 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 	}
 	p.stmts(prog.Stmts)
 	p.exitTrap()
+	p.dismiss()
 	p.fds.set(0, nil)
 	p.fds.set(1, nil)
 	p.fds.set(2, nil)
@@ -252,7 +288,7 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 
 // begin connects the process to a request.
 func (p *proc) begin(ctx context.Context, req *run.Request) error {
-	p.ctx, p.req, p.flow, p.fatal, p.bad = ctx, req, next, nil, nil
+	p.ctx, p.req, p.flow, p.fatal, p.bad = p.hire(ctx), req, next, nil, nil
 	p.frames, p.loops, p.quiet = nil, 0, 0
 	if err := p.chdir(req.Dir); err != nil {
 		p.status = 1
@@ -265,16 +301,25 @@ func (p *proc) begin(ctx context.Context, req *run.Request) error {
 		p.export(pair)
 	}
 	mu := new(sync.Mutex)
-	in := &desc{r: stream.NewReader(stream.Patient(ctx, req.Stdin)), live: true}
+	in := &desc{r: stream.NewReader(stream.Patient(p.ctx, req.Stdin)), live: true}
 	in.r.Grow = p.ses.Gauge.Fits
 	p.fds.set(0, in.hold())
 	for n, w := range []io.Writer{req.Stdout, req.Stderr} {
 		if w == nil {
 			w = io.Discard
 		}
+		if n == 1 && same(req.Stdout, req.Stderr) {
+			p.fds.set(2, p.fds.get(1).hold())
+			break
+		}
 		p.fds.set(n+1, (&desc{w: &printer{mu, w, p.ses.Gauge, &p.ses.seen.bytes}}).hold())
 	}
 	return nil
+}
+
+// same reports whether what is printed and what is complained go to one place.
+func same(a, b io.Writer) bool {
+	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 func (p *proc) export(pair string) {

@@ -20,7 +20,7 @@ import (
 func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	p.substatus = -1
 	argv := p.fields(call.Args)
-	if p.failed() {
+	if p.failed() || p.fatal != nil { // a refused substitution must not leave half a command to run
 		return
 	}
 	if len(argv) == 0 {
@@ -129,7 +129,7 @@ func (p *proc) builtin(argv []string) {
 	}
 	name := argv[0]
 	if p.req.Check != nil {
-		if err := p.req.Check(p.ctx, argv); err != nil {
+		if err := p.req.Check(p.ctx, p.dir, argv); err != nil {
 			p.status = 126
 			p.stop(err)
 			return
@@ -144,12 +144,21 @@ func (p *proc) builtin(argv []string) {
 		p.settle(name, err)
 		return
 	}
-	cmd, ok := p.ses.Commands[name]
+	if cmd, ok := p.ses.Commands[name]; ok {
+		p.ses.seen.command(cmd.Name)
+		if len(argv) == 2 && argv[1] == "--help" {
+			p.settle(name, p.write(1, []byte(cmd.HelpText())))
+			return
+		}
+		p.settle(name, p.runCommand(cmd, argv))
+		return
+	}
+	cmd, ok := p.ses.found(name)
 	if !ok {
 		p.unknown(name)
 		return
 	}
-	p.ses.seen.command(cmd.Name)
+	p.ses.seen.command(name)
 	p.settle(name, p.runCommand(cmd, argv))
 }
 
@@ -201,7 +210,7 @@ func (p *proc) reasonFor(name string, err error) string {
 }
 
 func (p *proc) usage(name string) string {
-	if c, ok := p.ses.Commands[name]; ok {
+	if c, ok := p.find(name); ok {
 		return c.Usage()
 	}
 	return shellCommands[name].Usage(name)
@@ -215,7 +224,17 @@ func (p *proc) unknown(name string) {
 	}
 	p.status = 127
 	p.errorf("%s: command not found", name)
-	p.errorf("hint: %s", hintFor(name, p.ses.names()))
+	p.hint(name, func() string { return hintFor(name, p.ses.names()) })
+}
+
+// hint prints what to do about a name that is no command.
+func (p *proc) hint(name string, usual func() string) {
+	if p.ses.Unknown != nil {
+		usual = func() string { return p.ses.Unknown(name) }
+	}
+	if text := usual(); text != "" {
+		p.errorf("hint: %s", text)
+	}
 }
 
 // scriptFile explains why a path is not a command.
@@ -231,7 +250,7 @@ func (p *proc) scriptFile(name string) {
 	default:
 		p.status = 126
 		p.errorf("%s: files are not run as programs here", name)
-		p.errorf("hint: to run a shell script of yours, type: sh %s", name)
+		p.hint(name, func() string { return "to run a shell script of yours, type: sh " + name })
 	}
 }
 
@@ -255,11 +274,8 @@ func hintFor(name string, names []string) string {
 	return "only builtin commands exist in this shell; help lists them"
 }
 
-// runCommand calls a builtin of package builtin.
+// runCommand calls a command that is not one of the shell itself.
 func (p *proc) runCommand(cmd Command, argv []string) error {
-	if len(argv) == 2 && argv[1] == "--help" {
-		return p.write(1, []byte(cmd.HelpText()))
-	}
 	in, out := p.fds.get(0), p.fds.get(1)
 	c := p.hooks()
 	c.Name, c.Args, c.Dir, c.failed = argv[0], argv[1:], p.dir, false
@@ -268,17 +284,16 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 		c.Stdin, c.stdinFile = in.r, in.file
 	}
 	if d := p.fds.get(2); d != nil && d.w != nil {
-		c.Stderr = d.w
+		c.Stderr, c.Merged = d.w, d == out
 	}
-	var dst io.Writer = badWriter{}
+	c.Out = badWriter{}
 	if out != nil && out.w != nil {
-		dst = out.w
+		c.Out = out.w
 	}
-	c.Stdout = stream.NewWriter(dst)
+	c.Stdout = stream.NewWriter(c.Out)
 	if in != nil && in.live {
-		w, outer := c.Stdout, in.r.Wait
-		in.r.Wait = func() { _ = w.Flush() }
-		defer func() { in.r.Wait = outer }()
+		w := c.Stdout
+		defer in.r.OnWait(func() { _ = w.Flush() })()
 	}
 	err := p.guarded(cmd, c)
 	if ferr := c.Stdout.Flush(); ferr != nil && (err == nil || !stops(err)) {
@@ -326,10 +341,18 @@ func (badWriter) Write([]byte) (int, error) {
 
 // find returns a command by name, for help and which.
 func (p *proc) find(name string) (Command, bool) {
+	if c, ok := p.within(name); ok {
+		return c, true
+	}
+	return p.ses.found(name)
+}
+
+// within is find among the commands that are part of this shell.
+func (p *proc) within(name string) (Command, bool) {
 	if c, ok := p.ses.Commands[name]; ok {
 		return c, true
 	}
-	if c, ok := shellCommands[name]; ok {
+	if c, ok := shellCommands[name]; ok && p.ses.has(name) {
 		return Command{Name: name, Args: c.args, Summary: c.summary}, true
 	}
 	return Command{}, false
@@ -377,7 +400,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 		c.fds.set(0, (&desc{r: x.Stdin, borrowed: true, live: true}).hold())
 	}
 	if x.Stdout != nil {
-		c.fds.set(1, (&desc{w: x.Stdout}).hold())
+		c.fds.set(1, (&desc{w: &locked{w: x.Stdout}}).hold())
 	}
 	c.quiet++
 	return func() (int, error) {

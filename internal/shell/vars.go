@@ -286,6 +286,19 @@ func (s *scope) own(name string) *variable {
 	return v
 }
 
+// freeze returns a copy of all that is visible, charged for, without a parent.
+func (s *scope) freeze() (*scope, error) {
+	c := newScope(nil, s.gauge)
+	for _, name := range s.names() {
+		v := s.get(name).clone()
+		c.place(name, v)
+		if err := c.resize(v, v.bytes()); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
 // place puts v under a name without charging for it.
 func (s *scope) place(name string, v *variable) {
 	if s.vars == nil {

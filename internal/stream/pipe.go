@@ -55,6 +55,8 @@ func (r *PipeReader) Next() ([]byte, error) {
 	select {
 	case b, ok := <-r.p.full:
 		return r.got(b, ok)
+	case <-r.p.gone: // closed while somebody was still waiting, see [Reader.Await]
+		return nil, io.EOF
 	case <-r.p.done:
 		return nil, r.p.cause()
 	}

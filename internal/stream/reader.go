@@ -17,9 +17,17 @@ type Source interface {
 // there for the next.
 //
 // The lock keeps two commands that read at the same time from corrupting the
-// state; who gets which bytes is then undefined, as it is with processes.
+// state; who gets which bytes is then undefined, as it is with processes. It is
+// not held while the source is asked: whoever needs more than is buffered
+// waits for its turn then.
 type Reader struct {
-	mu    sync.Mutex
+	mu      sync.Mutex
+	changed sync.Cond // told when what follows changes, and when there are bytes
+	asking  bool      // one goroutine is asking src
+	feeding bool      // what was buffered is with [Reader.Feed]
+	gone    bool      // Release was called
+	keep    bool      // Share was called
+
 	src   io.Reader
 	hand  Source // src, if it hands over buffers
 	buf   []byte // unread bytes
@@ -30,8 +38,7 @@ type Reader struct {
 	// Grow is asked before a line longer than a buffer is put together.
 	// Nil permits any length.
 	Grow func(n int64) error
-	// Wait is called before the reader may block. Nil does nothing.
-	Wait func()
+	wait func() // see OnWait
 }
 
 // NewReader returns a Reader of src; nil is an empty source.
@@ -47,33 +54,98 @@ func NewReader(src io.Reader) *Reader {
 // NewBytes returns a Reader of b.
 func NewBytes(b []byte) *Reader { return &Reader{buf: b, err: io.EOF} }
 
-// fill makes buf non-empty or returns why it cannot.
+// OnWait has f called before the reader may block, until undo is called. Nil
+// means that nothing is called. [Reader.Await] calls nothing, nor does anybody
+// after [Reader.Share].
+func (r *Reader) OnWait(f func()) (undo func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.wait
+	r.wait = f
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.wait = old
+	}
+}
+
+// fill makes buf non-empty or returns why it cannot. It lets go of mu while it
+// waits.
 func (r *Reader) fill() error {
-	if len(r.buf) > 0 {
+	if len(r.buf) > 0 && !r.feeding {
 		return nil
 	}
-	if r.err != nil {
-		return r.err
+	if !r.keep && r.wait != nil && r.err == nil {
+		r.wait()
 	}
-	if r.Wait != nil {
-		r.Wait()
-	}
-	for len(r.buf) == 0 && r.err == nil {
-		if r.hand != nil {
-			r.buf, r.err = r.hand.Next()
-			continue
+	return r.more()
+}
+
+func (r *Reader) more() error {
+	for len(r.buf) == 0 || r.feeding {
+		switch {
+		case r.feeding:
+			r.rest()
+		case r.err != nil:
+			return r.err
+		case r.asking:
+			r.rest()
+		default:
+			r.ask()
 		}
-		if r.own == nil {
-			r.own = Get()
+	}
+	return nil
+}
+
+// rest waits until something changes.
+func (r *Reader) rest() {
+	r.changed.L = &r.mu
+	r.changed.Wait()
+}
+
+// ask gets the next bytes from the source, without holding mu meanwhile.
+func (r *Reader) ask() {
+	own := r.own
+	r.own = nil
+	r.asking = true
+	r.mu.Unlock()
+	var b []byte
+	var err error
+	if r.hand != nil {
+		b, err = r.hand.Next()
+	} else {
+		if own == nil {
+			own = Get()
 		}
 		var n int
-		n, r.err = r.src.Read(r.own[:cap(r.own)])
-		r.buf = r.own[:n]
+		n, err = r.src.Read(own[:cap(own)])
+		b = own[:n]
 	}
-	if len(r.buf) > 0 {
-		return nil
+	r.mu.Lock()
+	r.asking = false
+	r.changed.Broadcast()
+	switch {
+	case r.gone: // the bytes came too late for anybody
+		Put(own)
+		return
+	case r.keep && r.hand != nil:
+		b = bytes.Clone(b)
+	case !r.keep:
+		r.own = own
 	}
-	return r.err
+	r.err = err
+	r.buf = join(r.buf, b) // bytes may have been pushed meanwhile
+}
+
+// join returns one after the other, copied only if both hold something.
+func join(a, b []byte) []byte {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	return append(append(make([]byte, 0, len(a)+len(b)), a...), b...)
 }
 
 // Read implements [io.Reader].
@@ -124,12 +196,7 @@ func (r *Reader) Unread(taken []byte, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := taken[len(taken)-n:]
-	if len(r.buf) == 0 {
-		r.buf = rest
-		return
-	}
-	r.buf = append(append(make([]byte, 0, n+len(r.buf)), rest...), r.buf...)
-	r.own = nil // the copy is not a buffer to read into
+	r.buf = join(rest, r.buf)
 }
 
 // Lines takes as many whole lines as are at hand: one or more, each with its
@@ -173,12 +240,17 @@ func (r *Reader) Record(end byte) ([]byte, error) {
 
 // long puts together one record that reaches beyond the buffer.
 func (r *Reader) long(end byte) ([]byte, error) {
-	r.carry = append(r.carry[:0], r.buf...)
-	r.buf = nil
+	carry := append(r.carry[:0], r.buf...)
+	r.carry, r.buf = nil, nil // fill lets others in, who must not get the same
+	defer func() {
+		if !r.keep {
+			r.carry = carry
+		}
+	}()
 	for {
 		switch err := r.fill(); {
 		case err == io.EOF:
-			return r.carry, nil
+			return carry, nil
 		case err != nil:
 			return nil, err
 		}
@@ -187,15 +259,15 @@ func (r *Reader) long(end byte) ([]byte, error) {
 		if i < 0 {
 			n = len(r.buf)
 		}
-		if r.Grow != nil && len(r.carry)+n > cap(r.carry) {
-			if err := r.Grow(int64(len(r.carry)+n) * 3); err != nil {
+		if r.Grow != nil && len(carry)+n > cap(carry) {
+			if err := r.Grow(int64(len(carry)+n) * 3); err != nil {
 				return nil, err
 			}
 		}
-		r.carry = append(r.carry, r.buf[:n]...)
+		carry = append(carry, r.buf[:n]...)
 		r.buf = r.buf[n:]
 		if i >= 0 {
-			return r.carry, nil
+			return carry, nil
 		}
 	}
 }
@@ -219,12 +291,14 @@ func (r *Reader) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// Release gives the buffer back when the descriptor is closed.
+// Release gives the buffer back when the descriptor is closed. It waits for
+// nobody: what is being read at the moment is dropped when it arrives.
 func (r *Reader) Release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.own != nil {
 		Put(r.own)
 	}
-	r.own, r.buf, r.carry, r.err = nil, nil, nil, io.EOF
+	r.own, r.buf, r.carry, r.err, r.gone = nil, nil, nil, io.EOF, true
+	r.changed.Broadcast()
 }

@@ -16,6 +16,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 
 	"modernc.org/sqlite"
 
@@ -39,8 +40,9 @@ create table if not exists command (seq integer, day text, time integer, actor t
 create index if not exists event_what on event (what, time);
 create index if not exists command_name on command (name, time);`
 
-// version is that of the schema; an index of another is made anew.
-const version = 1
+// version is that of the schema and of what is put into it; an index of another
+// is made anew.
+const version = 2
 
 // Open opens the index, creating it for its owner alone.
 func Open(path string) (*Index, error) {
@@ -171,11 +173,21 @@ func (w writer) close() {
 	w.command.Close()
 }
 
-func (w writer) add(e *audit.Event) error {
-	name := ""
-	if len(e.Argv) > 0 {
-		name = e.Argv[0]
+// about names the command that an event is about. A script that was refused as a
+// whole counts as one of its first word.
+func about(e *audit.Event) string {
+	words := e.Argv
+	if len(words) == 0 && e.What == audit.Denied {
+		words = strings.Fields(e.Script)
 	}
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+func (w writer) add(e *audit.Event) error {
+	name := about(e)
 	day, at := e.Time.UTC().Format("2006-01-02"), e.Time.UnixMicro()
 	failed := e.What == audit.Ended && (e.Exit != 0 || e.Error != "" || e.Kind != "")
 	_, err := w.event.Exec(e.Seq, at, day, e.ID, e.Actor, e.What, name, e.Rule, e.Reason, failed, e.Kind, e.Micros, e.Bytes, e.Tokens, e.Cost)

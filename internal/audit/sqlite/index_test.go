@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ func work(t testing.TB, path, actor string, n int) {
 		e := audit.Event{ID: fmt.Sprint(i), Actor: actor, What: audit.Ended, Micros: int64(i + 1), Bytes: 10, Commands: map[string]int{"cat": 2, "wc": 1}}
 		if i%5 == 4 {
 			e.Exit, e.Kind, e.Error = 1, "denied", "no"
-			l.Append(audit.Event{Actor: actor, What: audit.Denied, Argv: []string{"rm"}, Rule: "default:7"})
+			l.Append(audit.Event{Actor: actor, What: audit.Denied, Argv: []string{"rm"}, Rule: "default:7", Reason: "day " + now.Format("2")})
 		}
 		if err := l.Append(e); err != nil {
 			t.Fatal(err)
@@ -67,7 +69,7 @@ func TestStats(t *testing.T) {
 	if g := got.Total; g.Requests != 110 || g.Failed != 22 || g.Rate != 0.2 || g.Denied != 22 || g.Bytes != 1100 || g.Tokens != 330 || g.Cost != 55 {
 		t.Errorf("total %+v", g)
 	}
-	if fmt.Sprint(got.Commands, got.Denials, got.Errors) != "[{cat 220} {wc 110}] [{default:7 22}] [{denied 22}]" {
+	if fmt.Sprint(got.Denials, got.DeniedCommands, got.Errors) != "[{default:7 22 day 10}] [{rm 22}] [{denied 22}]" {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Actors) != 2 || got.Actors[0].Name != "user" || got.Actors[0].P50 != 50 || got.Actors[0].P95 != 95 {
@@ -78,7 +80,84 @@ func TestStats(t *testing.T) {
 	}
 	day := func(d int) time.Time { return time.Date(2024, 1, d, 0, 0, 0, 0, time.UTC) }
 	got = stats(t, x, log, Scope{Actor: "user", Since: day(2), Until: day(4), Top: 1})
-	if got.Total.Requests != 2 || fmt.Sprint(got.Commands) != "[{cat 4}]" {
+	if got.Total.Requests != 2 || len(got.Commands) != 1 || got.Commands[0].Count != 4 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// record writes events to a log and indexes it.
+func record(t *testing.T, events ...audit.Event) (*Index, string) {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "audit.jsonl")
+	l, err := audit.Open(log, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, e := range events {
+		if err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return index(t, dir), log
+}
+
+func TestCommands(t *testing.T) {
+	ended := func(micros int64, exit int, commands map[string]int) audit.Event {
+		return audit.Event{Actor: "user", What: audit.Ended, Micros: micros, Exit: exit, Commands: commands}
+	}
+	var events []audit.Event
+	for i := range int64(20) {
+		events = append(events, ended(100*(i+1), int(i)/15, map[string]int{"git": 1}))
+	}
+	events = append(events,
+		ended(7, 0, map[string]int{"cat": 30, "sort": 20}),
+		ended(9, 1, map[string]int{"sort": 1}),
+		audit.Event{Actor: "user", What: audit.Denied, Argv: []string{"git", "push"}, Rule: "r:1", Reason: "not yet"},
+		audit.Event{Actor: "user", What: audit.Refused, Argv: []string{"git", "push"}, Rule: "r:2", Reason: "a person said no"},
+		audit.Event{Actor: "user", What: audit.Denied, Argv: []string{"rm"}, Reason: "no rule allows it"},
+		audit.Event{Actor: "user", What: audit.Denied, Script: "curl http://x", Reason: "no rule allows it"},
+		audit.Event{Actor: "other", What: audit.Denied, Argv: []string{"dd"}, Reason: "no rule allows it"},
+	)
+	x, log := record(t, events...)
+	got := stats(t, x, log, Scope{Actor: "user"})
+	want := []Command{
+		{Name: "cat", Count: 30, Requests: 1, P50: 7, P95: 7},
+		{Name: "sort", Count: 21, Requests: 2, Failed: 1, Rate: 0.5, P50: 7, P95: 9},
+		{Name: "git", Count: 20, Requests: 20, Failed: 5, Rate: 0.25, Denied: 2, P50: 1000, P95: 1900},
+	}
+	if !slices.Equal(got.Commands, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Commands, want)
+	}
+	if fmt.Sprint(got.DeniedCommands) != "[{git 2} {curl 1} {rm 1}]" {
+		t.Errorf("denied %+v", got.DeniedCommands)
+	}
+	if want := []Denial{{"no rule allows it", 2, ""}, {"r:1", 1, "not yet"}, {"r:2", 1, "a person said no"}}; !slices.Equal(got.Denials, want) {
+		t.Errorf("denials %+v", got.Denials)
+	}
+	if got := stats(t, x, log, Scope{Top: 1}); len(got.Commands) != 1 || len(got.DeniedCommands) != 1 || len(got.Denials) != 1 {
+		t.Errorf("the first of each: %+v", got)
+	}
+}
+
+// Nothing is an empty list, not null, for programs that read it.
+func TestEmptyLists(t *testing.T) {
+	x, log := record(t)
+	text, err := json.Marshal(stats(t, x, log, Scope{}))
+	if err != nil || strings.Contains(string(text), "null") {
+		t.Errorf("%s: %v", text, err)
+	}
+}
+
+// An index of an earlier version lacks what this one knows.
+func TestAnotherVersion(t *testing.T) {
+	x, log := record(t, audit.Event{What: audit.Denied, Script: "curl http://x"})
+	stats(t, x, log, Scope{})
+	if _, err := x.db.Exec(`update place set version = version - 1; update event set command = ''`); err != nil {
+		t.Fatal(err)
+	}
+	if got := stats(t, x, log, Scope{}); fmt.Sprint(got.DeniedCommands) != "[{curl 1}]" {
 		t.Errorf("%+v", got)
 	}
 }

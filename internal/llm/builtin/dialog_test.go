@@ -308,3 +308,13 @@ func TestSays(t *testing.T) {
 		}
 	}
 }
+
+// What hako says in between is not what the user asks for.
+func TestSystemInTheMiddleIsNoRequest(t *testing.T) {
+	asked := &llm.Dialog{Tools: []llm.Tool{{Name: executeTool}}, Items: []llm.Item{user("count the lines in app.log", llm.File{Name: "app.log", Bytes: 9})}}
+	told := &llm.Dialog{Tools: asked.Tools, Items: append(asked.Items[:1:1], llm.Item{Role: llm.System, Text: "show a.txt"})}
+	want, got := next(t, asked), next(t, told)
+	if len(want.Calls) != 1 || len(got.Calls) != 1 || got.Calls[0].Arguments != want.Calls[0].Arguments {
+		t.Errorf("got %+v, want %+v", got.Calls, want.Calls)
+	}
+}

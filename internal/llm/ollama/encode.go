@@ -60,6 +60,8 @@ func (m *model) message(b []byte, d *llm.Dialog, i int) []byte {
 		b = wire.Text(b, "content", it.Text)
 		b = wire.Text(b, "tool_name", toolName(d.Items[:i], it))
 		return wire.Text(b, "tool_call_id", it.CallID)
+	case llm.System:
+		return wire.Text(append(b, `{"role":"system"`...), "content", it.Text)
 	}
 	return wire.Text(append(b, `{"role":"user"`...), "content", it.Text)
 }

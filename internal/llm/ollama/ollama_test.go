@@ -66,8 +66,9 @@ func TestStableBytes(t *testing.T) {
 		{Role: llm.Assistant, Calls: []llm.Call{{ID: "c1", Name: "f", Arguments: `{"x":[]}`}}, Source: source, Raw: json.RawMessage(`"th]"`)},
 		{Role: llm.Result, CallID: "c1", Name: "f", Text: "r"},
 		{Role: llm.Assistant, Text: "done"},
+		{Role: llm.System, Text: "by the way"},
 	}
-	choices := []llm.Choice{{}, {None: true}, {Name: "f"}, {}, {None: true}}
+	choices := []llm.Choice{{}, {None: true}, {Name: "f"}, {}, {None: true}, {}}
 	before := ""
 	for n := 0; n <= len(items); n++ {
 		d := &llm.Dialog{System: "s", Tools: []llm.Tool{{Name: "f"}, {Name: "g"}}, Items: items[:n], Choice: choices[n], MaxOutput: int64(n)}
@@ -254,4 +255,13 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("it cannot be shown again: %s", body)
 		}
 	})
+}
+
+func TestSystemInTheMiddle(t *testing.T) {
+	body := string(New("m", Options{}).(*model).request(&llm.Dialog{System: "s", Items: []llm.Item{
+		{Role: llm.User, Text: "a"}, {Role: llm.System, Text: "結果"}, {Role: llm.User, Text: "b"}}}))
+	const want = `"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"system","content":"結果"},{"role":"user","content":"b"}]`
+	if !strings.Contains(body, want) {
+		t.Errorf("got %s", body)
+	}
 }

@@ -69,6 +69,8 @@ func (m *chat) message(b []byte, it *llm.Item) []byte {
 		b = append(b, `{"role":"tool"`...)
 		b = wire.Text(b, "tool_call_id", it.CallID)
 		return wire.Text(b, "content", it.Text)
+	case llm.System:
+		return wire.Text(append(b, `{"role":"system"`...), "content", it.Text)
 	}
 	return wire.Text(append(b, `{"role":"user"`...), "content", it.Text)
 }

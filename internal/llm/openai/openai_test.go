@@ -378,3 +378,20 @@ func TestModels(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestSystemInTheMiddle(t *testing.T) {
+	const want = `[{"role":"user","content":"a"},{"role":"system","content":"結果"},{"role":"user","content":"b"}]`
+	for list, dial := range map[string]func(string, Options) llm.Model{"input": Responses, "messages": Chat} {
+		var body string
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			body = string(b)
+			w.WriteHeader(http.StatusBadRequest)
+		})
+		dial("gpt-5", options(url)).Next(t.Context(), &llm.Dialog{Items: []llm.Item{
+			{Role: llm.User, Text: "a"}, {Role: llm.System, Text: "結果"}, {Role: llm.User, Text: "b"}}})
+		if !strings.Contains(body, `"`+list+`":`+want) {
+			t.Errorf("%s: got %s", list, body)
+		}
+	}
+}

@@ -87,6 +87,10 @@ func (m *responses) item(b []byte, it *llm.Item, thinks bool) []byte {
 		b = append(wire.Entry(b), `{"type":"function_call_output"`...)
 		b = wire.Text(b, "call_id", it.CallID)
 		return append(wire.Text(b, "output", it.Text), '}')
+	case llm.System:
+		// The service also has developer for this, which others do not know.
+		b = append(wire.Entry(b), `{"role":"system"`...)
+		return append(wire.Text(b, "content", it.Text), '}')
 	}
 	b = append(wire.Entry(b), `{"role":"user"`...)
 	return append(wire.Text(b, "content", it.Text), '}')

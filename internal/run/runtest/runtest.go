@@ -55,6 +55,9 @@ var cases = []struct {
 	{"check sees expanded words", checkWords},
 	{"check stops the script", checkStops},
 	{"check is not caught by the script", checkUncaught},
+	{"check knows the directory", checkDir},
+	{"redirect sees expanded files", redirectFiles},
+	{"redirect stops the script", redirectStops},
 	{"timeout", timeout},
 	{"cancel", cancelled},
 	{"cancelled before", cancelledBefore},
@@ -210,7 +213,7 @@ func checkWords(t *testing.T, b box) {
 	}
 	var mu sync.Mutex
 	var seen []string
-	check := func(_ context.Context, argv []string) error {
+	check := func(_ context.Context, _ string, argv []string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, strings.Join(argv, "|"))
@@ -228,8 +231,8 @@ func checkWords(t *testing.T, b box) {
 var errNo = &fault.Error{Kind: fault.Denied, Op: "denied", Why: "the test says no"}
 
 // refuse says no to one command.
-func refuse(name string) func(context.Context, []string) error {
-	return func(_ context.Context, argv []string) error {
+func refuse(name string) func(context.Context, string, []string) error {
+	return func(_ context.Context, _ string, argv []string) error {
 		if argv[0] == name {
 			return errNo
 		}
@@ -241,7 +244,7 @@ func checkStops(t *testing.T, b box) {
 	if opaque(b) {
 		t.Skip("an opaque runner never calls Check")
 	}
-	for _, script := range []string{"echo a; cat x; echo b", "echo a; (cat x); echo b", "echo a; y=$(cat x); echo b", "echo a; echo z | cat | wc >&2; echo b"} {
+	for _, script := range []string{"echo a; cat x; echo b", "echo a; (cat x); echo b", "echo a; y=$(cat x); echo b", "echo a; echo b $(cat x)", "echo a; echo b >new$(cat x); echo b", "echo a; echo z | cat | wc >&2; echo b"} {
 		got := b.do(t.Context(), run.Request{Script: script, Check: refuse("cat")})
 		if fault.KindOf(got.fault) != fault.Denied || !errors.Is(got.fault, errNo) || got.out != "a\n" {
 			t.Errorf("%q: %q, %v", script, got.out, got.fault)

@@ -185,9 +185,7 @@ func (g *grepper) untied(in grepSource) (tie func()) {
 	if !ok {
 		return func() {}
 	}
-	wait := s.in.Wait
-	s.in.Wait = nil
-	return func() { s.in.Wait = wait }
+	return s.in.OnWait(nil)
 }
 
 // blocksAtOnce searches with several workers and prints in order.

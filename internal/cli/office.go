@@ -1,0 +1,432 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/agent"
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/gate"
+	"hako/internal/host/player"
+	"hako/internal/jobs"
+	"hako/internal/llm"
+	"hako/internal/policy"
+	"hako/internal/redact"
+	"hako/internal/run"
+	"hako/internal/secretary"
+	"hako/internal/secretary/store"
+	"hako/internal/speech"
+	"hako/internal/websearch"
+)
+
+func newSessionID() string { return agent.NewID() }
+
+// A memory is the secretary's store: conversations and to-dos.
+type memory struct {
+	store   *store.Store
+	session store.Session
+}
+
+func (m *memory) name() string {
+	if m == nil {
+		return ""
+	}
+	if m.session.Name != "" {
+		return m.session.Name
+	}
+	return fmt.Sprint(m.session.ID)
+}
+
+// Append implements [secretary.History].
+func (m *memory) Append(_ context.Context, msg secretary.Message) error {
+	_, err := m.store.Append(m.session.ID, store.Message{Role: string(msg.Role), Text: msg.Text, Meta: msg.Meta})
+	return err
+}
+
+// Do implements [secretary.Todos].
+func (m *memory) Do(_ context.Context, a secretary.TodoAction) (string, error) {
+	said, _, err := m.store.Do(store.TodoAction(a))
+	return said, err
+}
+
+// Open implements [secretary.Todos].
+func (m *memory) Open(context.Context) (string, error) {
+	todos, err := m.store.List(store.Filter{Status: store.StatusOpen})
+	var b strings.Builder
+	for _, t := range todos {
+		fmt.Fprintf(&b, "#%d %s", t.ID, t.Title)
+		if t.Due != "" {
+			fmt.Fprintf(&b, " (%s)", t.Due)
+		}
+		if t.Priority != "normal" {
+			fmt.Fprintf(&b, " [%s]", t.Priority)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), err
+}
+
+// remembered is how many messages of a conversation are taken up again.
+const remembered = 200
+
+// remember opens the store and takes up the conversation.
+func (f *front) remember(name string) error {
+	st, err := store.Open(config.SecretaryDatabase.Of(f.conf).V)
+	if err != nil {
+		return err
+	}
+	f.later(func() { _ = st.Close() })
+	m := &memory{store: st}
+	f.Todos = m
+	if name == "" {
+		m.session, err = st.NewSession("")
+	} else {
+		m.session, err = st.Resume(name)
+	}
+	if err != nil {
+		return err
+	}
+	f.memory, f.History = m, m
+	old, err := st.Messages(m.session.ID, remembered)
+	if err != nil {
+		return err
+	}
+	messages := make([]secretary.Message, len(old))
+	for i, o := range old {
+		messages[i] = secretary.Message{Role: llm.Role(o.Role), Text: o.Text, Meta: o.Meta}
+	}
+	f.Resume(messages)
+	return nil
+}
+
+// employ gives her hands: one pair of her own, others for what runs at the same
+// time or in the background. Without a sandbox she has none.
+func (f *front) employ(ctx context.Context) {
+	if !config.BashEnabled.Of(f.conf).V {
+		return
+	}
+	f.ask = f.unless(f.ask)
+	own, err := f.hire(ctx)
+	if err != nil {
+		f.warn(err)
+		return
+	}
+	f.later(own.close)
+	f.Hands, f.Dir = own.Runner, f.options.Root
+	f.Commands = f.rules()
+	f.ReadOnly = func(script string) bool {
+		file, err := policy.ParseScript(script)
+		return err == nil && f.judge.ReadOnly(file)
+	}
+	pool := &pool{hire: func() (hands, error) { return f.hire(ctx) }}
+	f.later(pool.close)
+	f.Spare = pool.lend
+	f.background()
+}
+
+// unless answers no for a person while the secretary speaks up herself.
+func (f *front) unless(ask asker) asker {
+	if ask == nil {
+		return nil
+	}
+	var one sync.Mutex // the gates of several hands may ask at the same time
+	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
+		one.Lock()
+		defer one.Unlock()
+		if f.shy.Load() {
+			return gate.No, nil
+		}
+		f.show.spinner.Stop()
+		return ask(ctx, q)
+	}
+}
+
+// rules are the live policy in the words of her prompt.
+func (f *front) rules() string {
+	var lines []string
+	for _, l := range f.judge.Summary(config.SecretaryLanguage.Of(f.conf).V, 12) {
+		lines = append(lines, l.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// background lets commands outlive a turn.
+func (f *front) background() {
+	desk, err := jobs.Open(jobs.Options{
+		New: func(ctx context.Context) (run.Runner, func(), error) {
+			h, err := f.hire(ctx)
+			return h.Runner, h.close, err
+		},
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewWriter(w, f.secrets) },
+		Lists: "@job list shows which there are",
+	})
+	if err != nil {
+		f.warn(err)
+		return
+	}
+	f.later(func() { _ = desk.Close() })
+	f.Jobs = clerkOfJobs{desk}
+}
+
+// A pool lends hands and keeps them for the next who needs some.
+type pool struct {
+	hire func() (hands, error)
+	mu   sync.Mutex // guards idle
+	idle []hands
+}
+
+func (p *pool) lend() (run.Runner, func(), error) {
+	h, ok := p.take()
+	if !ok {
+		var err error
+		if h, err = p.hire(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return h.Runner, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.idle = append(p.idle, h)
+	}, nil
+}
+
+func (p *pool) take() (h hands, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return h, false
+	}
+	h = p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	return h, true
+}
+
+func (p *pool) close() {
+	for h, ok := p.take(); ok; h, ok = p.take() {
+		h.close()
+	}
+}
+
+// clerkOfJobs answers about jobs in words.
+type clerkOfJobs struct{ desk *jobs.Desk }
+
+// Start implements [secretary.Jobs].
+func (c clerkOfJobs) Start(ctx context.Context, req run.Request) (string, error) {
+	h, err := c.desk.Start(ctx, req)
+	return string(h), err
+}
+
+// Ask implements [secretary.Jobs].
+func (c clerkOfJobs) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {
+	h := jobs.Handle(handle)
+	switch verb {
+	case "list":
+		var b strings.Builder
+		for _, st := range c.desk.List() {
+			b.WriteString(jobLine(st) + "\n")
+		}
+		return b.String(), nil
+	case "kill":
+		st, err := c.desk.Kill(ctx, h)
+		return jobLine(st), err
+	case "output":
+		page, err := c.desk.Output(h, jobs.Both, offset, 0)
+		if err != nil {
+			return "", err
+		}
+		text := string(page.Data)
+		if page.More || !page.Ended {
+			text += fmt.Sprintf("\n(next: @job output %s %d)", handle, page.Next)
+		}
+		return text, nil
+	}
+	st, err := c.desk.Status(h)
+	return jobLine(st), err
+}
+
+func jobLine(st jobs.Status) string {
+	line := fmt.Sprintf("%s %s: %s", st.Handle, st.State, st.Command)
+	if !st.Ended.IsZero() {
+		line += fmt.Sprintf(" (exit %d, %v)", st.Exit, st.Ended.Sub(st.Began).Round(time.Millisecond))
+	}
+	if st.Err != "" {
+		line += ": " + st.Err
+	}
+	return line
+}
+
+// usualSpeech is the voice of the settings.
+func usualSpeech(conf *config.Config) secretary.Speech {
+	return secretary.Speech{
+		SpeakerUUID: config.SpeechSpeaker.Of(conf).V, StyleID: config.SpeechStyle.Of(conf).V,
+		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V, PitchScale: config.SpeechPitch.Of(conf).V,
+		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V, PostPhonemeLength: config.SpeechPost.Of(conf).V,
+		OutputSamplingRate: config.SpeechRate.Of(conf).V, ProsodyDetail: [][]secretary.Mora{},
+	}
+}
+
+// A voice speaks in the background, one thing after the other.
+type voice struct {
+	engine *speech.Engine
+	player *player.Player // nil: nothing is played
+	file   string         // the WAV file to write; empty: none
+	warn   func(error)
+	last   error
+	queue  chan speech.Speech
+	busy   sync.WaitGroup
+}
+
+// speak gives her a voice. Without one everything else works.
+func (f *front) speak(ctx context.Context) {
+	if !config.SpeechEnabled.Of(f.conf).V {
+		return
+	}
+	engine, err := speech.New(speech.Options{
+		URL: config.SpeechURL.Of(f.conf).V, Remote: config.SpeechURL.Of(f.conf).From != "default",
+		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(f.conf).V, Style: config.SpeechStyle.Of(f.conf).V}, Warn: f.warn,
+	})
+	if err != nil {
+		f.warn(err)
+		return
+	}
+	v := &voice{engine: engine, file: config.SpeechFile.Of(f.conf).V, warn: f.warn, queue: make(chan speech.Speech, 16)}
+	if v.file == "" {
+		found, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(f.conf).V})
+		if !ok {
+			return // nothing to hear it with
+		}
+		v.player = found
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	f.later(cancel)
+	go v.work(ctx)
+	f.voice, f.Voice = v, v
+}
+
+// Say implements [secretary.Voice].
+func (v *voice) Say(_ context.Context, s secretary.Speech) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	var words speech.Speech
+	if err := json.Unmarshal(text, &words); err != nil {
+		return err
+	}
+	v.busy.Add(1)
+	select {
+	case v.queue <- words:
+	default:
+		v.busy.Done() // she is far behind already
+	}
+	return nil
+}
+
+func (v *voice) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-v.queue:
+			if err := v.utter(ctx, s); err != nil && ctx.Err() == nil && err != v.last {
+				v.last = err
+				v.warn(err)
+			}
+			v.busy.Done()
+		}
+	}
+}
+
+func (v *voice) utter(ctx context.Context, s speech.Speech) error {
+	if v.file == "" {
+		_, err := v.engine.Speak(ctx, s, v.player)
+		return err
+	}
+	wav, err := v.engine.Say(ctx, s)
+	if err != nil || wav == nil {
+		return err
+	}
+	return speech.WriteFile(v.file, wav)
+}
+
+// wait returns when all is said, or nobody wants to hear it.
+func (v *voice) wait(ctx context.Context) {
+	if v == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { v.busy.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// find lets her search the web, if there is an engine.
+func (f *front) find() {
+	e, name, err := engine(f.conf)
+	if err != nil {
+		return
+	}
+	f.Search = func(ctx context.Context, query string) (string, error) {
+		query = f.secrets.Text(query)
+		if err := f.touched("secretary")(name + ": " + query); err != nil {
+			return "", err
+		}
+		hits, err := e.Search(ctx, websearch.Query{Text: query})
+		return websearch.Results(hits), err
+	}
+}
+
+// searchHistory looks through the conversations that were kept.
+func searchHistory(s streams, conf *config.Config, words string, asJSON bool) error {
+	st, err := store.Open(config.SecretaryDatabase.Of(conf).V)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	hits, err := st.Search(words, 50)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return encode(s.out, hits)
+	}
+	if len(hits) == 0 {
+		return &fault.Error{Kind: fault.NotFound, Op: "search conversations", Subject: words, Why: "nobody said so", Hint: "try fewer or other words"}
+	}
+	return printSaid(s.out, hits)
+}
+
+func printSaid(w io.Writer, hits []store.Hit) error {
+	var b bytes.Buffer
+	for _, h := range hits {
+		name := h.Name
+		if name == "" {
+			name = fmt.Sprint(h.Session)
+		}
+		fmt.Fprintf(&b, "%s  %s  %s: %s\n", h.Time.Local().Format("2006-01-02 15:04"), visible(name), h.Role, visible(strings.Join(strings.Fields(h.Snippet), " ")))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// bufferedLines returns what reads one line after the other.
+func bufferedLines(r io.Reader) func() (string, error) {
+	in := bufio.NewReader(r)
+	return func() (string, error) {
+		line, err := in.ReadString('\n')
+		if err == io.EOF && line != "" {
+			err = nil
+		}
+		return strings.TrimRight(line, "\r\n"), err
+	}
+}

@@ -1,0 +1,438 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/config"
+	"hako/internal/fault"
+	"hako/internal/llm"
+	"hako/internal/markdown"
+	"hako/internal/policy"
+	"hako/internal/quota"
+	"hako/internal/secretary"
+)
+
+// secretaryOptions are the flags of hako secretary.
+type secretaryOptions struct {
+	hostFlags
+	modelFlags
+	noAudio    bool
+	session    string
+	once       string
+	speechFile string
+	requery    bool
+	threeStep  bool
+	search     string
+}
+
+func newSecretary(s streams) *cobra.Command {
+	var o secretaryOptions
+	cmd := &cobra.Command{
+		Use:   "secretary [--model M] [--session NAME] [--no-audio] [--root DIR] [--once TEXT]",
+		Short: "Talk to a secretary who runs commands, keeps a to-do list and speaks",
+		Long: `secretary is a conversation with a model that answers, runs programs of this
+machine in a sandbox below --root, and keeps a to-do list. What the rules do not
+allow is refused; what they want asked is asked here. In the conversation:
+/todo, /history [WORDS], /reset, /help, exit; and @todo, @search, @bg, @job.
+Ollama is used if it is there; --model chooses another.`,
+		Example: `  hako secretary
+  hako secretary --no-audio --session work --root ~/project
+  hako secretary --model ollama:qwen3 --once '最新のGitコミットを教えて'
+  hako secretary --once 'list the python files' --json
+  hako secretary --search 'リリース'          in all conversations that were kept`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	f := cmd.Flags()
+	o.hostFlags.register(f)
+	o.modelFlags.register(f)
+	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
+	f.StringVar(&o.session, "session", "", "go on with the conversation `NAME`, or begin it")
+	f.StringVar(&o.once, "once", "", "say `TEXT`, print the answer and leave")
+	f.StringVar(&o.speechFile, "speech-file", "", "write what she says to the WAV file `FILE` instead of playing it")
+	f.BoolVar(&o.requery, "requery", false, "ask the model again with what came of its commands (bash_executor.requery_on_result)")
+	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
+	f.StringVar(&o.search, "search", "", "look for `WORDS` in the conversations that were kept, and leave")
+	return cmd
+}
+
+func (o *secretaryOptions) run(ctx context.Context, s streams) error {
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	if err := o.take(conf); err != nil {
+		return err
+	}
+	if o.search != "" {
+		return searchHistory(s, conf, o.search, o.json)
+	}
+	f, err := o.open(ctx, s, conf)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	switch {
+	case o.once != "":
+		return f.once(ctx, o.once)
+	case isTerminal(s.in) && !o.json:
+		return f.converse(ctx)
+	}
+	return f.pipe(ctx)
+}
+
+// take takes in the flags that stand for settings.
+func (o *secretaryOptions) take(conf *config.Config) error {
+	for _, f := range []struct {
+		given bool
+		key   string
+		flag  string
+		value string
+	}{
+		{o.noAudio, "speech.enabled", "--no-audio", "false"},
+		{o.speechFile != "", "speech.file", "--speech-file", o.speechFile},
+		{o.requery, "bash_executor.requery_on_result", "--requery", "true"},
+		{o.threeStep, "secretary.three_step", "--three-step", "true"},
+	} {
+		if f.given {
+			if err := conf.Set(f.key, f.flag, f.value); err != nil {
+				return err
+			}
+		}
+	}
+	if o.noAudio && o.speechFile != "" {
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", Hint: "leave --no-audio out: with --speech-file nothing is played"}
+	}
+	return nil
+}
+
+// A front is the secretary with all that is around her.
+type front struct {
+	*secretary.Secretary
+	*workshop
+	conf   *config.Config
+	s      streams
+	show   *show
+	json   bool
+	mind   *mind
+	tape   *tape
+	memory *memory
+	voice  *voice
+	put    []func()    // what is to be put away at the end, in reverse
+	shy    atomic.Bool // she speaks up herself: nobody is asked, nothing is shown but her words
+}
+
+func (f *front) close() {
+	for i := len(f.put) - 1; i >= 0; i-- {
+		f.put[i]()
+	}
+}
+
+func (f *front) later(do func()) { f.put = append(f.put, do) }
+
+// warn tells of what does not work but does not matter.
+func (f *front) warn(err error) {
+	f.show.note(markdown.Clean(err.Error()))
+	if h := fault.Hint(err); h != "" {
+		f.show.note("hint: " + h)
+	}
+}
+
+// open puts the secretary together.
+func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Config) (_ *front, err error) {
+	f := &front{conf: conf, s: s, json: o.json, show: newShow(s, o.json, false)}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	ask := askAt(s)
+	if f.workshop, err = o.workshop(conf, quota.DefaultBudget(), ask); err != nil {
+		return nil, err
+	}
+	f.later(f.opened.close)
+	f.opened.id = newSessionID()
+	if err := f.think(ctx, o); err != nil && !isCommand(o.once) {
+		return nil, err
+	} else if err != nil {
+		f.mind = &mind{front: absent{err}} // what is not for a model needs none
+	}
+	f.Secretary = f.settings()
+	if err := f.remember(o.session); err != nil {
+		f.warn(err)
+	}
+	f.employ(ctx)
+	f.speak(ctx)
+	f.find()
+	return f, nil
+}
+
+// absent is the model that could not be found.
+type absent struct{ err error }
+
+func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return nil, a.err }
+
+// isCommand tells what is said to hako rather than to a model.
+func isCommand(line string) bool {
+	return strings.HasPrefix(line, "@") || strings.HasPrefix(line, "/")
+}
+
+// think chooses the model.
+func (f *front) think(ctx context.Context, o *secretaryOptions) error {
+	c, err := chooseSecretaryModel(ctx, place{f.conf, f.touched("secretary")}, o.model)
+	if err != nil {
+		return err
+	}
+	if c.why != "" {
+		f.show.note(c.why)
+	}
+	if f.tape, err = newTape(o.record, f.secrets); err != nil {
+		return err
+	}
+	o.modelFlags.tape = f.tape
+	f.later(f.tape.discard)
+	f.mind, err = o.modelFlags.think(c, f.conf, f.opened, f.meter, f.show.retry)
+	if err != nil {
+		return err
+	}
+	f.later(func() {
+		if err := errors.Join(f.mind.close(f.conf, f.meter.Used()), f.tape.keep()); err != nil {
+			f.warn(err)
+		}
+		if o.stats {
+			f.show.note(f.mind.stats())
+		}
+	})
+	return nil
+}
+
+// chooseSecretaryModel prefers a model on this machine: a conversation is
+// nobody else's business unless somebody says so.
+func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, error) {
+	if spec == "" {
+		spec = config.SecretaryModel.Of(at.conf).V
+	}
+	if spec == "" && config.ModelName.Of(at.conf).V == "" {
+		probe, cancel := context.WithTimeout(ctx, probeTime)
+		defer cancel()
+		if local, err := at.ollamas(probe); err == nil && len(local) > 0 {
+			return ollamaModel(ctx, at, local[0].Name)
+		}
+	}
+	c, err := chooseModel(ctx, at, spec)
+	if err == nil && c.provider == "builtin" {
+		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model; there is no Ollama and no key, and the built-in rules cannot talk",
+			Hint: "start Ollama (ollama serve), or name a model: --model ollama:qwen3; hako doctor says more"}
+	}
+	return c, err
+}
+
+// settings are what the configuration says about her.
+func (f *front) settings() *secretary.Secretary {
+	conf := f.conf
+	lang := config.SecretaryLanguage.Of(conf).V
+	return &secretary.Secretary{
+		Model: f.mind.front, Lang: lang, Name: config.SecretaryName.Of(conf).V, Extra: f.extra(),
+		Speech: usualSpeech(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: f.secrets, ID: f.id,
+		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V, ThreeStep: config.SecretaryThreeStep.Of(conf).V,
+		Actions: config.BashMaxActions.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
+		CacheTTL: orNever(config.BashCacheTTL.Of(conf).V), RateLimit: orNever(config.BashRateLimit.Of(conf).V),
+		Context: int64(config.SecretaryContext.Of(conf).V), Observe: f.event,
+		Unlisted: unlisted, Left: f.left,
+	}
+}
+
+// left is what remains of the budget.
+func (f *front) left() string {
+	var parts []string
+	left := f.meter.Left()
+	for _, name := range []string{"calls", "tokens"} {
+		if n := left.Of(name); n != quota.NoLimit {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "left: " + strings.Join(parts, ", ")
+}
+
+// unlisted names the command that was refused for want of a rule.
+func unlisted(err error) (name string, ok bool) {
+	var u *policy.UnlistedError
+	if !errors.As(err, &u) {
+		return "", false
+	}
+	return u.Name, true
+}
+
+// orNever turns a setting whose zero means never into an option whose zero
+// means the usual.
+func orNever[T int | ~int64](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// extra are the instructions of the user's own.
+func (f *front) extra() string {
+	name := config.SecretarySystem.Of(f.conf).V
+	if name == "" {
+		return ""
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		f.warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: reasonOf(err), Hint: "secretary.system names a text file"})
+		return ""
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
+// event shows what happens in a turn.
+func (f *front) event(e secretary.Event) {
+	if f.json || f.shy.Load() {
+		return // the answer has it all
+	}
+	switch e.Type {
+	case "text":
+		f.show.piece(markdown.Clean(e.Text))
+	case "again":
+		f.show.endText()
+	case "reply":
+		f.show.endText()
+	case "action":
+		f.show.endText()
+		f.show.spinner.Label("running")
+		if config.BashLogCommands.Of(f.conf).V {
+			f.show.note("$ " + brief(e.Action.Command, f.show.room()))
+		}
+	case "result":
+		f.result(e.Result)
+	case "todo":
+		f.show.note(e.Text)
+	case "warning":
+		f.show.note("warning: " + e.Text)
+	}
+}
+
+// shownLines is how much of a command's output people see; the model sees more.
+const shownLines = 12
+
+func (f *front) result(r *secretary.Result) {
+	f.show.spinner.Label("thinking")
+	if !config.BashLogCommands.Of(f.conf).V {
+		return
+	}
+	if r.Error != "" {
+		f.show.note("✗ " + brief(r.Error, 300))
+		return
+	}
+	lines := strings.Split(strings.TrimRight(r.Output.Stdout, "\n"), "\n")
+	for i, line := range lines {
+		if i == shownLines {
+			fmt.Fprintf(f.show.notes, "  … %d more lines\n", len(lines)-i)
+			break
+		}
+		if line != "" || len(lines) > 1 {
+			fmt.Fprintf(f.show.notes, "  %s\n", visible(line))
+		}
+	}
+}
+
+// turn has one exchange with her.
+func (f *front) turn(ctx context.Context, text string, o secretary.Options) (secretary.Answer, error) {
+	f.show.spinner.Start("thinking")
+	if end, ok := f.meter.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
+	answer, err := f.Chat(ctx, text, o)
+	f.show.spinner.Stop()
+	f.show.endText()
+	return answer, err
+}
+
+// once has one exchange and ends.
+func (f *front) once(ctx context.Context, text string) error {
+	if isCommand(text) {
+		return f.command(ctx, f.s.out, text)
+	}
+	answer, err := f.turn(ctx, text, secretary.Options{})
+	if f.json {
+		if jerr := f.printJSON(answer, err); jerr != nil {
+			return jerr
+		}
+		if err != nil {
+			return exitStatus(status[fault.KindOf(err)])
+		}
+	}
+	f.voice.wait(ctx)
+	return err
+}
+
+// secretaryAnswer is what --json prints for each exchange.
+type secretaryAnswer struct {
+	Session string `json:"session,omitempty"`
+	secretary.Answer
+	Error *fault.Error `json:"error,omitempty"`
+}
+
+func (f *front) printJSON(answer secretary.Answer, err error) error {
+	out := secretaryAnswer{Session: f.memory.name(), Answer: answer}
+	if err != nil && !errors.As(err, &out.Error) {
+		out.Error = &fault.Error{Op: "talk", Err: err}
+	}
+	return encode(f.s.out, out)
+}
+
+// pipe takes each line of standard input for something that is said.
+func (f *front) pipe(ctx context.Context) error {
+	lines := bufferedLines(f.s.in)
+	for {
+		line, err := lines()
+		if err == io.EOF || line == "exit" || line == "quit" {
+			f.voice.wait(ctx)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f.say(ctx, line); err != nil {
+			return err
+		}
+	}
+}
+
+// say carries out one line. Only what ends the conversation is an error.
+func (f *front) say(ctx context.Context, line string) error {
+	line = strings.TrimSpace(line)
+	switch {
+	case line == "":
+		return nil
+	case isCommand(line):
+		if err := f.command(ctx, f.s.out, line); err != nil {
+			f.warn(err)
+		}
+		return nil
+	}
+	answer, err := f.turn(ctx, line, secretary.Options{})
+	switch {
+	case f.json:
+		return f.printJSON(answer, err)
+	case err != nil && (fault.KindOf(err) == fault.Exhausted || ctx.Err() != nil):
+		return err
+	case err != nil:
+		f.warn(err)
+	}
+	return nil
+}

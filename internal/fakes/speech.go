@@ -1,0 +1,318 @@
+package fakes
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Speech is a COEIROINK engine. It needs no steps: it answers whatever makes
+// sense to it, and what does not is a violation.
+//
+// As the real one it stumbles, with 500, over a speed of 1.3 or more together
+// with a pitch of 0.1 and an intonation of 1.5.
+type Speech struct {
+	Down bool `yaml:"down"` // nobody listens at its address
+	Old  bool `yaml:"old"`  // it has no speakers_path_variant
+
+	Says   []string       `yaml:"says"`   // the texts to be heard, in this order; none means any
+	Fields map[string]any `yaml:"fields"` // what each request for sound must have
+
+	// Faults say what goes wrong with the requests for sound, one after the
+	// other, empty for nothing. The last one goes on.
+	Faults  []string `yaml:"faults"`
+	DelayMS int      `yaml:"delay_ms"` // before each sound
+}
+
+// speechFaults are what can go wrong with a sound.
+const speechFaults = "500 422 cut abort html redirect short_wav not_wav endless_wav"
+
+// The speakers that the fake has, as they are found in Speech.Fields.
+const (
+	firstSpeaker  = "3c37646f-3881-5374-2a83-149267990abc"
+	secondSpeaker = "cb11bdbd-78fc-4f16-b528-a400bae1782d"
+)
+
+// check looks for what cannot be meant.
+func (s *Speech) check() error {
+	if s == nil {
+		return nil
+	}
+	if s.Down && (s.Says != nil || s.Faults != nil || s.Fields != nil) {
+		return wrong("speech", "who is down hears nothing; leave out the rest")
+	}
+	for _, f := range s.Faults {
+		if f != "" && !among(speechFaults, f) {
+			return wrong("speech", fmt.Sprintf("there is no fault %q%s", f, nearest(f, strings.Fields(speechFaults))))
+		}
+	}
+	if s.DelayMS < 0 || time.Duration(s.DelayMS)*time.Millisecond > longestDelay {
+		return wrong("speech", fmt.Sprintf("delay_ms is not between 0 and %d", longestDelay.Milliseconds()))
+	}
+	return nil
+}
+
+// speaks tells whether there is an engine to be asked.
+func (sc *Scenario) speaks() bool { return sc.Speech != nil && !sc.Speech.Down }
+
+// onSpeech is what the log calls the engine; no step can be about it.
+const onSpeech = "speech"
+
+// speechService finds what can be asked of the engine.
+func (s *Server) speechService(method, path string) (func(*exchange) *reply, bool) {
+	answer, ok := map[string]func(*exchange) *reply{
+		"GET /v1/engine_info":           answerEngine,
+		"GET /v1/speakers":              answerSpeakers,
+		"GET /v1/speakers_path_variant": answerPathVariant,
+		"POST /v1/estimate_prosody":     answerProsody,
+		"POST /v1/predict":              answerPredict,
+		"POST /v1/synthesis":            answerSynthesis,
+	}[method+" "+path]
+	return answer, ok && s.sc.speaks()
+}
+
+func answerEngine(*exchange) *reply {
+	return &reply{body: object("device", "cpu", "version", "2.3.0")}
+}
+
+// answerPathVariant is missing in engines that are old.
+func answerPathVariant(x *exchange) *reply {
+	if x.sc.Speech.Old {
+		return &reply{status: http.StatusNotFound, body: object("detail", "Not Found")}
+	}
+	return &reply{body: speakers("path", "speaker_info/portrait.png")}
+}
+
+// answerSpeakers sends pictures along, as large as they are.
+func answerSpeakers(*exchange) *reply {
+	return &reply{body: speakers("base64", base64.StdEncoding.EncodeToString(make([]byte, 300<<10)))}
+}
+
+func speakers(how, picture string) json.RawMessage {
+	style := func(name string, id int) json.RawMessage {
+		return object("styleName", name, "styleId", id, how+"Icon", picture, how+"Portrait", nil)
+	}
+	speaker := func(name, uuid string, styles ...json.RawMessage) json.RawMessage {
+		return object("speakerName", name, "speakerUuid", uuid, "styles", styles, "version", "1.0.0", how+"Portrait", picture)
+	}
+	return spell([]json.RawMessage{
+		speaker("つくよみちゃん", firstSpeaker, style("れいせい", 0), style("おしとやか", 5)),
+		speaker("MANA", secondSpeaker, style("のーまる", 7)),
+	})
+}
+
+// aMora is one as a prosody has it.
+var aMora = record{"phoneme!": text, "hira!": text, "accent!": integer(0)}.shape
+
+// aVoice adds what all requests for sound have.
+func aVoice(more record) record {
+	all := record{"speakerUuid!": text, "styleId!": integer(0), "text!": matching(`\S`), "prosodyDetail": list(list(aMora)), "speedScale!": number(0.5, 2)}
+	for name, of := range more {
+		all[name] = of
+	}
+	return all
+}
+
+var (
+	prosodyRequest   = record{"text!": text}
+	predictRequest   = aVoice(nil)
+	synthesisRequest = aVoice(record{
+		"volumeScale!": number(0, 2), "pitchScale!": number(-0.15, 0.15), "intonationScale!": number(0, 2),
+		"prePhonemeLength!": number(0, 1.5), "postPhonemeLength!": number(0, 1.5), "outputSamplingRate!": samplingRate,
+	})
+)
+
+func samplingRate(at string, v any) string {
+	if n, _ := v.(json.Number); !among("16000 24000 44100 48000", n.String()) {
+		return at + ": must be 16000, 24000, 44100 or 48000"
+	}
+	return ""
+}
+
+// heard reads the body of a request, which must be as the engine wants it.
+func (x *exchange) heard(of record) *reply {
+	fields, err := decode(x.body)
+	why := ""
+	switch {
+	case err != nil:
+		why = "body: " + err.Error()
+	case !strings.HasPrefix(x.r.Header.Get("Content-Type"), "application/json"):
+		why = "body: the content type must be application/json"
+	default:
+		why = of.shape("", fields)
+	}
+	if why != "" {
+		x.violate("%s", why)
+		return unprocessable(why)
+	}
+	x.fields = fields
+	return nil
+}
+
+// unprocessable spells an error as FastAPI does.
+func unprocessable(why string) *reply {
+	at, kind := "body", "value_error"
+	if missing, ok := strings.CutPrefix(why, "missing required parameter: '"); ok {
+		at, why, kind = strings.TrimSuffix(missing, "'"), "field required", "value_error.missing"
+	} else if name, rest, ok := strings.Cut(why, ": "); ok {
+		at, why = name, rest
+	}
+	return &reply{status: http.StatusUnprocessableEntity,
+		body: object("detail", []json.RawMessage{object("loc", []string{"body", at}, "msg", why, "type", kind)})}
+}
+
+func answerProsody(x *exchange) *reply {
+	if refused := x.heard(prosodyRequest); refused != nil {
+		return refused
+	}
+	said, _ := x.fields["text"].(string)
+	var morae []json.RawMessage
+	for _, r := range said {
+		morae = append(morae, object("phoneme", "a", "hira", string(r), "accent", 0))
+	}
+	return &reply{body: object("plain", []string{said}, "detail", []json.RawMessage{array(morae)})}
+}
+
+func answerPredict(x *exchange) *reply   { return x.sound(predictRequest) }
+func answerSynthesis(x *exchange) *reply { return x.sound(synthesisRequest) }
+
+// sound answers a request for sound, or does what goes wrong instead.
+func (x *exchange) sound(of record) *reply {
+	if refused := x.heard(of); refused != nil {
+		return refused
+	}
+	x.compareSpeech()
+	r := x.spoken()
+	switch {
+	case !x.voiceExists():
+		x.violate("there is no such voice")
+		r = broken()
+	case x.extreme():
+		r = broken()
+	}
+	x.garble(r)
+	r.wait = time.Duration(x.sc.Speech.DelayMS) * time.Millisecond
+	return r
+}
+
+// spoken is the sound itself.
+func (x *exchange) spoken() *reply {
+	rate := int(or0(x.amount("outputSamplingRate"), 44100))
+	said := fmt.Sprint(x.fields["text"])
+	seconds := 0.1*float64(utf8.RuneCountInString(said))/x.amount("speedScale") + x.amount("prePhonemeLength") + x.amount("postPhonemeLength")
+	return &reply{mime: "audio/wav", body: wave(rate, int(math.Round(seconds*float64(rate))))}
+}
+
+func or0(given, usual float64) float64 {
+	if given == 0 {
+		return usual
+	}
+	return given
+}
+
+// amount returns a number of the request; zero if there is none.
+func (x *exchange) amount(name string) float64 {
+	n, _ := x.fields[name].(json.Number)
+	f, _ := n.Float64()
+	return f
+}
+
+func (x *exchange) voiceExists() bool {
+	style := x.amount("styleId")
+	switch x.fields["speakerUuid"] {
+	case firstSpeaker:
+		return style == 0 || style == 5
+	case secondSpeaker:
+		return style == 7
+	}
+	return false
+}
+
+// extreme is what the real engine was seen to stumble over.
+func (x *exchange) extreme() bool {
+	return x.amount("speedScale") >= 1.3 && x.amount("pitchScale") >= 0.1 && x.amount("intonationScale") >= 1.5
+}
+
+func broken() *reply {
+	return &reply{status: http.StatusInternalServerError, mime: "text/plain; charset=utf-8", body: []byte("Internal Server Error")}
+}
+
+// garble makes a sound go wrong as the scenario says.
+func (x *exchange) garble(r *reply) {
+	faults := x.sc.Speech.Faults
+	number := x.sounds
+	x.sounds++
+	if len(faults) == 0 || r.status != 0 {
+		return
+	}
+	switch faults[min(number, len(faults)-1)] {
+	case "500":
+		*r = *broken()
+	case "422":
+		*r = *unprocessable("styleId: value is not a valid style")
+	case "cut":
+		r.ending = short
+	case "abort":
+		r.ending = reset
+	case "html":
+		r.mime, r.body = "text/html", []byte("<h1>It works!</h1>")
+	case "redirect":
+		*r = reply{status: http.StatusTemporaryRedirect, header: map[string]string{"Location": x.url + "/elsewhere"}}
+	case "short_wav":
+		r.body = r.body[:len(r.body)-100]
+	case "not_wav":
+		r.body = []byte("this is no sound")
+	case "endless_wav":
+		r.body = make([]byte, 65<<20)
+		copy(r.body, wave(24000, 0))
+	}
+}
+
+// compareSpeech compares a request for sound with what the scenario wants.
+func (x *exchange) compareSpeech() {
+	if accept := x.r.Header.Get("Accept"); accept != "audio/wav" {
+		x.violate("Accept is %q, not audio/wav", accept)
+	}
+	x.said = append(x.said, fmt.Sprint(x.fields["text"]))
+	for name, want := range x.sc.Speech.Fields {
+		got, _ := marshal(x.fields[name])
+		if text, err := marshal(want); err != nil || string(text) != string(got) {
+			x.violate("%s is %s, not %s", name, got, text)
+		}
+	}
+}
+
+// unsaid returns what is wrong with what was said as a whole. A text that was
+// asked for again after an error counts once.
+func (s *Server) unsaid() []string {
+	if s.sc.Speech == nil || s.sc.Speech.Says == nil {
+		return nil
+	}
+	if said := slices.Compact(slices.Clone(s.said)); !slices.Equal(said, s.sc.Speech.Says) {
+		return []string{fmt.Sprintf("what was said is %q, not %q", said, s.sc.Speech.Says)}
+	}
+	return nil
+}
+
+// wave returns a WAV of a soft tone: one channel of 16 bits.
+func wave(rate, samples int) []byte {
+	b := append(make([]byte, 0, 44+2*samples), "RIFF"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+2*samples))
+	b = append(b, "WAVEfmt "...)
+	for _, n := range []uint32{16, 1 | 1<<16, uint32(rate), uint32(2 * rate), 2 | 16<<16} {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(2*samples))
+	for i := range samples {
+		b = binary.LittleEndian.AppendUint16(b, uint16(int16(1000*math.Sin(float64(i)*2*math.Pi*440/float64(rate)))))
+	}
+	return b
+}

@@ -1,0 +1,249 @@
+// Package host runs real programs of this machine under one root directory: the
+// shell is hako's own interpreter, and each program that a script names is
+// started in a sandbox (package cage) that holds it to that directory.
+//
+// Inside are the runner, the search for programs, their environment and their
+// streams. Not inside: what may be run; the gate stands before a Runner. The
+// one rule to keep: nothing is started but through the cage.
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/fault"
+	"hako/internal/host/cage"
+	"hako/internal/quota"
+	"hako/internal/run"
+	"hako/internal/shell"
+	"hako/internal/vfs"
+)
+
+// Options configure a Runner.
+type Options struct {
+	Root     string        // the directory to work in; it must exist
+	Path     []string      // more directories with programs, searched before the system's
+	Readable []string      // more directories and files that programs may read
+	Protect  []string      // names in Root that programs cannot change, where the system permits it
+	Network  bool          // programs may use the network
+	Least    cage.Level    // the weakest sandbox that will do; zero means LandlockOnly
+	Limits   cage.Limits   // of programs
+	Timeout  time.Duration // of a request that has none; zero means 30 s
+	Gauge    *quota.Gauge  // of the interpreter; nil means the limits for people
+	Env      []string      // NAME=value pairs for every program, besides the usual ones
+
+	// Parse reads text that turns out to be a script. Nil means the parser
+	// for bash without bounds.
+	Parse func(src string) (*syntax.File, error)
+}
+
+// DefaultTimeout is how long a request may take that says nothing about it.
+const DefaultTimeout = 30 * time.Second
+
+// A Runner runs scripts over real programs. It is a [run.Runner]; requests that
+// come at the same time wait for each other, and directory and variables stay
+// from one to the next. When a request has ended, nothing of it runs any more.
+type Runner struct {
+	o       Options
+	temp    *tempDir
+	search  *search
+	session *shell.Session
+
+	turn  sync.Mutex // held by the request that runs, up to its sweep
+	mu    sync.Mutex // guards cage
+	cage  *cage.Cage
+	dirty atomic.Bool // programs were started since the last sweep
+}
+
+// New builds the sandbox and a runner in it.
+func New(ctx context.Context, o Options) (*Runner, error) {
+	if err := o.settle(); err != nil {
+		return nil, err
+	}
+	temp, err := newTempDir()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{o: o, temp: temp, search: newSearch(o.Root, o.Path)}
+	if err := r.furnish(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// settle fills in what was left out and resolves the names of directories: what
+// the sandbox is told must not depend on links.
+func (o *Options) settle() error {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Least == cage.None {
+		o.Least = cage.LandlockOnly
+	}
+	root, err := realPath(o.Root)
+	if err != nil {
+		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists: --root DIR"}
+	}
+	if o.Root = root; tooWide(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project: --root DIR"}
+	}
+	readable := o.Readable[:0:0]
+	for _, name := range append(o.Readable, o.Path...) {
+		if real, err := realPath(name); err == nil && !tooWide(real) {
+			readable = append(readable, real)
+		}
+	}
+	o.Readable = readable
+	return nil
+}
+
+func realPath(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	var detail *os.PathError
+	if errors.As(err, &detail) {
+		err = detail.Err
+	}
+	return real, err
+}
+
+// tooWide tells directories whose contents no program may be let loose on.
+func tooWide(dir string) bool {
+	switch dir {
+	case "/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/var", "/proc", "/sys", "/dev", "/run", "/boot", "/home", "/tmp", "/opt":
+		return true
+	}
+	for _, below := range []string{"/proc/", "/sys/", "/dev/", "/etc/", "/boot/"} {
+		if strings.HasPrefix(dir, below) {
+			return true
+		}
+	}
+	return false
+}
+
+// furnish builds the sandbox and the shell.
+func (r *Runner) furnish(ctx context.Context) error {
+	if _, err := r.ready(ctx); err != nil {
+		return err
+	}
+	if err := exposed(r.o.Root, r.Status().Level); err != nil {
+		return err
+	}
+	tree := vfs.New(vfs.Options{Gauge: r.o.Gauge})
+	for _, m := range []struct{ at, real string }{{r.Status().TempDir, r.temp.path}, {r.o.Root, r.o.Root}} {
+		if err := tree.Mount(filepath.ToSlash(m.at), m.real, true); err != nil {
+			return err
+		}
+	}
+	r.session = shell.NewSession(shell.Options{
+		FS: tree, Gauge: r.o.Gauge, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
+		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
+	})
+	return nil
+}
+
+// ready returns the cage, a new one if there is none.
+func (r *Runner) ready(ctx context.Context) (*cage.Cage, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cage != nil {
+		return r.cage, nil
+	}
+	c, err := cage.Build(ctx, cage.Plan{
+		Root: r.o.Root, Temp: r.temp.path, Readable: r.o.Readable, Protect: r.o.Protect, Hide: secretPlaces(r.o.Root), Network: r.o.Network, Limits: r.o.Limits,
+	}, r.o.Least)
+	if err != nil {
+		return nil, err
+	}
+	r.cage = c
+	return c, nil
+}
+
+// drop gives up a cage that no longer works.
+func (r *Runner) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cage != nil {
+		r.cage.Close()
+		r.cage = nil
+	}
+}
+
+// Status says what the sandbox is made of.
+func (r *Runner) Status() cage.Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cage == nil {
+		return cage.Report{}
+	}
+	return r.cage.Report
+}
+
+// Run implements [run.Runner].
+func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if _, err := r.ready(ctx); err != nil {
+		return run.Result{Exit: notStarted}, err
+	}
+	bounded := *req
+	if bounded.Timeout <= 0 {
+		bounded.Timeout = r.o.Timeout
+	}
+	res, err := r.session.Run(ctx, &bounded)
+	if r.dirty.Swap(false) {
+		r.sweep()
+	}
+	return res, err
+}
+
+// Probe says what sandbox this machine allows for such a runner.
+func Probe(ctx context.Context, o Options) (cage.Report, error) {
+	if err := o.settle(); err != nil {
+		return cage.Report{}, err
+	}
+	temp, err := newTempDir()
+	if err != nil {
+		return cage.Report{}, err
+	}
+	defer temp.remove()
+	return cage.Probe(ctx, cage.Plan{Root: o.Root, Temp: temp.path, Readable: o.Readable, Protect: o.Protect, Network: o.Network, Limits: o.Limits}), nil
+}
+
+// notStarted is the status of what could not be started, as shells have it.
+const notStarted = 126
+
+// sweep ends whatever programs left behind. A cage that cannot be swept is
+// given up, which ends everything in it.
+func (r *Runner) sweep() {
+	r.mu.Lock()
+	c := r.cage
+	r.mu.Unlock()
+	if c != nil && c.Sweep() != nil {
+		r.drop()
+	}
+}
+
+// Dir returns where the session stands.
+func (r *Runner) Dir() string { return r.session.WorkDir() }
+
+// Close ends the sandbox with everything in it and removes its temporary files.
+func (r *Runner) Close() {
+	r.drop()
+	if r.session != nil {
+		r.session.Close()
+	}
+	r.temp.remove()
+}

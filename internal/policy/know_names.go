@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"path"
+	"strings"
+)
+
+// Programs put names together: a suffix behind a name, or a name without its
+// suffix. What comes out is a name too, and .git may be what comes out.
+
+// packedSuffixes are what programs that unpack a file cut off its name.
+var packedSuffixes = [...]string{".gz", "-gz", ".z", "-z", "_z", ".bz2", ".bz", ".xz", ".lzma", ".zst"}
+
+// unpacked is the name that a packed file gets when it is unpacked.
+func unpacked(name string) string {
+	for _, s := range packedSuffixes {
+		if rest, ok := strings.CutSuffix(strings.ToLower(name), s); ok {
+			return name[:len(rest)]
+		}
+	}
+	return name
+}
+
+// backups judges where cp, mv, ln and sed -i put the old file: behind its name
+// comes a suffix, and .gi with t is .git.
+func (c *command) backups(a *arguments, names ...string) *finding {
+	suffix, ok := a.get(names...)
+	if !ok || suffix.text == "" && !suffix.late {
+		return nil
+	}
+	for _, w := range a.operands {
+		plainSuffix := suffix.text != "" && strings.IndexByte(".~_-", suffix.text[0]) >= 0
+		if suffix.late || strings.ContainsAny(suffix.text, "/*") || w.late && !plainSuffix {
+			return c.refused(names[0], "what the backup is called is only known at run time", "use a plain suffix such as .bak")
+		}
+		if f := c.guarded(word{text: w.text + suffix.text}); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// pieces judges the names that split and csplit count up: .gia, .gib … .git.
+func (c *command) pieces(prefix word) *finding {
+	base := strings.ToLower(path.Base(prefix.text))
+	if strings.HasSuffix(prefix.text, "/") || prefix.text == "" {
+		base = ""
+	}
+	if base != "" && (strings.HasPrefix(".git", base) || strings.HasPrefix("head", base)) {
+		return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+" makes names that git takes orders from", "use another prefix, such as part-")
+	}
+	return nil
+}
+
+// split judges the prefix that split puts before the names of its pieces.
+func (c *command) split(a *arguments) *finding {
+	if s, ok := a.get("--additional-suffix"); ok && (s.late || strings.Contains(s.text, "/")) {
+		return c.refused("--additional-suffix", "the suffix would lead to another directory", "use a suffix without a slash")
+	}
+	if len(a.operands) < 2 {
+		return nil
+	}
+	return c.pieces(a.operands[1])
+}
+
+// unpack refuses to give a file the name that is written inside its packing.
+func (c *command) unpack(name string, a *arguments) *finding {
+	_, named := a.get("-N", "--name")
+	_, d := a.get("-d", "--decompress")
+	if named && (d || strings.HasPrefix(name, "un") || strings.HasPrefix(name, "gun") || strings.HasPrefix(name, "bun")) {
+		return c.refused("-N", "the file would get the name that is written inside it", "leave -N out")
+	}
+	return nil
+}
+
+// downloads judges the names that files from the web get when none is given.
+func (c *command) downloads(addresses []word) *finding {
+	for _, w := range addresses {
+		name, _, _ := strings.Cut(w.text, "?")
+		if f := c.guarded(word{text: path.Base(strings.ReplaceAll(name, "%2e", "."))}); f != nil && c.p.opts.Root != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// stringsFiles knows that strings reads its options from the file in @file.
+func (c *command) stringsFiles(args []word) *finding {
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "@") {
+			return refusal("strings: @", "it takes its arguments out of a file that nobody has seen", "write the arguments out")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package policy
+
+import "strings"
+
+func echoed(args []word) feed {
+	var b strings.Builder
+	options := true
+	for i, a := range args {
+		if a.late {
+			return feed{kind: fedUnknown}
+		}
+		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
+			if strings.Contains(a.text, "e") {
+				return echoedEscapes(args[i+1:])
+			}
+			continue
+		}
+		options = false
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a.text)
+	}
+	return feed{kind: fedKnown, text: b.String()}
+}
+
+func echoedEscapes(args []word) feed {
+	f := echoed(args)
+	if f.kind == fedKnown {
+		f.text = ansiC(f.text)
+	}
+	return f
+}
+
+// printed works out printf where it only puts strings together.
+func printed(args []word) feed {
+	for _, a := range args {
+		if a.late {
+			return feed{kind: fedUnknown}
+		}
+	}
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
+		return feed{kind: fedKnown}
+	}
+	format, rest := ansiC(args[0].text), args[1:]
+	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {
+		return feed{kind: fedUnknown}
+	}
+	var b strings.Builder
+	for first := true; first || len(rest) > 0 && strings.Contains(format, "%"); first = false {
+		for i := 0; i < len(format); i++ {
+			if format[i] != '%' {
+				b.WriteByte(format[i])
+				continue
+			}
+			i++
+			if len(rest) > 0 {
+				b.WriteString(printedArg(format[i], rest[0].text))
+				rest = rest[1:]
+			}
+		}
+		if b.Len() > 1<<16 {
+			return feed{kind: fedUnknown}
+		}
+	}
+	return feed{kind: fedKnown, text: b.String()}
+}
+
+func printedArg(verb byte, text string) string {
+	if verb == 'b' {
+		return ansiC(text)
+	}
+	return text
+}
+
+// printfName returns the variable that printf -v sets.
+func printfName(args []word) (word, bool) {
+	if len(args) == 0 || !strings.HasPrefix(args[0].text, "-v") {
+		return word{}, false
+	}
+	if args[0].text != "-v" {
+		return word{text: args[0].text[2:], late: args[0].late}, true
+	}
+	if len(args) == 1 {
+		return word{}, false
+	}
+	return args[1], true
+}

@@ -1,0 +1,322 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// ReadOnly reports whether all that a script does is read: its commands are on
+// a list of those that change nothing, with options that do not either, and
+// nothing is written, assigned, defined or left running. Such scripts may run
+// side by side, and the same one gives the same answer until a file changes.
+//
+// No is the answer to everything else, and to whatever is not understood. The
+// script is not judged otherwise: ReadOnly does not say that it may run.
+func (p *Policy) ReadOnly(file *syntax.File) bool {
+	if p == nil || file == nil || len(file.Stmts) == 0 {
+		return false
+	}
+	r := reader{p: p, reads: true}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		r.node(n)
+		return r.reads
+	})
+	return r.reads
+}
+
+// A reader looks for anything in a script that does more than read.
+type reader struct {
+	p     *Policy
+	reads bool
+}
+
+// node judges one node of the tree. The kinds are listed, so that one nobody
+// thought of is a no.
+func (r *reader) node(n syntax.Node) {
+	ok := false
+	switch n := n.(type) {
+	case nil, *syntax.File, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ExtGlob,
+		*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.Assign, *syntax.TimeClause:
+		ok = true
+	case *syntax.Stmt:
+		ok = !n.Background && !n.Coprocess && !n.Disown
+	case *syntax.Redirect:
+		ok = opensToRead(n)
+	case *syntax.ParamExp:
+		ok = onlyExpands(n)
+	case *syntax.CallExpr:
+		ok = r.call(n)
+	}
+	r.reads = r.reads && ok
+}
+
+// opensToRead reports whether a redirection writes nothing: it reads, goes to
+// /dev/null, or copies a descriptor.
+func opensToRead(n *syntax.Redirect) bool {
+	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
+		return false // {name}<x sets a variable
+	}
+	switch n.Op {
+	case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return true
+	case syntax.DplIn, syntax.DplOut:
+		to := n.Word.Lit()
+		return to != "" && (to == "-" || strings.Trim(to, "0123456789") == "")
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
+		return n.Word.Lit() == "/dev/null"
+	}
+	return false
+}
+
+// onlyExpands knows that ${x:=y} assigns, ${x@P} runs what is in x, and
+// subscripts and slices are arithmetic, which can do both.
+func onlyExpands(n *syntax.ParamExp) bool {
+	if n.Excl || n.NestedParam != nil || n.Index != nil || n.Slice != nil {
+		return false
+	}
+	if n.Exp == nil {
+		return true
+	}
+	switch n.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.OtherParamOps:
+		return false
+	}
+	return true
+}
+
+// call judges a simple command by what is plain about its words.
+func (r *reader) call(n *syntax.CallExpr) bool {
+	if len(n.Args) == 0 {
+		return false // x=1 stays in the session
+	}
+	for _, a := range n.Assigns {
+		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(harmlessVariables, a.Name.Value) && !harmlessPrefix(a.Name.Value) {
+			return false
+		}
+	}
+	words := make([]word, len(n.Args))
+	for i, a := range n.Args {
+		words[i] = plainWord(a)
+	}
+	return r.command(words, 0)
+}
+
+// plainWord is the text of a word that stands for itself. One that the shell
+// expands is late: it may become several, and options among them.
+func plainWord(src *syntax.Word) word {
+	var text strings.Builder
+	for i, part := range src.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if expandable(part.Value) || i == 0 && strings.HasPrefix(part.Value, "~") {
+				return word{late: true, src: src}
+			}
+			text.WriteString(unescape(part.Value))
+		case *syntax.SglQuoted:
+			text.WriteString(singleQuoted(part))
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return word{late: true, src: src}
+				}
+				text.WriteString(unescapeQuoted(lit.Value))
+			}
+		default:
+			return word{late: true, src: src}
+		}
+	}
+	return word{text: text.String(), src: src}
+}
+
+// expandable reports whether the shell makes something else of unquoted text.
+func expandable(text string) bool {
+	return text != "[" && strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "*?[{")
+}
+
+// anyWords are the programs that only read whatever words they are given, so
+// that some of the words need not be known.
+const anyWords = " : true false test [ echo pwd ls cat head tail wc grep egrep fgrep stat du diff cmp comm cut tr nl rev tac paste join fold fmt expand unexpand " +
+	"basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum sum od hexdump strings base64 base32 seq expr uname whoami id nproc arch printenv which type cal numfmt factor column jq "
+
+// knownWords are those that only read if their words are the right ones: file
+// -C writes a file, rg --pre runs a program, date -s sets the clock.
+const knownWords = " printf file tree rg fd sort shuf uniq date hostname sed awk gawk mawk nawk find git xargs timeout nice stdbuf command zcat "
+
+// command judges one command and, up to a few levels, the one it runs.
+func (r *reader) command(words []word, depth int) bool {
+	if len(words) == 0 || words[0].late || depth > 3 {
+		return false
+	}
+	name, args := words[0].text, words[1:]
+	c := &command{p: r.p, words: words, frozen: true}
+	if inList(anyWords, name) {
+		return r.options(c, name, args)
+	}
+	if !inList(knownWords, name) {
+		return false
+	}
+	for _, w := range args {
+		if w.late {
+			return false
+		}
+	}
+	return r.known(c, name, args, depth)
+}
+
+// options reports whether the options are on the program's list. Programs that
+// judge their words themselves have none that matter here.
+func (r *reader) options(c *command, name string, args []word) bool {
+	prog, ok := programs[name]
+	if !ok {
+		return false
+	}
+	if prog.whole {
+		return true
+	}
+	a, f := c.sort(name, &prog, args)
+	if f != nil {
+		return false
+	}
+	_, follows := a.get("-f", "-F", "--follow")
+	return name != "tail" || !follows // it never ends
+}
+
+func (r *reader) known(c *command, name string, args []word, depth int) bool {
+	switch name {
+	case "find":
+		return r.find(args, depth)
+	case "git":
+		return r.git(c, args)
+	case "xargs":
+		return r.completes(c, args)
+	case "command":
+		return len(args) > 0 && args[0].text == "-v"
+	case "timeout", "nice", "stdbuf":
+		wrap := wrappers[name]
+		n, f := c.ownWords(&wrap.program, args)
+		return f == nil && n+wrap.skip < len(args) && r.command(args[n+wrap.skip:], depth+1)
+	case "printf":
+		_, sets := printfName(args)
+		return !sets
+	}
+	prog := programs[name]
+	a, f := c.sort(name, &prog, args)
+	if f != nil {
+		return false
+	}
+	return r.sorted(c, name, a)
+}
+
+// sorted judges programs whose options were found on their list.
+func (r *reader) sorted(c *command, name string, a *arguments) bool {
+	has := func(names ...string) bool { _, ok := a.get(names...); return ok }
+	switch name {
+	case "sort", "shuf":
+		return !has("-o", "--output", "-T")
+	case "uniq":
+		return len(a.operands) <= 1
+	case "hostname":
+		return len(a.operands) == 0
+	case "date":
+		return c.date(a.operands) == nil
+	case "zcat":
+		return !has("-f", "--force", "-r", "--recursive")
+	case "sed":
+		return !has("-i", "--in-place") && c.sed(a) == nil
+	case "awk", "gawk", "mawk", "nawk":
+		return c.awk(a) == nil
+	}
+	return true
+}
+
+// find may look, and may run a command that only reads whatever its words are.
+func (r *reader) find(args []word, depth int) bool {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "-exec" {
+			end := i + 1
+			for end < len(args) && args[end].text != ";" && args[end].text != "+" {
+				end++
+			}
+			if end == i+1 || !inList(anyWords, args[i+1].text) || !r.command(args[i+1:end], depth+1) {
+				return false
+			}
+			i = end
+			continue
+		}
+		if !isExpression(t) {
+			continue
+		}
+		if kind, ok := findLong(findTests, t); !ok || kind != ':' {
+			return false
+		}
+		i += findTakes(t)
+	}
+	return true
+}
+
+// completes judges xargs: what it reads may be any words, options too.
+func (r *reader) completes(c *command, args []word) bool {
+	n, f := c.ownWords(xargsProgram, args)
+	if f != nil || n >= len(args) {
+		return f == nil // alone it runs echo
+	}
+	own, f := c.sort("xargs", xargsProgram, args[:n])
+	if f != nil {
+		return false
+	}
+	if mark := replaceMark(own); mark != "" && strings.Contains(args[n].text, mark) {
+		return false // the name of the command is read too
+	}
+	return inList(anyWords, args[n].text) && r.command(args[n:], 1)
+}
+
+// gitReads are the subcommands that only read, with any options of their list.
+const gitReads = " status diff log show shortlog blame ls-files ls-tree rev-parse rev-list describe merge-base cat-file grep show-ref for-each-ref diff-tree name-rev count-objects check-ignore cherry range-diff version whatchanged "
+
+func (r *reader) git(c *command, args []word) bool {
+	args, f := c.gitGlobal(args)
+	if f != nil || len(args) == 0 {
+		return false
+	}
+	sub := args[0].text
+	prog, ok := gitSubcommands[sub]
+	if !ok {
+		return false
+	}
+	a, f := c.sort("git "+sub, &prog, args[1:])
+	if f != nil {
+		return false
+	}
+	return inList(gitReads, sub) || gitLists(sub, a)
+}
+
+// gitLists knows the subcommands that read only when they list.
+func gitLists(sub string, a *arguments) bool {
+	first := ""
+	if len(a.operands) > 0 {
+		first = a.operands[0].text
+	}
+	switch sub {
+	case "branch", "tag":
+		for _, o := range a.options {
+			if !inList(" -a -v -r -l -i --all --list --remotes --verbose --show-current --contains --no-contains --merged --no-merged --sort --points-at --format --color --no-color --column --no-column --ignore-case ", o.name) {
+				return false
+			}
+		}
+		_, list := a.get("-l", "--list")
+		return first == "" || list
+	case "remote":
+		return first == "" || first == "get-url"
+	case "stash":
+		return first == "list" || first == "show"
+	case "reflog":
+		return first == "" || first == "show"
+	case "config":
+		_, reads := a.get("--get", "--get-all", "--get-regexp", "--list", "-l")
+		return reads || first == "get" || first == "list"
+	}
+	return false
+}

@@ -1,0 +1,172 @@
+package secretary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/internal/clip"
+	"hako/internal/fault"
+)
+
+// A Result is what came of one action.
+type Result struct {
+	Command string  `json:"command"`
+	Reason  string  `json:"reason"`
+	Output  *Output `json:"result"` // nil means that it did not run
+	Error   string  `json:"-"`      // empty means none
+	Hint    string  `json:"-"`      // what to do about the error
+	Cached  bool    `json:"-"`      // it was not run for
+}
+
+// An Output is what a command left behind.
+type Output struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode string `json:"exit_code"` // a text, as those who read it expect
+	Dir      string `json:"cwd"`
+}
+
+// MarshalJSON writes the error as null where there is none.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	var failed *string
+	if r.Error != "" {
+		failed = &r.Error
+	}
+	return []byte(jsonText(struct {
+		plain
+		Error *string `json:"error"`
+		Hint  string  `json:"hint,omitempty"`
+	}{plain(r), failed, r.Hint})), nil
+}
+
+// resultsHead begins the message that tells what came of commands.
+const resultsHead = "BASHコマンド実行結果:\n"
+
+// FormatResults words what came of commands, as the model reads it.
+func FormatResults(results []Result) string {
+	blocks := make([]string, len(results))
+	for i := range results {
+		blocks[i] = results[i].block()
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+func (r *Result) block() string {
+	var b strings.Builder
+	if r.Error == "" && r.Output != nil {
+		fmt.Fprintf(&b, "✅ コマンド: %s\n   理由: %s\n   終了コード: %s\n   標準出力:\n%s", r.Command, r.Reason, r.Output.ExitCode, trimmed(r.Output.Stdout))
+		r.complaints(&b)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "❌ コマンド: %s\n   理由: %s\n   エラー: %s", r.Command, r.Reason, r.Error)
+	if r.Hint != "" {
+		fmt.Fprintf(&b, "\n   対処: %s", r.Hint)
+	}
+	if r.Output != nil && r.Output.Stdout != "" {
+		fmt.Fprintf(&b, "\n   標準出力:\n%s", trimmed(r.Output.Stdout))
+	}
+	r.complaints(&b)
+	return b.String()
+}
+
+func (r *Result) complaints(b *strings.Builder) {
+	if r.Output != nil && r.Output.Stderr != "" {
+		fmt.Fprintf(b, "\n   標準エラー出力:\n%s", trimmed(r.Output.Stderr))
+	}
+}
+
+func trimmed(text string) string { return strings.TrimSuffix(text, "\n") }
+
+// The words of errors.
+const (
+	securityError  = "SecurityError: "
+	timeoutError   = "TimeoutError: "
+	executionError = "ExecutionError: "
+)
+
+// failure words the error of a command and says what to do about it.
+func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text, hint string) {
+	kind := fault.KindOf(err)
+	name, unlisted := s.unlisted(err)
+	switch {
+	case timedOut || kind == fault.Timeout:
+		return fmt.Sprintf("%sコマンドがタイムアウトしました: %d秒", timeoutError, int(limit.Seconds())), ""
+	case errors.Is(err, context.Canceled):
+		return executionError + "中断されました", ""
+	case kind == fault.Denied && unlisted:
+		return securityError + "コマンドがホワイトリストに登録されていません: " + name, fault.Hint(err)
+	case kind == fault.Denied:
+		return securityError + oneLine(reason(err)), fault.Hint(err)
+	}
+	return executionError + oneLine(err.Error()), fault.Hint(err)
+}
+
+// unlisted tells whether a command was refused for what it is, and its name.
+func (s *Secretary) unlisted(err error) (name string, unlisted bool) {
+	if s.Unlisted == nil || err == nil {
+		return "", false
+	}
+	name, unlisted = s.Unlisted(err)
+	var f *fault.Error
+	if name == "" && errors.As(err, &f) {
+		name, _, _ = strings.Cut(f.Subject, " ")
+	}
+	return oneLine(name), unlisted
+}
+
+// reason is why something was refused, without what was refused: that stands in
+// the line above.
+func reason(err error) string {
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f) || f.Why == "" && f.Err == nil:
+		return err.Error()
+	case f.Why == "":
+		return reason(f.Err)
+	case f.Err != nil:
+		return f.Why + ": " + f.Err.Error()
+	}
+	return f.Why
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cutMark stands where output was left out.
+const cutMark = "…（%dバイト省略）…"
+
+// capture returns a place for one stream of a command.
+func (s *Secretary) capture() *clip.Buffer {
+	half := max(1, orDefault(s.Output, 8192)/2)
+	return &clip.Buffer{Head: half, Tail: half, Mark: cutMark}
+}
+
+// shown is an output as it can be shown to anybody.
+func (s *Secretary) shown(b *clip.Buffer) string {
+	if b.Binary() {
+		return fmt.Sprintf("(バイナリ %d バイト)", b.Total())
+	}
+	lines := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
+	return s.clean(harmless(lines))
+}
+
+// harmless takes out what is no text, and what terminals obey. It does so letter
+// by letter: pieces of a text come out as the whole does.
+func harmless(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case c == '\r':
+			return -1
+		case unicode.IsControl(c), c == utf8.RuneError, c >= '\u202a' && c <= '\u202e', c >= '\u2066' && c <= '\u2069':
+			return utf8.RuneError
+		}
+		return c
+	}, text)
+}

@@ -1,0 +1,92 @@
+package loose
+
+import "strings"
+
+// A Listener passes the text of one member of the answer on while the answer
+// still arrives. It passes on nothing but that: neither JSON, nor members of the
+// same name further inside, nor prose.
+type Listener struct {
+	Member  string   // whose text is passed on; empty means "text"
+	Members []string // by which the answer is known, see [Find]; nil means Member alone
+
+	heard   strings.Builder
+	work    int // how many bytes were looked at for the beginning
+	met     int // where the name of the member was seen last
+	begin   int // where its text begins
+	decoder *decoder
+	given   int
+}
+
+// near is how far from its name the text of a member begins at most.
+const near = 64
+
+// Hear takes the next piece and returns what of the member it brought.
+func (l *Listener) Hear(piece string) string {
+	if l.heard.Len()+len(piece) > Largest || l.decoder != nil && l.decoder.done {
+		return ""
+	}
+	before := l.heard.Len()
+	l.heard.WriteString(piece)
+	if l.decoder == nil && !l.begins(before) {
+		return ""
+	}
+	l.decoder.text = l.heard.String()[l.begin:]
+	l.decoder.run()
+	text := l.decoder.out.String()
+	fresh := text[l.given:]
+	l.given = len(text)
+	return fresh
+}
+
+// begins looks for the beginning of the text, if the name of the member came
+// just now or shortly before.
+func (l *Listener) begins(before int) bool {
+	name, heard := l.member(), l.heard.String()
+	from := max(0, before-len(name))
+	if at := strings.LastIndex(heard[from:], name); at >= 0 {
+		l.met = from + at + len(name)
+	}
+	if l.met == 0 || before-l.met > near || l.work > mostWork {
+		return false
+	}
+	begin, open, ok := l.locate(heard, name)
+	if ok {
+		l.begin, l.decoder = begin, &decoder{open: open, where: inValue}
+	}
+	return ok
+}
+
+func (l *Listener) member() string {
+	if l.Member == "" {
+		return "text"
+	}
+	return l.Member
+}
+
+func (l *Listener) members() []string {
+	if l.Members == nil {
+		return []string{l.member()}
+	}
+	return l.Members
+}
+
+// locate finds where the text of a member begins in an answer that is not
+// complete. As long as an object is open that may still become the answer, what
+// is inside of it is not looked at.
+func (l *Listener) locate(heard, member string) (begin int, open rune, ok bool) {
+	answer := spoken(heard)
+	skipped := strings.LastIndex(heard, answer)
+	members := l.members()
+	l.work += len(heard)
+	for at := range braces(answer) {
+		r := reader{text: answer, at: at, wanted: member}
+		v, _ := r.value()
+		switch l.work += r.at - at; {
+		case r.member > 0:
+			return skipped + r.member, r.closer, true
+		case v.Cut, v.has(members), l.work > mostWork:
+			return 0, 0, false
+		}
+	}
+	return 0, 0, false
+}

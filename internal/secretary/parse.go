@@ -1,0 +1,287 @@
+package secretary
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hako/internal/secretary/loose"
+)
+
+// Parse reads an answer, in whatever state the model left it. What is missing or
+// makes no sense is as in usual; what cannot be used is noted. The error means
+// that there is no answer in the text.
+func Parse(text string, usual Speech) (Reply, error) {
+	v, err := loose.Find(text, replyMembers...)
+	if err != nil {
+		return Reply{}, err
+	}
+	p := parser{}
+	r := Reply{Speech: usual, TodoActions: []TodoAction{}, BashActions: []Action{}}
+	r.Text = strings.TrimSpace(harmless(p.words(v)))
+	r.Cut = cutWords(v)
+	p.voice(v, &r.Speech)
+	r.BashActions = append(r.BashActions, p.actions(v)...)
+	r.TodoActions = append(r.TodoActions, p.todos(v)...)
+	p.strangers(v)
+	r.Notes, r.Lost = p.notes, p.lost
+	return r, nil
+}
+
+// A parser turns loose values into what was meant by them.
+type parser struct {
+	notes []string
+	lost  int
+}
+
+func (p *parser) note(format string, args ...any) {
+	if len(p.notes) < 20 {
+		p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	}
+}
+
+// words returns what is to be said. Some models put the whole answer into its
+// text once more; nobody is to see that.
+func (p *parser) words(v loose.Value) string {
+	member, _ := v.Get("text")
+	text := strings.TrimSpace(p.text("text", member))
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "```") {
+		if inner, err := loose.Find(text, replyMembers...); err == nil {
+			p.note("the text was an answer in itself")
+			member, _ = inner.Get("text")
+			return p.text("text", member)
+		}
+	}
+	return text
+}
+
+func cutWords(v loose.Value) bool {
+	text, there := v.Get("text")
+	return there && text.Cut || !there && v.Cut
+}
+
+// text takes anything that can be written down in a line for a text.
+func (p *parser) text(name string, v loose.Value) string {
+	switch v.Kind {
+	case loose.Text, loose.Number, loose.Bool:
+		return v.Text
+	case loose.List:
+		var parts []string
+		for _, e := range v.List {
+			if t := p.text(name, e); t != "" {
+				parts = append(parts, t)
+			}
+		}
+		return strings.Join(parts, "\n")
+	case loose.Object:
+		p.note("%s is not a text", name)
+	}
+	return ""
+}
+
+// number reads a number, also one in quotes.
+func (p *parser) number(name string, v loose.Value) (float64, bool) {
+	if v.Kind == loose.Null {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(v.Text), 64)
+	if v.Kind != loose.Number && v.Kind != loose.Text || err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		p.note("%s is not a number", name)
+		return 0, false
+	}
+	return n, true
+}
+
+func (p *parser) yes(name string, v loose.Value) bool {
+	switch strings.ToLower(strings.TrimSpace(v.Text)) {
+	case "true", "yes", "1", "はい":
+		return true
+	case "", "false", "no", "0", "いいえ":
+		return false
+	}
+	p.note("%s is neither true nor false", name)
+	return name == "confirm" // in doubt somebody is asked
+}
+
+// A span is what a value of the voice may be.
+type span struct {
+	name      string
+	low, high float64
+	to        func(*Speech) *float64
+}
+
+var spans = []span{
+	{"speedScale", 0.5, 2, func(s *Speech) *float64 { return &s.SpeedScale }},
+	{"volumeScale", 0, 2, func(s *Speech) *float64 { return &s.VolumeScale }},
+	{"pitchScale", -0.15, 0.15, func(s *Speech) *float64 { return &s.PitchScale }},
+	{"intonationScale", 0, 2, func(s *Speech) *float64 { return &s.IntonationScale }},
+	{"prePhonemeLength", 0, 1.5, func(s *Speech) *float64 { return &s.PrePhonemeLength }},
+	{"postPhonemeLength", 0, 1.5, func(s *Speech) *float64 { return &s.PostPhonemeLength }},
+}
+
+// voice takes over how the text is to be spoken, within what an engine can do.
+func (p *parser) voice(v loose.Value, s *Speech) {
+	for _, sp := range spans {
+		member, _ := v.Get(sp.name)
+		if n, ok := p.number(sp.name, member); ok {
+			*sp.to(s) = min(max(n, sp.low), sp.high)
+		}
+	}
+	if member, _ := v.Get("speakerUuid"); isID(member.Text) {
+		s.SpeakerUUID = strings.ToLower(member.Text)
+	}
+	style, _ := v.Get("styleId")
+	if n, ok := p.number("styleId", style); ok && n >= 0 && n <= math.MaxInt32 {
+		s.StyleID = int(n)
+	}
+	rate, _ := v.Get("outputSamplingRate")
+	if n, ok := p.number("outputSamplingRate", rate); ok {
+		switch n {
+		case 16000, 24000, 44100, 48000:
+			s.OutputSamplingRate = int(n)
+		default:
+			p.note("outputSamplingRate cannot be %v", n)
+		}
+	}
+	s.ProsodyDetail = p.prosody(v)
+}
+
+// isID tells whether a text is a UUID, more or less.
+func isID(text string) bool {
+	return len(text) == 36 && strings.Trim(strings.ToLower(text), "0123456789abcdef-") == ""
+}
+
+// mostMoras is how many beats an answer can have.
+const mostMoras = 2000
+
+// prosody takes the detail over if all of it makes sense.
+func (p *parser) prosody(v loose.Value) [][]Mora {
+	all, _ := v.Get("prosodyDetail")
+	phrases, n := [][]Mora{}, 0
+	for _, phrase := range all.List {
+		var moras []Mora
+		for _, m := range phrase.List {
+			phoneme, _ := m.Get("phoneme")
+			hira, _ := m.Get("hira")
+			accent, _ := m.Get("accent")
+			height, ok := p.number("accent", accent)
+			if n++; !ok || phoneme.Text == "" || n > mostMoras {
+				p.note("prosodyDetail makes no sense")
+				return [][]Mora{}
+			}
+			moras = append(moras, Mora{phoneme.Text, hira.Text, int(min(max(height, 0), 9))})
+		}
+		if moras != nil {
+			phrases = append(phrases, moras)
+		}
+	}
+	return phrases
+}
+
+// mostWishes is how many actions of a kind are looked at.
+const mostWishes = 50
+
+// several takes a single value for a list of it.
+func (p *parser) several(name string, v loose.Value) []loose.Value {
+	switch v.Kind {
+	case loose.Null:
+		return nil
+	case loose.List:
+		if len(v.List) > mostWishes {
+			p.note("only the first %d of %s were taken", mostWishes, name)
+		}
+		return v.List[:min(len(v.List), mostWishes)]
+	}
+	return []loose.Value{v}
+}
+
+// actions reads the commands. One that has no proper end is left out: half a
+// command is another command, and the wish to be asked first may be missing.
+func (p *parser) actions(v loose.Value) (all []Action) {
+	member, _ := v.Get("bashActions")
+	for i, e := range p.several("bashActions", member) {
+		switch {
+		case e.Cut:
+			p.note("bashActions[%d] breaks off and was left out", i)
+			p.lost++
+		case e.Kind == loose.Text:
+			all = append(all, Action{Command: e.Text})
+		case e.Kind == loose.Object:
+			all = append(all, p.action(e))
+		case e.Kind != loose.Null:
+			p.note("bashActions[%d] is not an action", i)
+		}
+	}
+	return all
+}
+
+func (p *parser) action(v loose.Value) (a Action) {
+	command, _ := v.Get("command")
+	if command.Kind == loose.Text {
+		a.Command = command.Text
+	} else if command.Kind != loose.Null {
+		p.note("command is not a text") // words in a list could be joined in more than one way
+	}
+	reason, _ := v.Get("reason")
+	a.Reason = p.text("reason", reason)
+	limit, _ := v.Get("timeout")
+	if n, ok := p.number("timeout", limit); ok && n != 0 {
+		a.Timeout = int(min(max(n, leastTimeout.Seconds()), mostTimeout.Seconds()))
+	}
+	confirm, _ := v.Get("confirm")
+	a.Confirm = p.yes("confirm", confirm)
+	return a
+}
+
+// first returns the first of several names that is there.
+func first(v loose.Value, names ...string) loose.Value {
+	for _, name := range names {
+		if m, ok := v.Get(name); ok && m.Kind != loose.Null {
+			return m
+		}
+	}
+	return loose.Value{}
+}
+
+func (p *parser) todos(v loose.Value) (all []TodoAction) {
+	member, _ := v.Get("todoActions")
+	for i, e := range p.several("todoActions", member) {
+		if e.Kind != loose.Object || e.Cut {
+			p.note("todoActions[%d] is not an action", i)
+			continue
+		}
+		a := TodoAction{
+			Action: strings.ToLower(p.text("action", first(e, "action", "type", "op"))),
+			Title:  p.text("title", first(e, "title", "text", "task")), Note: p.text("note", first(e, "note", "description")),
+			Due: p.text("due", first(e, "due", "due_date", "dueDate", "deadline")), Priority: strings.ToLower(p.text("priority", first(e, "priority"))),
+		}
+		if n, ok := p.number("id", first(e, "id", "todo_id", "todoId")); ok && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			a.ID = int64(n)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// strangers notes the members that nobody knows.
+func (p *parser) strangers(v loose.Value) {
+	for _, m := range v.Members {
+		if !knownMember(m.Name) {
+			p.note("there is no field %.40q", m.Name)
+		}
+	}
+}
+
+func knownMember(name string) bool {
+	switch name {
+	case "text", "bashActions", "todoActions", "speakerUuid", "styleId", "outputSamplingRate", "prosodyDetail":
+		return true
+	}
+	for _, sp := range spans {
+		if name == sp.name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package secretary
+
+import (
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// texts are what the model reads, by language: what stands before the dialog,
+// and in words.*.md the single sentences.
+//
+//go:embed *.md
+var texts embed.FS
+
+// read returns one of the texts.
+func (s *Secretary) read(name string) string {
+	text, err := texts.ReadFile(name + "." + s.lang() + ".md")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return string(text)
+}
+
+func (s *Secretary) lang() string {
+	if s.Lang == "en" {
+		return "en"
+	}
+	return "ja"
+}
+
+// word returns a sentence by its name.
+func (s *Secretary) word(name string) string {
+	for line := range strings.Lines(s.read("words")) {
+		if text, ok := strings.CutPrefix(line, name+": "); ok {
+			return strings.TrimSuffix(text, "\n")
+		}
+	}
+	panic("there is no word " + name)
+}
+
+// count returns a sentence with a number in it.
+func (s *Secretary) count(name string, n int) string {
+	return strings.ReplaceAll(s.word(name), "{n}", fmt.Sprint(n))
+}
+
+// Prompt is what the model is told before everything. It stays the same for a
+// day, so that providers find it in their caches.
+func (s *Secretary) Prompt() string {
+	parts := []string{fill(s.read("prompt"), "{date}", s.now().Format("2006-01-02"))}
+	if s.Name != "" {
+		parts[0] = s.named() + parts[0]
+	}
+	if s.Hands != nil {
+		parts = append(parts, fill(s.read("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}", fmt.Sprint(int(s.timeout().Seconds())),
+			"{actions}", fmt.Sprint(s.mostActions())))
+	}
+	if s.Todos != nil {
+		parts = append(parts, s.read("todo"))
+	}
+	if usage := s.usage(); usage != "" {
+		parts = append(parts, s.read("plugin")+usage)
+	}
+	if s.Extra != "" {
+		parts = append(parts, s.Extra)
+	}
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (s *Secretary) named() string {
+	if s.lang() == "en" {
+		return "Your name is " + s.Name + ". "
+	}
+	return "あなたの名前は" + s.Name + "です。"
+}
+
+// fill puts values into a text, all at once: a value is never taken for a place.
+func fill(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
+
+// usage lists the commands that begin with @.
+func (s *Secretary) usage() string {
+	var b strings.Builder
+	all := s.plugins()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "- %s\n", all[name].Usage)
+	}
+	return b.String()
+}

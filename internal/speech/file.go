@@ -1,0 +1,54 @@
+package speech
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"hako/internal/fault"
+	"hako/internal/private"
+)
+
+// WriteFile puts a WAV into a file, all or nothing, in place of the one that
+// was there. Anything but an empty file or another WAV is left alone: a name
+// that was mistyped must not cost a document.
+func WriteFile(path string, wav []byte) error {
+	if _, err := parse(wav); err != nil {
+		return refuse(path, err.Error(), "")
+	}
+	if err := replaceable(path); err != nil {
+		return err
+	}
+	return private.Replace(path, wav)
+}
+
+func refuse(path, why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "write", Subject: path, Why: why, Hint: hint}
+}
+
+// replaceable returns why a file may not be written over. Links are not
+// followed, and pipes not opened, which would wait for somebody to write.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return refuse(path, "it cannot be looked at", "name another file")
+	case !info.Mode().IsRegular():
+		return refuse(path, "it is not a plain file", "name another file")
+	case info.Size() == 0:
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return refuse(path, "it is there already and cannot be read", "name another file")
+	}
+	defer f.Close()
+	var head [12]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil || string(head[:4]) != "RIFF" || string(head[8:]) != "WAVE" {
+		return refuse(path, "there is a file of that name that is no WAV", "name another file, or remove that one")
+	}
+	return nil
+}
