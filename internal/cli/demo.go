@@ -12,6 +12,7 @@ import (
 
 	"hako/internal/agent"
 	"hako/internal/audit"
+	"hako/internal/quota"
 	"hako/internal/run"
 )
 
@@ -32,13 +33,21 @@ const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","ar
 {"text":"I can only read app.log."}
 `
 
+// demoMakefile is a program that was let into the workspace and wants out.
+const demoMakefile = `escape:
+	-@cat /etc/shadow
+	-@touch /etc/hako-was-here
+	-@ls /home
+	@echo "what I may do: write here" > note.txt && cat note.txt
+`
+
 func newDemo(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Show the main things in a minute, with no set-up",
 		Long: `demo has the built-in model answer questions about a sample log through the
 ordinary loop, a model that wants out refused, a real script run in the closed
-shell, and checks the record of it all. It writes only to a temporary directory
+shell, a real program held in the sandbox, and checks the record of it all. It writes only to a temporary directory
 and asks nobody on the network.`,
 		Example: "  hako demo",
 		Args:    cobra.NoArgs,
@@ -52,7 +61,7 @@ func demo(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for name, text := range map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape} {
+	for name, text := range map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "Makefile": demoMakefile} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
@@ -65,6 +74,9 @@ func demo(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	if err := d.shell(dir); err != nil {
+		return err
+	}
+	if err := d.programs(dir); err != nil {
 		return err
 	}
 	return d.record(d.common.audit)
@@ -131,6 +143,32 @@ func (d *demonstration) shell(dir string) (err error) {
 	return nil
 }
 
+// programs shows what holds a program that the policy allows.
+func (d *demonstration) programs(dir string) error {
+	d.step("7. A real program, in a sandbox: the Makefile of the workspace tries to get out")
+	o := hostFlags{common: d.common, root: dir}
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	w, err := o.workshop(conf, quota.Unlimited(), nil)
+	if err != nil {
+		return err
+	}
+	defer w.opened.close()
+	h, err := w.hire(d.ctx)
+	if err != nil { // no sandbox, no programs; the rest of the demo works
+		report(err, d.s.out)
+		return nil
+	}
+	defer h.close()
+	d.b = &opened{runner: h.Runner}
+	d.show("make escape")
+	d.step("8. What a script leaves running is ended with it")
+	d.show("sleep 1000 & echo started")
+	return nil
+}
+
 func (d *demonstration) step(title string) {
 	if isTerminal(d.s.out) && os.Getenv("NO_COLOR") == "" {
 		title = "\033[1m" + title + "\033[0m"
@@ -171,7 +209,7 @@ func quoteForPeople(s string) string {
 
 // record shows the end of the audit log and checks its chain.
 func (d *demonstration) record(path string) error {
-	d.step("7. All of it is on record, and the record is whole")
+	d.step("9. All of it is on record, and the record is whole")
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err

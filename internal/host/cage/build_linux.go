@@ -190,6 +190,9 @@ func (c *Cage) instruct(ctx context.Context, o order) error {
 		return err
 	}
 	c.Report.Counting = c.fence.kinds()
+	if len(c.Report.Counting) == 0 && o.Limits.Processes > 0 {
+		c.Report.Missing = append(c.Report.Missing, "process limit: for the superuser it takes a control group for pids, which cannot be made here")
+	}
 	go c.listen(in)
 	return nil
 }

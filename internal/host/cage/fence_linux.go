@@ -49,10 +49,13 @@ func (f *fence) remove() {
 }
 
 func (f *fence) kinds() []string {
-	if f.dir == "" {
+	switch {
+	case f.dir != "":
+		return []string{"cgroup pids"}
+	case os.Geteuid() != 0:
 		return []string{"rlimit"}
 	}
-	return []string{"cgroup pids", "rlimit"}
+	return nil
 }
 
 // fenceParents lists where a group that counts processes may be made: below our

@@ -3,6 +3,8 @@ package cage
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -91,14 +93,33 @@ func (o *order) limit(*Report) error {
 		{unix.RLIMIT_NOFILE, o.Limits.Files},
 		{unix.RLIMIT_FSIZE, o.Limits.FileSize},
 	} {
-		if l.value == 0 || l.what == unix.RLIMIT_NPROC && !o.Apart {
-			continue // without a namespace all processes of the user would count
+		if l.value == 0 {
+			continue
+		}
+		if l.what == unix.RLIMIT_NPROC && !o.Apart {
+			l.value += tasksOf(os.Getuid()) // without a namespace all of the user's count
 		}
 		if err := lower(l.what, uint64(l.value)); err != nil {
 			return err
 		}
 	}
 	return lower(unix.RLIMIT_CORE, 0)
+}
+
+// tasksOf counts the threads of a user.
+func tasksOf(uid int) (n int64) {
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range procs {
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == uid {
+			tasks, _ := os.ReadDir(dir + "/task")
+			n += int64(len(tasks))
+		}
+	}
+	return n
 }
 
 // lower sets a limit unless it is lower already.
