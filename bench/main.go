@@ -1,5 +1,6 @@
 // Bench measures hako's virtual shell against bash with the GNU tools, in the
-// same run and interleaved, and writes RESULTS.md.
+// same run and interleaved, and the start of programs in the host sandbox against
+// a plain start and bubblewrap, and writes RESULTS.md.
 //
 //	go run ./bench [-size 100] [-runs 5] [-only grep]
 //
@@ -14,9 +15,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"hako/internal/host/cage"
 )
 
 func main() {
+	cage.Guest(os.Args[0]) // programs in a sandbox are started from another process of ours
 	size := flag.Int("size", 100, "size of the log in `MB`")
 	runs := flag.Int("runs", 5, "how often each is run; the median counts")
 	only := flag.String("only", "", "run only cases whose name contains `TEXT`")
@@ -66,7 +70,13 @@ func bench(size, runs int, only, hako, out string) error {
 	for _, m := range inside {
 		fmt.Println(m)
 	}
-	report := render(rows, inside, shells, size, runs)
+	starts, build, err := startTimes(dir)
+	if err != nil {
+		return err
+	}
+	started := renderStarts(starts, build)
+	fmt.Print(started)
+	report := render(rows, inside, shells, size, runs) + started
 	if out == "" || only != "" {
 		return nil
 	}

@@ -13,7 +13,12 @@ want bash bash
 want gawk gawk
 if [ "$1" = bench ]; then
 	want busybox busybox-static
+	want bwrap bubblewrap # what the sandbox's start is compared with
 else
+	want git git
+	want python3 python3
+	want make make
+	want ps procps
 	want gcc gcc # the race detector
 	want jq jq
 	want bc bc

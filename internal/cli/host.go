@@ -57,12 +57,17 @@ type hostFlags struct {
 
 func (o *hostFlags) register(f *pflag.FlagSet) {
 	o.common.register(f)
+	_ = f.MarkHidden("limit") // programs have limits of their own
 	f.StringVar(&o.root, "root", "", "work in `DIR` and nowhere else (default the current directory)")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a command after `TIME` (default bash_executor.timeout, 30s)")
 }
 
 // load takes in the flags.
 func (o *hostFlags) load() (*config.Config, error) {
+	if len(o.limits) > 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0], Why: "it is for the closed shell; programs have limits of their own",
+			Hint: "use --timeout, or bash_executor.memory, .processes, .files and .file_size in hako.yaml"}
+	}
 	conf, err := o.common.load()
 	if err != nil {
 		return nil, err
@@ -117,7 +122,19 @@ func hostOptions(conf *config.Config) (host.Options, error) {
 		return o, err
 	}
 	o.Root = resolve(root)
+	o.Hide = ownFiles(conf)
 	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
+}
+
+// ownFiles are hako's own: no program is to read or write the record.
+func ownFiles(conf *config.Config) []string {
+	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
+	for i, name := range files {
+		if abs, err := filepath.Abs(name); err == nil {
+			files[i] = resolve(abs)
+		}
+	}
+	return files
 }
 
 // hostPolicy returns the rules for programs below a root. A whitelist takes the

@@ -9,6 +9,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/term"
 	"mvdan.cc/sh/v3/syntax"
@@ -23,6 +24,14 @@ type terminal struct {
 	in   *os.File
 	keys *keyboard
 	edit *term.Terminal
+	was  atomic.Pointer[term.State] // before the line that is being edited
+}
+
+// restore ends the editing of a line from elsewhere.
+func (t *terminal) restore() {
+	if old := t.was.Swap(nil); old != nil {
+		_ = term.Restore(int(t.in.Fd()), old)
+	}
 }
 
 func newTerminal(in *os.File, typed io.Reader, out io.Writer) *terminal {
@@ -72,7 +81,8 @@ func (t *terminal) line(prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = term.Restore(int(t.in.Fd()), old) }()
+	t.was.Store(old)
+	defer t.restore()
 	if w, h, err := term.GetSize(int(t.in.Fd())); err == nil && w > 0 {
 		_ = t.edit.SetSize(w, h)
 	}

@@ -109,15 +109,14 @@ func (f *front) remember(name string) error {
 
 // employ gives her hands: one pair of her own, others for what runs at the same
 // time or in the background. Without a sandbox she has none.
-func (f *front) employ(ctx context.Context) {
+func (f *front) employ(ctx context.Context) error {
 	if !config.BashEnabled.Of(f.conf).V {
-		return
+		return nil
 	}
 	f.ask = f.unless(f.ask)
 	own, err := f.hire(ctx)
 	if err != nil {
-		f.warn(err)
-		return
+		return err
 	}
 	f.later(own.close)
 	f.Hands, f.Dir = own.Runner, f.options.Root
@@ -130,6 +129,7 @@ func (f *front) employ(ctx context.Context) {
 	f.later(pool.close)
 	f.Spare = pool.lend
 	f.background()
+	return nil
 }
 
 // unless answers no for a person while the secretary speaks up herself.
@@ -158,11 +158,12 @@ func (f *front) rules() string {
 	return strings.Join(lines, "\n")
 }
 
-// background lets commands outlive a turn.
+// background lets commands outlive a turn. About these nobody is asked: the
+// keyboard belongs to the conversation that goes on.
 func (f *front) background() {
 	desk, err := jobs.Open(jobs.Options{
 		New: func(ctx context.Context) (run.Runner, func(), error) {
-			h, err := f.hire(ctx)
+			h, err := f.hands(ctx, f.options, f.judge, nil)
 			return h.Runner, h.close, err
 		},
 		Clean: func(w io.Writer) io.WriteCloser { return redact.NewWriter(w, f.secrets) },
@@ -243,6 +244,9 @@ func (c clerkOfJobs) Ask(ctx context.Context, verb, handle string, offset int64)
 			return "", err
 		}
 		text := string(page.Data)
+		if text == "" {
+			text = "(nothing)"
+		}
 		if page.More || !page.Ended {
 			text += fmt.Sprintf("\n(next: @job output %s %d)", handle, page.Next)
 		}
@@ -254,10 +258,12 @@ func (c clerkOfJobs) Ask(ctx context.Context, verb, handle string, offset int64)
 
 func jobLine(st jobs.Status) string {
 	line := fmt.Sprintf("%s %s: %s", st.Handle, st.State, st.Command)
-	if !st.Ended.IsZero() {
-		line += fmt.Sprintf(" (exit %d, %v)", st.Exit, st.Ended.Sub(st.Began).Round(time.Millisecond))
+	if took := st.Ended.Sub(st.Began).Round(time.Millisecond); st.State == jobs.Done || st.State == jobs.Failed {
+		line += fmt.Sprintf(" (exit %d, after %v)", st.Exit, took)
+	} else if st.State != jobs.Running {
+		line += fmt.Sprintf(" (after %v)", took)
 	}
-	if st.Err != "" {
+	if st.Err != "" && st.State != jobs.Killed {
 		line += ": " + st.Err
 	}
 	return line
@@ -279,7 +285,7 @@ type voice struct {
 	player *player.Player // nil: nothing is played
 	file   string         // the WAV file to write; empty: none
 	warn   func(error)
-	last   error
+	last   string // what was warned of last
 	queue  chan speech.Speech
 	busy   sync.WaitGroup
 }
@@ -336,12 +342,19 @@ func (v *voice) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case s := <-v.queue:
-			if err := v.utter(ctx, s); err != nil && ctx.Err() == nil && err != v.last {
-				v.last = err
-				v.warn(err)
+			if err := v.utter(ctx, s); err != nil && ctx.Err() == nil {
+				v.complain(err)
 			}
 			v.busy.Done()
 		}
+	}
+}
+
+// complain warns, but not of the same twice in a row.
+func (v *voice) complain(err error) {
+	if text := err.Error(); text != v.last {
+		v.last = text
+		v.warn(err)
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +56,7 @@ Ollama is used if it is there; --model chooses another.`,
 	f := cmd.Flags()
 	o.hostFlags.register(f)
 	o.modelFlags.register(f)
+	f.Lookup("json").Usage = "print each exchange as a JSON object (docs/secretary.md)"
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
 	f.StringVar(&o.session, "session", "", "go on with the conversation `NAME`, or begin it")
 	f.StringVar(&o.once, "once", "", "say `TEXT`, print the answer and leave")
@@ -75,6 +78,13 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	if o.search != "" {
 		return searchHistory(s, conf, o.search, o.json)
 	}
+	talks := o.once == "" && isTerminal(s.in) && !o.json
+	if talks {
+		// Ctrl-C ends an answer, not the conversation; what else ends a process does.
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+	}
 	f, err := o.open(ctx, s, conf)
 	if err != nil {
 		return err
@@ -83,7 +93,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	switch {
 	case o.once != "":
 		return f.once(ctx, o.once)
-	case isTerminal(s.in) && !o.json:
+	case talks:
 		return f.converse(ctx)
 	}
 	return f.pipe(ctx)
@@ -167,12 +177,22 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 	}
 	f.Secretary = f.settings()
 	if err := f.remember(o.session); err != nil {
+		f.warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err, Hint: fault.Hint(err)})
+	}
+	if err := f.employ(ctx); err != nil && o.root != "" && mistaken(err) {
+		return nil, err
+	} else if err != nil {
 		f.warn(err)
 	}
-	f.employ(ctx)
 	f.speak(ctx)
 	f.find()
 	return f, nil
+}
+
+// mistaken tells what the user can put right from what the machine lacks.
+func mistaken(err error) bool {
+	kind := fault.KindOf(err)
+	return kind == fault.Invalid || kind == fault.NotFound
 }
 
 // absent is the model that could not be found.
@@ -332,19 +352,33 @@ func (f *front) result(r *secretary.Result) {
 	if !config.BashLogCommands.Of(f.conf).V {
 		return
 	}
+	if o := r.Output; o != nil {
+		f.lines(o.Stdout)
+		f.lines(o.Stderr)
+		if o.ExitCode != "0" && r.Error == "" {
+			fmt.Fprintf(f.show.notes, "  (exit %s)\n", o.ExitCode)
+		}
+	}
 	if r.Error != "" {
 		f.show.note("✗ " + brief(r.Error, 300))
+	}
+	if r.Hint != "" {
+		f.show.note("hint: " + brief(r.Hint, 300))
+	}
+}
+
+// lines shows the beginning of an output.
+func (f *front) lines(text string) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
 		return
 	}
-	lines := strings.Split(strings.TrimRight(r.Output.Stdout, "\n"), "\n")
-	for i, line := range lines {
-		if i == shownLines {
-			fmt.Fprintf(f.show.notes, "  … %d more lines\n", len(lines)-i)
-			break
-		}
-		if line != "" || len(lines) > 1 {
-			fmt.Fprintf(f.show.notes, "  %s\n", visible(line))
-		}
+	lines := strings.Split(text, "\n")
+	for _, line := range lines[:min(len(lines), shownLines)] {
+		fmt.Fprintf(f.show.notes, "  %s\n", visible(line))
+	}
+	if more := len(lines) - shownLines; more > 0 {
+		fmt.Fprintf(f.show.notes, "  … %d more lines\n", more)
 	}
 }
 
@@ -400,7 +434,7 @@ func (f *front) pipe(ctx context.Context) error {
 	lines := bufferedLines(f.s.in)
 	for {
 		line, err := lines()
-		if err == io.EOF || line == "exit" || line == "quit" {
+		if err == io.EOF || leaves(line) {
 			f.voice.wait(ctx)
 			return nil
 		}
@@ -411,6 +445,12 @@ func (f *front) pipe(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// leaves tells a line that ends the conversation.
+func leaves(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "exit" || line == "quit"
 }
 
 // say carries out one line. Only what ends the conversation is an error.

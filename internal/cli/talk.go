@@ -19,7 +19,7 @@ import (
 func (f *front) converse(ctx context.Context) error {
 	fmt.Fprintf(f.s.err, "hako secretary: %s; /help says what else there is, exit or Ctrl-D leaves\n", f.mind.chosen)
 	t := newTerminal(f.s.in.(*os.File), f.s.keys, f.s.err)
-	ctx = context.WithoutCancel(ctx) // Ctrl-C ends an answer, not the conversation
+	f.show.notes = f.show.spinner.Wrap(t.edit) // a warning may come while a line is typed
 	for {
 		line, err := f.listen(ctx, t)
 		switch {
@@ -28,8 +28,10 @@ func (f *front) converse(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return err
-		case line == "exit" || line == "quit":
-			f.voice.wait(ctx)
+		case leaves(line):
+			heard, stop := signal.NotifyContext(ctx, os.Interrupt)
+			defer stop()
+			f.voice.wait(heard)
 			return nil
 		}
 		if err := f.exchange(ctx, line); err != nil {
@@ -50,12 +52,8 @@ func (f *front) exchange(ctx context.Context, line string) error {
 	return err
 }
 
-// listen waits for a line. In a long silence she may speak up herself.
+// listen waits for a line.
 func (f *front) listen(ctx context.Context, t *terminal) (string, error) {
-	type typed struct {
-		line string
-		err  error
-	}
 	lines := make(chan typed, 1)
 	go func() {
 		line, err := t.line("> ")
@@ -64,7 +62,16 @@ func (f *front) listen(ctx context.Context, t *terminal) (string, error) {
 		}
 		lines <- typed{strings.TrimSpace(line), err}
 	}()
-	silence := config.SecretaryProactive.Of(f.conf).V
+	line, err := f.await(ctx, lines, config.SecretaryProactive.Of(f.conf).V, t.edit)
+	if ctx.Err() != nil {
+		t.restore() // the line is still being read
+	}
+	return line, err
+}
+
+// await waits for a line. In a long silence she may speak up herself; zero means
+// that she never does.
+func (f *front) await(ctx context.Context, lines <-chan typed, silence time.Duration, screen io.Writer) (string, error) {
 	var over <-chan time.Time
 	if silence > 0 {
 		timer := time.NewTicker(silence)
@@ -75,9 +82,38 @@ func (f *front) listen(ctx context.Context, t *terminal) (string, error) {
 		select {
 		case got := <-lines:
 			return got.line, got.err
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
 		case <-over:
-			f.volunteer(ctx, t.edit)
+			if got, ok := f.beside(ctx, lines, screen); ok {
+				return got.line, got.err
+			}
 		}
+	}
+}
+
+// typed is a line, or why there is none.
+type typed struct {
+	line string
+	err  error
+}
+
+// beside has her speak up until somebody else says something.
+func (f *front) beside(ctx context.Context, lines <-chan typed, screen io.Writer) (got typed, ok bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.volunteer(ctx, screen)
+	}()
+	select {
+	case got = <-lines:
+		stop()
+		<-done
+		return got, true
+	case <-done:
+		return got, false
 	}
 }
 
@@ -142,8 +178,10 @@ func (f *front) plugin(ctx context.Context, w io.Writer, line string) error {
 	if err != nil {
 		return err
 	}
-	if r.Error != "" {
-		return &fault.Error{Op: "talk", Subject: line, Why: r.Error, Hint: r.Hint}
+	if why, ok := strings.CutPrefix(r.Error, "ExecutionError: "); ok {
+		return &fault.Error{Op: why, Hint: r.Hint} // it names the command itself
+	} else if r.Error != "" {
+		return &fault.Error{Op: line, Why: r.Error, Hint: r.Hint}
 	}
 	if r.Output == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,7 +73,12 @@ func (c *tally) reaches(percent int64) bool { return c.good.Load()*100 >= percen
 const workers = 6
 
 // patience is how long an attack may take.
-const patience = 5 * time.Second
+func patience() time.Duration {
+	if testing.Short() {
+		return 2 * time.Second
+	}
+	return 5 * time.Second
+}
 
 // A worker does something with one case after the other.
 type worker struct {
@@ -151,41 +157,66 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
+// defused are attacks whose words are known only when the shell has come to
+// them, and then are no attack in this shell and scene. The policy refuses their
+// source where it cannot wait for the words; here it waits, and nothing happens.
+var defused = map[string]string{
+	"O-553": "seq takes no such format and prints nothing", "O-885": "what is read is not the name of a variable", "O-889": "what is read is not the name of a variable",
+	"O-917": "there is a directory d, so the path stays in the root", "O-918": "there is a directory d, so the path stays in the root",
+	"O-927": "the variable is bash's own", "O-928": "the variable is bash's own", "O-929": "the variable is bash's own", "O-930": "the variable is bash's own",
+	"O-946": "the variable is bash's own", "O-971": "it never calls its function",
+}
+
 // denied puts the attacks that the policy must stop before a gate.
 func denied(t *testing.T, list []corpusCase) string {
-	var got tally
-	s, err := newScene(t.TempDir(), furnish)
+	s, err := newScene(t.TempDir(), furnishRepository)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
 	r := newRunner(t, Options{Root: s.root, Parse: policy.ParseScript})
+	var got, live tally
 	for _, c := range list {
 		if c.Expect != "deny" {
 			continue
 		}
-		req := run.Request{Actor: "attacker", Script: s.replace(c.Command)}
-		var reached alarm
-		_, err := gated(s.root, &reached).Run(t.Context(), &req)
-		if reached.rang { // some words are known only when the shell has come to them
-			r.session.Close()
-			if err := r.furnish(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			o := attempt(t, gated(s.root, r), req, patience)
-			if err = o.fault; s.breach(o) != "" {
-				err = errors.New("it got out")
-			}
+		err := s.judge(t, r, s.replace(c.Command))
+		_, harmless := defused[c.ID]
+		if live.add(!harmless); harmless && err == nil {
+			continue
 		}
 		good := fault.KindOf(err) == fault.Denied
 		if got.add(good); !good {
-			t.Errorf("%s %.300q: not denied: %v", c.ID, req.Script, err)
+			t.Errorf("%s %.300q: not denied: %v", c.ID, c.Command, err)
 		}
 	}
 	if !got.reaches(100) {
 		t.Errorf("denied %v, all were aimed at", &got)
 	}
-	return got.String()
+	return fmt.Sprintf("%v (%d come to nothing)", &got, live.all.Load()-live.good.Load())
+}
+
+// judge returns what the gate says to a script. What cannot be said from its
+// source is run, and what it got at is an error too.
+func (s *scene) judge(t *testing.T, r *Runner, script string) error {
+	req := run.Request{Actor: "attacker", Script: script}
+	var reached alarm
+	g := gated(s.root, &reached)
+	if _, err := g.Run(t.Context(), &req); !reached.rang {
+		return err
+	}
+	verdicts, err := g.Policy.(*policy.Policy).Script(script)
+	if err != nil || policy.Strictest(verdicts) != policy.Deny {
+		return fmt.Errorf("the policy has nothing against it: %v, %v", verdicts, err)
+	}
+	if err := renew(r); err != nil {
+		t.Fatal(err)
+	}
+	o := attempt(t, gated(s.root, r), req, patience())
+	if why := s.breach(o); why != "" {
+		return errors.New(why)
+	}
+	return o.fault
 }
 
 // risky tells what could harm the machine, not only the scene, if a sandbox
@@ -194,21 +225,34 @@ func denied(t *testing.T, list []corpusCase) string {
 var risky = regexp.MustCompile(`\b(reboot|shutdown|halt|poweroff|kill|killall|pkill|mkfs|hwclock|u?mount|insmod|modprobe|sysctl|systemctl|swapoff|fdisk|crontab|chroot|unshare|docker|screen|tmux)\b` +
 	`|\bat now|\bdate\b.*(-s|--set|[0-9]{8})|of=/dev/|/dev/(mem|sd)|\brm\b.* /$|--global|--system|:\(\)`)
 
+// bomb tells what starts ever more processes.
+var bomb = regexp.MustCompile(`:\(\)|f & `)
+
+// countsProcesses reports whether the number of processes is bounded here. No
+// limit but that of a control group holds for the superuser.
+func countsProcesses(t *testing.T) bool {
+	report, err := Probe(t.Context(), Options{Root: t.TempDir(), Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.Getuid() != 0 || slices.Contains(report.Counting, "cgroup pids")
+}
+
 // limits keep a bomb small.
 var limits = cage.Limits{Memory: 1 << 30, Processes: 100, Files: 256, FileSize: 32 << 20}
 
 // held runs the attacks with nobody before the sandbox: by our own shell and by
 // a real one in it.
 func held(t *testing.T, list []corpusCase, level cage.Level) string {
-	if os.Getenv("XX")!="" { return "" }
 	if !provenLevel(t, level) {
 		return "not available here"
 	}
 	var got, tried tally
+	bounded := countsProcesses(t)
 	each(list, func() worker {
-		st := &stage{t: t, dir: t.TempDir(), level: level}
+		st := &stage{t: t, dir: t.TempDir(), level: level, props: furnishRepository, options: Options{Limits: limits}}
 		return worker{st.clear, func(c corpusCase) {
-			safe := level == cage.Full || !risky.MatchString(c.Command)
+			safe := (level == cage.Full || !risky.MatchString(c.Command)) && (bounded || !bomb.MatchString(c.Command))
 			if tried.add(safe); safe {
 				got.add(st.holds(c))
 			}
@@ -220,12 +264,18 @@ func held(t *testing.T, list []corpusCase, level cage.Level) string {
 	return fmt.Sprintf("%v (%d too risky to try)", &got, tried.all.Load()-tried.good.Load())
 }
 
+// plain are commands that leave nothing to a shell. Names of shells' own commands
+// are left to both of them.
+var plain = regexp.MustCompile(`^(npm|npx|pip|pip3|python3|go|java|javac|cargo|cmake|pytest|git|curl|wget|make|tar|rg|jq|node|mvn|gradle|mypy|gcc) [\w ./=:,+@#-]*$`)
+
 // A stage is where attacks are run one after the other. Each finds it as if it
 // were the first.
 type stage struct {
-	t     *testing.T
-	dir   string
-	level cage.Level
+	t       *testing.T
+	dir     string
+	level   cage.Level
+	props   func(*scene) error
+	options Options
 
 	scene  *scene
 	runner *Runner
@@ -235,7 +285,11 @@ type stage struct {
 // holds runs one attack and reports whether it got at nothing.
 func (st *stage) holds(c corpusCase) bool {
 	good := true
-	for _, script := range []string{"", `env bash -c "$1"`} {
+	ways := []string{"", `env bash -c "$1"`}
+	if plain.MatchString(c.Command) {
+		ways = ways[:1] // any shell starts the same program with the same words
+	}
+	for _, script := range ways {
 		err := st.set(c.Setup)
 		if err == nil {
 			err = st.attack(c, script)
@@ -272,22 +326,33 @@ func (st *stage) set(setup string) (err error) {
 		return st.build(setup)
 	}
 	if now := inventory(st.scene.root); now != st.fresh {
-		if err := errors.Join(empty(st.scene.root), furnishRepository(st.scene)); err != nil {
+		if err := errors.Join(empty(st.scene.root, nil), st.props(st.scene)); err != nil {
 			return err
 		}
 		st.fresh = inventory(st.scene.root)
 	}
-	if err := errors.Join(empty(st.runner.temp.path), os.Mkdir(st.runner.temp.path+"/home", 0o700)); err != nil {
+	if err := errors.Join(st.emptyTemp(), os.Mkdir(st.runner.temp.path+"/home", 0o700)); err != nil {
 		return err
 	}
-	st.runner.session.Close()
-	return st.runner.furnish(st.t.Context())
+	if err := renew(st.runner); err != nil {
+		return err
+	}
+	if o := attempt(st.t, st.runner, run.Request{Script: "env echo works"}, patience()); o.text != "works\n" {
+		return fmt.Errorf("nothing runs any more: %+v", o)
+	}
+	return nil
+}
+
+// emptyTemp empties the temporary directory but for what the root is mounted on,
+// if that lies there too.
+func (st *stage) emptyTemp() error {
+	return empty(st.runner.temp.path, func(name string) bool { return strings.HasPrefix(st.scene.root, "/tmp/"+name+"/") })
 }
 
 func (st *stage) build(setup string) (err error) {
-	props := furnish
-	if setup == "" {
-		props = furnishRepository
+	props := st.props
+	if setup != "" {
+		props = furnish
 	}
 	if st.scene, err = newScene(st.dir, props); err != nil {
 		return err
@@ -296,7 +361,9 @@ func (st *stage) build(setup string) (err error) {
 		return err
 	}
 	st.fresh = inventory(st.scene.root)
-	st.runner, err = runnerAt(st.t, Options{Root: st.scene.root, Limits: limits}, st.level)
+	options := st.options
+	options.Root = st.scene.root
+	st.runner, err = runnerAt(st.t, options, st.level)
 	return err
 }
 
@@ -307,8 +374,8 @@ func (st *stage) attack(c corpusCase, script string) error {
 		req = run.Request{Script: st.scene.replace(c.Command)}
 	}
 	began := time.Now()
-	o := attempt(st.t, st.runner, req, patience)
-	if took := time.Since(began); took > patience+2*time.Second {
+	o := attempt(st.t, st.runner, req, patience())
+	if took := time.Since(began); took > patience()+10*time.Second {
 		return fmt.Errorf("it took %v", took)
 	}
 	if tells(readAll(st.runner.temp.path)) {

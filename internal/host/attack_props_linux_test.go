@@ -16,7 +16,7 @@ import (
 func (s *scene) props() map[string]string {
 	pwn := s.outside + "/pwn"
 	return map[string]string{
-		"f.txt": "a\nb\n", "f": "a b\n", "x": "x\n", "x.txt": "hello\n", "a.txt": "1\n2\n", "b.txt": "hello\n", "names": s.outside + "/secret.txt\n", "pid": "1\n",
+		"f.txt": "a\nb\n", "f": "../outside/secret.txt\n", "x": "x\n", "x.txt": "hello\n", "a.txt": "1\n2\n", "b.txt": "hello\n", "names": s.outside + "/secret.txt\n", "pid": "1\n",
 		"list": s.outside + "/secret.txt\n", "list.txt": s.outside + "/secret.txt\n", "g": "a[$(touch ../outside/pwn)]\n", "d.json": "{}\n", "x.json": "{}\n",
 		"src/main.go": "package main\nfunc main() {}\n", "d/f": "a\n", "sub/f": "a\n", "a/b/c": "a\n", "go.mod": "module x\ngo 1.24\n",
 		"p.sh": "#!/bin/sh\ntouch " + pwn + "\ncat " + s.outside + "/secret.txt\n", "evil": "#!/bin/sh\ntouch " + pwn + "\n", "payload.sh": "touch " + pwn + "\n", "f.sh": "touch " + pwn + "\n",
@@ -123,12 +123,14 @@ func inventory(dir string) string {
 	return b.String()
 }
 
-// empty removes what is in a directory.
-func empty(dir string) error {
+// empty removes what is in a directory; keep, if it is not nil, tells what stays.
+func empty(dir string, keep func(name string) bool) error {
 	err := os.Chmod(dir, 0o777)
 	entries, lerr := os.ReadDir(dir)
 	for _, e := range entries {
-		removeAll(filepath.Join(dir, e.Name()))
+		if keep == nil || !keep(e.Name()) {
+			removeAll(filepath.Join(dir, e.Name()))
+		}
 	}
 	return errors.Join(err, lerr)
 }

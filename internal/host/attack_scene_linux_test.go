@@ -23,6 +23,8 @@ import (
 	"hako/internal/policy"
 	"hako/internal/quota"
 	"hako/internal/run"
+	"hako/internal/shell"
+	"hako/internal/vfs"
 )
 
 // secretText must never come out of a sandbox, neither from the file outside
@@ -233,6 +235,23 @@ func runnerAt(t testing.TB, o Options, level cage.Level) (*Runner, error) {
 		return nil, fmt.Errorf("the sandbox is %v, not %v", got, level)
 	}
 	return r, nil
+}
+
+// renew gives a runner a new shell in the same sandbox: nothing of what a script
+// has set or where it went is left.
+func renew(r *Runner) error {
+	r.session.Close()
+	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge})
+	for i, at := range []string{r.Status().TempDir, r.o.Root} {
+		if err := r.tree.MountRoot(at, r.dirs[i], true); err != nil {
+			return err
+		}
+	}
+	r.session = shell.NewSession(shell.Options{
+		FS: r.tree, Gauge: r.o.Gauge, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
+		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
+	})
+	return nil
 }
 
 // attempt runs a script for a while and keeps what it prints.

@@ -12,7 +12,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +32,8 @@ type Options struct {
 	Root     string        // the directory to work in; it must exist
 	Path     []string      // more directories with programs, searched before the system's
 	Readable []string      // more directories and files that programs may read
-	Protect  []string      // names in Root that programs cannot change, where the system permits it
+	Protect  []string      // names in Root that cannot be changed, where the system permits it
+	Hide     []string      // full paths of what is not to be seen though it lies in Root
 	Network  bool          // programs may use the network
 	Least    cage.Level    // the weakest sandbox that will do; zero means LandlockOnly
 	Limits   cage.Limits   // of programs
@@ -57,9 +58,12 @@ type Runner struct {
 	search  *search
 	session *shell.Session
 
+	tree *vfs.FS
+
 	turn  sync.Mutex // held by the request that runs, up to its sweep
-	mu    sync.Mutex // guards cage
+	mu    sync.Mutex // guards what follows
 	cage  *cage.Cage
+	dirs  []*os.Root  // of the cage, mounted in the tree
 	dirty atomic.Bool // programs were started since the last sweep
 }
 
@@ -93,8 +97,14 @@ func (o *Options) settle() error {
 	if err != nil {
 		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists: --root DIR"}
 	}
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists: --root DIR"}
+	}
 	if o.Root = root; tooWide(root) {
 		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project: --root DIR"}
+	}
+	if holdsHome(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project: --root DIR"}
 	}
 	readable := o.Readable[:0:0]
 	for _, name := range append(o.Readable, o.Path...) {
@@ -119,36 +129,33 @@ func realPath(name string) (string, error) {
 	return real, err
 }
 
+// holdsHome reports whether the user's home directory is, or lies in, a directory.
+func holdsHome(dir string) bool {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home, err = realPath(home)
+	}
+	return err == nil && below(dir, home)
+}
+
 // tooWide tells directories whose contents no program may be let loose on.
 func tooWide(dir string) bool {
 	switch dir {
-	case "/", "/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/var", "/proc", "/sys", "/dev", "/run", "/boot", "/home", "/tmp", "/opt":
+	case "/", "/var", "/run", "/home", "/tmp", "/opt", "/srv", "/mnt", "/media":
 		return true
 	}
-	for _, below := range []string{"/proc/", "/sys/", "/dev/", "/etc/", "/boot/"} {
-		if strings.HasPrefix(dir, below) {
-			return true
-		}
-	}
-	return false
+	system := []string{"/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/var/lib", "/var/log", "/var/spool"}
+	return slices.ContainsFunc(system, func(top string) bool { return below(top, dir) })
 }
 
 // furnish builds the sandbox and the shell.
 func (r *Runner) furnish(ctx context.Context) error {
+	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge})
 	if _, err := r.ready(ctx); err != nil {
 		return err
 	}
-	if err := exposed(r.o.Root, r.Status().Level); err != nil {
-		return err
-	}
-	tree := vfs.New(vfs.Options{Gauge: r.o.Gauge})
-	for _, m := range []struct{ at, real string }{{r.Status().TempDir, r.temp.path}, {r.o.Root, r.o.Root}} {
-		if err := tree.Mount(filepath.ToSlash(m.at), m.real, true); err != nil {
-			return err
-		}
-	}
 	r.session = shell.NewSession(shell.Options{
-		FS: tree, Gauge: r.o.Gauge, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
+		FS: r.tree, Gauge: r.o.Gauge, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})
 	return nil
@@ -161,14 +168,58 @@ func (r *Runner) ready(ctx context.Context) (*cage.Cage, error) {
 	if r.cage != nil {
 		return r.cage, nil
 	}
-	c, err := cage.Build(ctx, cage.Plan{
-		Root: r.o.Root, Temp: r.temp.path, Readable: r.o.Readable, Protect: r.o.Protect, Hide: secretPlaces(r.o.Root), Network: r.o.Network, Limits: r.o.Limits,
-	}, r.o.Least)
+	c, err := cage.Build(ctx, r.o.plan(r.temp.path), r.o.Least)
 	if err != nil {
+		return nil, err
+	}
+	err = r.o.exposed(c.Report.Level)
+	if err == nil {
+		err = r.mount(c)
+	}
+	if err != nil {
+		c.Close()
 		return nil, err
 	}
 	r.cage = c
 	return c, nil
+}
+
+// plan is what the cage is told.
+func (o *Options) plan(temp string) cage.Plan {
+	return cage.Plan{Root: o.Root, Temp: temp, Readable: o.Readable, Protect: o.Protect, Hide: o.Hide, Network: o.Network, Limits: o.Limits}
+}
+
+// mount has the shell see the directories as programs do: a redirection must
+// not reach what is hidden or protected from them.
+func (r *Runner) mount(c *cage.Cage) error {
+	for _, m := range []struct {
+		at   string
+		open func() (*os.Root, error)
+	}{{c.Report.TempDir, c.Temp}, {r.o.Root, c.Root}} {
+		dir, err := m.open()
+		if err != nil {
+			return err
+		}
+		r.dirs = append(r.dirs, dir)
+		if err := r.tree.MountRoot(filepath.ToSlash(m.at), dir, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exposed refuses a root with something in it that cannot be hidden.
+func (o *Options) exposed(level cage.Level) error {
+	if level != cage.LandlockOnly {
+		return nil
+	}
+	for _, path := range o.Hide {
+		if _, err := os.Lstat(path); err == nil && below(o.Root, path) {
+			return &fault.Error{Kind: fault.Denied, Op: "open root", Subject: o.Root, Why: path + " lies in it and cannot be hidden at the level " + level.String(),
+				Hint: "work in another directory: --root DIR"}
+		}
+	}
+	return nil
 }
 
 // drop gives up a cage that no longer works.
@@ -179,6 +230,10 @@ func (r *Runner) drop() {
 		r.cage.Close()
 		r.cage = nil
 	}
+	for _, dir := range r.dirs {
+		dir.Close()
+	}
+	r.dirs = nil
 }
 
 // Status says what the sandbox is made of.
@@ -219,7 +274,7 @@ func Probe(ctx context.Context, o Options) (cage.Report, error) {
 		return cage.Report{}, err
 	}
 	defer temp.remove()
-	return cage.Probe(ctx, cage.Plan{Root: o.Root, Temp: temp.path, Readable: o.Readable, Protect: o.Protect, Network: o.Network, Limits: o.Limits}), nil
+	return cage.Probe(ctx, o.plan(temp.path)), nil
 }
 
 // notStarted is the status of what could not be started, as shells have it.

@@ -219,7 +219,7 @@ func TestUnknownPrograms(t *testing.T) {
 }
 
 func TestRootMustBeNarrow(t *testing.T) {
-	for _, root := range []string{"/", "/etc", "/home", "/no/such/dir", "/proc/self", "/usr"} {
+	for _, root := range []string{"/", "/etc", "/home", "/no/such/dir", "/proc/self", "/usr", "/usr/local", "/var/lib", "/tmp"} {
 		if r, err := New(t.Context(), Options{Root: root}); err == nil {
 			r.Close()
 			t.Errorf("%s was taken", root)
@@ -333,22 +333,66 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestHomeDirectory works in a home directory, where keys lie about.
+// TestHomeDirectory is refused as a root.
 func TestHomeDirectory(t *testing.T) {
 	home := t.TempDir()
-	t.Setenv("HOME", home)
-	write(t, home, ".ssh/id_ed25519", "PRIVATE KEY")
-	write(t, home, ".netrc", "password")
-	write(t, home, "notes", "text")
-	r := newRunner(t, Options{Root: home})
-	got := do(t, r, run.Request{Script: "env cat .ssh/id_ed25519 .netrc notes; ls .ssh"})
-	if strings.Contains(got.out, "PRIVATE") || strings.Contains(got.out, "password") || !strings.Contains(got.out, "text") {
+	t.Setenv("HOME", filepath.Join(home, "user"))
+	write(t, home, "user/notes", "text")
+	for _, root := range []string{home, home + "/user"} {
+		if r, err := New(t.Context(), Options{Root: root}); err == nil {
+			r.Close()
+			t.Errorf("%s was taken", root)
+		}
+	}
+}
+
+// TestShellSeesWhatProgramsSee checks that redirections, globs and the shell's
+// own commands reach neither what is hidden nor what is protected, by whatever
+// name.
+func TestShellSeesWhatProgramsSee(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "state/key", "SECRET")
+	write(t, root, "token", "SECRET")
+	write(t, root, ".git/config", "[core]\n")
+	write(t, root, ".envrc", "old\n")
+	write(t, root, "free", "")
+	os.Symlink(".git", root+"/gg")
+	r := newRunner(t, Options{Root: root, Hide: []string{root + "/state", root + "/token"}, Protect: []string{".git/config", ".envrc"}})
+	if r.Status().Level != cage.Full {
+		t.Skip("nothing can be hidden at this level")
+	}
+	for _, script := range []string{
+		"cat <token", "cat token", "read x <state/key; echo $x", "echo state/*", "echo $(<token)", ". ./token", "cat <state/../token", "mapfile x <token; echo ${x[@]}",
+		"echo evil >>gg/config", "echo evil >.git/config", "echo evil >.envrc", "env cp free .envrc", "mv free .git/config", "exec 3>>gg/config; echo evil >&3",
+		"python3 -c 'import os; os.rename(\"gg\", \"hh\")'; echo evil >>hh/config",
+		"mkdir sub; cd sub; env sh -c 'cd ..; mv sub old; ln -s .git sub'; echo evil >>config; cd " + root,
+	} {
+		got := do(t, r, run.Request{Script: script})
+		if strings.Contains(got.out, "SECRET") || strings.Contains(got.out, "key") {
+			t.Errorf("%s: %+v", script, got)
+		}
+		for _, name := range []string{".git/config", ".envrc"} {
+			if text, _ := os.ReadFile(filepath.Join(root, name)); strings.Contains(string(text), "evil") || len(text) == 0 {
+				t.Fatalf("%s: %s is %q", script, name, text)
+			}
+		}
+	}
+	r.drop() // also when the cage was built anew
+	says(t, r, "env true; cat <token", "")
+	if got := do(t, r, run.Request{Script: "echo evil >>gg/config"}); got.res.Exit == 0 {
 		t.Errorf("%+v", got)
 	}
-	if err := exposed(home, cage.LandlockOnly); fault.KindOf(err) != fault.Denied {
+	says(t, r, "echo x >free; cat free", "x\n")
+}
+
+func TestWhatCannotBeHidden(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "key", "x")
+	o := Options{Root: root, Hide: []string{root + "/key"}}
+	if err := o.exposed(cage.LandlockOnly); fault.KindOf(err) != fault.Denied || fault.Hint(err) == "" {
 		t.Error(err)
 	}
-	if err := exposed(t.TempDir(), cage.LandlockOnly); err != nil {
+	if err := o.exposed(cage.Full); err != nil {
 		t.Error(err)
 	}
 }

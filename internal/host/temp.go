@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hako/internal/fault"
 )
@@ -19,7 +20,7 @@ const tempPrefix = "hako-host-"
 
 func newTempDir() (*tempDir, error) {
 	sweepTemp()
-	base, err := os.MkdirTemp("", tempPrefix)
+	base, err := os.MkdirTemp("", "."+tempPrefix) // under its own name once it is locked
 	if err != nil {
 		return nil, &fault.Error{Op: "make temporary directory", Err: err, Hint: "make room in " + os.TempDir() + ", or set TMPDIR"}
 	}
@@ -29,6 +30,9 @@ func newTempDir() (*tempDir, error) {
 	t := &tempDir{base: base, path: filepath.Join(base, "tmp")}
 	if t.lock, err = os.OpenFile(filepath.Join(base, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		lockFile(t.lock)
+		err = t.rename()
+	}
+	if err == nil {
 		err = os.MkdirAll(filepath.Join(t.path, "home"), 0o700)
 	}
 	if err != nil {
@@ -36,6 +40,17 @@ func newTempDir() (*tempDir, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// rename gives the directory the name by which the sweep knows it: nobody can
+// take it for an abandoned one before it is locked.
+func (t *tempDir) rename() error {
+	base := filepath.Join(filepath.Dir(t.base), strings.TrimPrefix(filepath.Base(t.base), "."))
+	if err := os.Rename(t.base, base); err != nil {
+		return err
+	}
+	t.base, t.path = base, filepath.Join(base, "tmp")
+	return nil
 }
 
 func (t *tempDir) remove() {

@@ -14,6 +14,7 @@ package vfs
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -122,6 +123,14 @@ func (t *FS) Mount(at, real string, write bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return wrap("mount", at, t.grant(at, &grant{b: b, base: ".", write: write, real: true}))
+}
+
+// MountRoot is Mount for a directory that is open already; the tree takes it
+// over. What was mounted at that path before is no longer seen.
+func (t *FS) MountRoot(at string, root *os.Root, write bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return wrap("mount", at, t.grant(at, &grant{b: &rooted{t.env, root, at}, base: ".", write: write, real: true}))
 }
 
 // Inject makes one real file visible at the given path. With write set it may

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +25,8 @@ type Cage struct {
 	helper *os.Process
 	line   *os.File // to the helper
 	fence  *fence
+	root   *os.File // the directories of the plan, as they are inside
+	temp   *os.File
 	gone   chan struct{} // closed when the helper no longer answers
 
 	writing sync.Mutex
@@ -72,7 +76,8 @@ func best(ctx context.Context, plan Plan) (*Cage, []string) {
 		missing = append(missing, "Landlock: the kernel does not have it, or it is switched off")
 	}
 	for _, apart := range []bool{true, false} {
-		if !apart && abi == 0 {
+		if why := tooOld(apart, abi); why != "" {
+			missing = append(missing, why)
 			break
 		}
 		c, err := build(ctx, plan, apart, abi)
@@ -84,6 +89,15 @@ func best(ctx context.Context, plan Plan) (*Cage, []string) {
 		return c, c.Report.Missing
 	}
 	return nil, missing
+}
+
+// tooOld says why Landlock alone does not hold on a kernel, or "". Before its
+// third version, any file could still be emptied by its name.
+func tooOld(apart bool, abi int) string {
+	if apart || abi >= 3 {
+		return ""
+	}
+	return fmt.Sprintf("Landlock alone: version 3 is needed (Linux 6.2), this kernel has %d", abi)
 }
 
 // spaces are the namespaces of a cage.
@@ -173,8 +187,7 @@ func (c *Cage) instruct(ctx context.Context, o order) error {
 	if err := c.send(frame{op: opPlan, words: []string{string(text)}}, nil); err != nil {
 		return err
 	}
-	in := bufio.NewReader(c.line)
-	answer, err := readFrame(in)
+	answer, dirs, err := c.first()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -182,9 +195,11 @@ func (c *Cage) instruct(ctx context.Context, o order) error {
 		return fmt.Errorf("the helper process: %w", err)
 	case answer.op == opBroken && len(answer.words) == 2:
 		return fmt.Errorf("%s: %s", answer.words[0], answer.words[1])
-	case answer.op != opReady || len(answer.words) != 1:
+	case answer.op != opReady || len(answer.words) != 1 || len(dirs) != 2:
+		closeAll(dirs)
 		return errFrame
 	}
+	c.root, c.temp = os.NewFile(uintptr(dirs[0]), o.Root), os.NewFile(uintptr(dirs[1]), o.Temp)
 	c.line.SetReadDeadline(time.Time{})
 	if err := json.Unmarshal([]byte(answer.words[0]), &c.Report); err != nil {
 		return err
@@ -193,8 +208,40 @@ func (c *Cage) instruct(ctx context.Context, o order) error {
 	if len(c.Report.Counting) == 0 && o.Limits.Processes > 0 {
 		c.Report.Missing = append(c.Report.Missing, "process limit: for the superuser it takes a control group for pids, which cannot be made here")
 	}
-	go c.listen(in)
+	go c.listen(bufio.NewReader(c.line))
 	return nil
+}
+
+// first reads the first message and the files that come with it.
+func (c *Cage) first() (frame, []int, error) {
+	raw, err := c.line.SyscallConn()
+	if err != nil {
+		return frame{}, nil, err
+	}
+	r := &rightsReader{receive: func(p, oob []byte) (n, oobn int, err error) {
+		rerr := raw.Read(func(fd uintptr) bool {
+			n, oobn, _, _, err = unix.Recvmsg(int(fd), p, oob, unix.MSG_CMSG_CLOEXEC)
+			return err != unix.EAGAIN
+		})
+		return n, oobn, errors.Join(rerr, err)
+	}}
+	f, err := readFrame(r)
+	return f, r.files, err
+}
+
+// Root returns the root as programs see it: with what is hidden there hidden,
+// and what is protected there unchangeable, where mounts can be made.
+func (c *Cage) Root() (*os.Root, error) { return reopen(c.root) }
+
+// Temp returns the temporary directory as programs see it.
+func (c *Cage) Temp() (*os.Root, error) { return reopen(c.temp) }
+
+// reopen opens a directory by the descriptor: its name would lead to where the
+// mounts of the cage are not.
+func reopen(dir *os.File) (*os.Root, error) {
+	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(dir.Fd())))
+	runtime.KeepAlive(dir)
+	return root, err
 }
 
 // send writes a message; the files go along with its first byte.
@@ -314,6 +361,10 @@ func (c *Cage) Close() error {
 	defer timer.Stop()
 	_, err := c.helper.Wait()
 	c.fence.remove()
+	if c.root != nil {
+		c.root.Close()
+		c.temp.Close()
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ package cage
 
 import (
 	"context"
+	"os"
 
 	"hako/internal/fault"
 )
@@ -30,6 +31,12 @@ func Probe(context.Context, Plan) Report {
 
 // Start implements the method that Linux has.
 func (*Cage) Start(Program) (*Process, error) { return nil, errFrame }
+
+// Root implements the method that Linux has.
+func (*Cage) Root() (*os.Root, error) { return nil, errFrame }
+
+// Temp implements the method that Linux has.
+func (*Cage) Temp() (*os.Root, error) { return nil, errFrame }
 
 // Sweep implements the method that Linux has.
 func (*Cage) Sweep() error { return nil }

@@ -9,7 +9,7 @@ import (
 // What the two sides say to each other.
 const (
 	opPlan    = iota + 1 // words: the plan as JSON
-	opReady              // words: the report as JSON
+	opReady              // words: the report as JSON; root and temporary directory come along
 	opBroken             // words: the step, why
 	opStart              // words: path, directory, words of the command, a mark, environment; three files come along
 	opStarted            // id, n: process number

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -51,7 +52,11 @@ type guest struct {
 
 // serve locks the process in and does what it is told until the other side is gone.
 func (g *guest) serve() error {
-	unix.CloseOnExec(g.line)
+	// Whatever else is open came from whoever started hako, and may lead
+	// anywhere; no program is to inherit it.
+	if err := unix.CloseRange(uint(g.line), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return err
+	}
 	f, _, err := g.receive()
 	if err != nil {
 		return err
@@ -74,7 +79,27 @@ func (g *guest) serve() error {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	go g.reap(children)
-	g.send(frame{op: opReady, words: []string{string(text)}})
+	return g.open(frame{op: opReady, words: []string{string(text)}})
+}
+
+// open says that the cage is ready, hands out the root and the temporary
+// directory as programs see them, and goes to work.
+func (g *guest) open(ready frame) error {
+	temp := g.order.Temp
+	if g.order.Apart {
+		temp = "/tmp"
+	}
+	var dirs []int
+	defer func() { closeAll(dirs) }()
+	for _, path := range []string{g.order.Root, temp} {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			g.send(frame{op: opBroken, words: []string{"sandbox", path + ": " + err.Error()}})
+			return nil
+		}
+		dirs = append(dirs, fd)
+	}
+	g.send(ready, dirs...)
 	return g.work()
 }
 
@@ -181,24 +206,32 @@ func (g *guest) kill(id int64) {
 	}
 }
 
-func (g *guest) send(f frame) {
+// send writes a message; the files go along with its first byte.
+func (g *guest) send(f frame, files ...int) {
 	g.writing.Lock()
 	defer g.writing.Unlock()
+	var rights []byte
+	if len(files) > 0 {
+		rights = unix.UnixRights(files...)
+	}
 	for b := f.encode(); len(b) > 0; {
-		n, err := unix.SendmsgN(g.line, b, nil, nil, unix.MSG_NOSIGNAL)
+		n, err := unix.SendmsgN(g.line, b, rights, nil, unix.MSG_NOSIGNAL)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
 			return // nobody is there; receive notices too
 		}
-		b = b[n:]
+		b, rights = b[n:], nil
 	}
 }
 
 // receive waits for the next message and the files that come with it.
 func (g *guest) receive() (frame, []int, error) {
-	r := &rightsReader{fd: g.line}
+	r := &rightsReader{receive: func(p, oob []byte) (n, oobn int, err error) {
+		n, oobn, _, _, err = unix.Recvmsg(g.line, p, oob, unix.MSG_CMSG_CLOEXEC)
+		return n, oobn, err
+	}}
 	f, err := readFrame(r)
 	if err != nil {
 		closeAll(r.files)
@@ -209,14 +242,14 @@ func (g *guest) receive() (frame, []int, error) {
 
 // rightsReader reads a socket and gathers the files that come along.
 type rightsReader struct {
-	fd    int
-	files []int
+	receive func(p, oob []byte) (n, oobn int, err error)
+	files   []int
 }
 
 func (r *rightsReader) Read(p []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(4*4))
 	for {
-		n, oobn, _, _, err := unix.Recvmsg(r.fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, err := r.receive(p, oob)
 		if err == unix.EINTR {
 			continue
 		}

@@ -54,6 +54,9 @@ func (o *order) confine(r *Report) error {
 	if o.Network && o.ABI < 6 {
 		r.Missing = append(r.Missing, "abstract sockets: this kernel lets programs with a network reach those of other programs")
 	}
+	if !o.Apart && o.ABI < 6 {
+		r.Missing = append(r.Missing, "signals: this kernel lets programs end other processes of the user")
+	}
 	if o.ABI == 0 {
 		return nil
 	}

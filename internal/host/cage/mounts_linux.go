@@ -161,8 +161,38 @@ func (t *tree) link(target, at string) error {
 func (t *tree) graft(limbs []limb) error {
 	slices.SortStableFunc(limbs, func(a, b limb) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
 	for _, l := range limbs {
-		if err := t.graft1(l); err != nil {
+		err := t.graft1(l)
+		if err == nil && l.at == "/tmp" {
+			err = t.anchor(limbs)
+		}
+		if err != nil {
 			return fmt.Errorf("place %s: %w", l.at, err)
+		}
+	}
+	return nil
+}
+
+// anchor makes the places of limbs that lie below /tmp, and then the directories
+// they lie in unchangeable: in /tmp, a program could move the root itself away.
+func (t *tree) anchor(limbs []limb) error {
+	tops := map[string]bool{}
+	for _, l := range limbs {
+		if rest, below := strings.CutPrefix(l.at, "/tmp/"); below {
+			if err := t.place(l); err != nil {
+				return err
+			}
+			top, _, _ := strings.Cut(rest, "/")
+			tops["/tmp/"+top] = true
+		}
+	}
+	for top := range tops {
+		l, err := detach(t.at(top), top, frozen)
+		if err == nil {
+			err = unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(top), unix.MOVE_MOUNT_F_EMPTY_PATH)
+			unix.Close(l.fd)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

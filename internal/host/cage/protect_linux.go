@@ -1,8 +1,12 @@
 package cage
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,17 +19,26 @@ func (o *order) protect() error {
 		return err
 	}
 	defer unix.Close(root)
+	held := map[string]bool{}
 	for _, name := range o.Protect {
-		if err := freezeName(root, name); err != nil {
+		// A directory that is mounted on cannot be moved away with what is
+		// protected in it, for another to be put in its place.
+		for i, c := range name {
+			if c == '/' && !held[name[:i]] {
+				held[name[:i]] = true
+				err = errors.Join(err, cover(root, name[:i], living))
+			}
+		}
+		if err = errors.Join(err, cover(root, name, frozen)); err != nil {
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// freezeName mounts a file or directory over itself, read-only. A link is left
-// alone: it could be changed to lead elsewhere, and what it leads to may be anything.
-func freezeName(root int, name string) error {
+// cover mounts a file or directory over itself. A link is left alone: it could
+// be changed to lead elsewhere, and what it leads to may be anything.
+func cover(root int, name string, attr uint64) error {
 	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return nil // it is not there, or not as it should be
@@ -36,27 +49,38 @@ func freezeName(root int, name string) error {
 		return err
 	}
 	defer unix.Close(copied)
-	if err := setAttr(copied, frozen); err != nil {
+	if err := setAttr(copied, attr); err != nil {
 		return err
 	}
 	return unix.MoveMount(copied, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// hide covers what lies in the root but is not for programs.
+// hide covers what lies in the root but is not for programs. Where it is a link,
+// what it leads to is covered, unless that is no part of what was granted: a
+// link in the root must not make the system's own directories disappear.
 func (o *order) hide() error {
 	for _, path := range o.Hide {
-		info, err := os.Lstat(path)
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || !o.grantedHere(real) {
+			continue
+		}
+		info, err := os.Lstat(real)
 		switch {
 		case err != nil:
 			continue
 		case info.IsDir():
-			err = unix.Mount("hako", path, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "size=4k,mode=555")
+			err = unix.Mount("hako", real, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, "size=4k,mode=555")
 		case info.Mode().IsRegular():
-			err = unix.Mount("/dev/null", path, "", unix.MS_BIND, "")
+			err = unix.Mount("/dev/null", real, "", unix.MS_BIND, "")
 		}
 		if err != nil {
 			return fmt.Errorf("hide %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// grantedHere reports whether a path lies in, but is not, what the plan grants.
+func (o *order) grantedHere(path string) bool {
+	return slices.ContainsFunc(append(o.Readable, o.Root), func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 }

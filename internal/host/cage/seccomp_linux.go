@@ -2,6 +2,7 @@ package cage
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -33,6 +34,18 @@ var denied = []uintptr{
 var changes = []uintptr{
 	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, sysSetxattrat, sysRemovexattrat, sysFileSetattr,
+}
+
+// openChanges are the calls that change an open file without writing to it. What
+// was opened for reading may be ours and yet not in the root. The call that sets
+// times is not among them: hardly a program would work.
+var openChanges = []uintptr{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}
+
+// shared are the calls by which processes share memory under names that are no
+// files. Without a namespace for it, those of the whole machine are meant.
+var shared = []uintptr{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
 // Calls that are newer than our tables, with the number they have everywhere.
@@ -167,15 +180,42 @@ func (o *order) program() program {
 		p.refuse(number, unix.EPERM)
 	}
 	if !o.Apart {
-		for _, number := range slices.Concat(changes, changesHere) {
-			p.refuse(number, unix.EPERM)
-		}
-		p.whenSet(unix.SYS_UTIMENSAT, 1, unix.EPERM)
+		o.amongOthers(&p)
 	}
 	o.sockets(&p)
 	p.add(answer, unix.SECCOMP_RET_ALLOW, 0, 0)
 	return p
 }
+
+// amongOthers refuses what reaches beyond the cage where there is no wall of
+// namespaces round it.
+func (o *order) amongOthers(p *program) {
+	for _, number := range slices.Concat(changes, changesHere, shared) {
+		p.refuse(number, unix.EPERM)
+	}
+	p.whenSet(unix.SYS_UTIMENSAT, 1, unix.EPERM)
+	if o.ownsMore() {
+		for _, number := range openChanges {
+			p.refuse(number, unix.EPERM)
+		}
+	}
+	// A limit, a priority or a processor of another process, or of all
+	// processes of the user: a limit of no time at all kills.
+	for _, number := range []uintptr{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
+		p.unless(number, 0, unix.EPERM, 0)
+	}
+	p.unless(unix.SYS_SETPRIORITY, 0, unix.EPERM, unix.PRIO_PROCESS)
+	p.unless(unix.SYS_SETPRIORITY, 1, unix.EPERM, 0)
+	p.unless(unix.SYS_IOPRIO_SET, 0, unix.EPERM, ioprioProcess)
+	p.unless(unix.SYS_IOPRIO_SET, 1, unix.EPERM, 0)
+}
+
+// ioprioProcess is for ioprio_set what PRIO_PROCESS is for setpriority.
+const ioprioProcess = 1
+
+// ownsMore reports whether files that may only be read can belong to the user of
+// the cage, who may then change more of them than their contents.
+func (o *order) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0 }
 
 // sockets permits the kinds of sockets that cannot leave the cage. Without a
 // file tree of our own a local socket could lead to any service of the machine.
