@@ -160,14 +160,6 @@ func hostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	return addRules(p, config.PolicyRules.Of(conf).V, readPolicy)
 }
 
-// programLimits are those of the interpreter. Programs have limits of their own,
-// what they print is cut rather than refused, and each request has its timeout.
-func programLimits() quota.Limits {
-	l := quota.Lenient()
-	l.Time, l.Output = 24*time.Hour, 1<<40
-	return l
-}
-
 func newHost(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",

@@ -125,6 +125,10 @@ func (f *front) employ(ctx context.Context) error {
 		file, err := policy.ParseScript(script)
 		return err == nil && f.judge.ReadOnly(file)
 	}
+	f.Declares = func(script string) bool {
+		file, err := policy.ParseScript(script)
+		return err != nil || policy.Declares(file)
+	}
 	pool := &pool{hire: func() (hands, error) { return f.hire(ctx) }}
 	f.later(pool.close)
 	f.Spare = pool.lend
@@ -224,6 +228,9 @@ func (c clerkOfJobs) Start(ctx context.Context, req run.Request) (string, error)
 	h, err := c.desk.Start(ctx, req)
 	return string(h), err
 }
+
+// Busy tells that files may change by themselves.
+func (c clerkOfJobs) Busy() bool { return c.desk.Busy() }
 
 // Ask implements [secretary.Jobs].
 func (c clerkOfJobs) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -283,13 +284,13 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 // hands returns what runs programs of this machine for an actor, behind a gate
 // of its own: several may work at the same time. They are given up by close.
 func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
-	o.Gauge = quota.NewGauge(programLimits())
+	o.Gauge = quota.NewGauge(host.ShellLimits())
 	runner, err := host.New(ctx, o)
 	if err != nil {
 		return hands{}, err
 	}
 	return hands{
-		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: runner, Ask: ask, AskTimeout: b.patience, Pause: o.Gauge.Pause, Secrets: b.secrets},
+		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: runner, Dir: o.Root, Ask: ask, AskTimeout: b.patience, Pause: o.Gauge.Pause, Secrets: b.secrets},
 		close:  runner.Close, status: runner.Status,
 	}, nil
 }
@@ -415,16 +416,27 @@ func loadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	return p, nil
 }
 
-// resolve follows the links in a path as far as it exists.
-func resolve(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+// resolve follows the links in a path as far as it exists, and a last one that
+// leads to nothing: whoever writes there makes what it leads to.
+func resolve(path string) string { return resolveLinks(path, 40) }
+
+func resolveLinks(path string, hops int) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || hops == 0 {
+		return cmp.Or(real, path)
 	}
 	dir := filepath.Dir(path)
 	if dir == path {
 		return path
 	}
-	return filepath.Join(resolve(dir), filepath.Base(path))
+	dir = resolveLinks(dir, hops-1)
+	target, err := os.Readlink(filepath.Join(dir, filepath.Base(path)))
+	switch {
+	case err != nil:
+		return filepath.Join(dir, filepath.Base(path))
+	case filepath.IsAbs(target):
+		return resolveLinks(target, hops-1)
+	}
+	return resolveLinks(filepath.Join(dir, target), hops-1)
 }
 
 func addRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {

@@ -10,11 +10,13 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 
 	"hako/internal/fault"
 	"hako/internal/gate"
+	"hako/internal/markdown"
 	"hako/internal/stream"
 )
 
@@ -53,17 +55,73 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 		return nil
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
-		fmt.Fprintf(s.err, "hako: %s wants to run: %s\n", q.Actor, q.Command)
-		if q.Reason != "" {
-			fmt.Fprintf(s.err, "hako: it says: %s\n", q.Reason)
-		}
-		fmt.Fprintf(s.err, "hako: %s (%s)\nhako: allow? [y]es once, for this [s]ession, [N]o: ", q.Why, q.Rule)
+		text := questionText(q)
+		forgetTyped(s)
+		fmt.Fprint(s.err, text)
 		line, err := bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
 		if err != nil && err != io.EOF {
 			return gate.No, err
 		}
 		return answer(line), nil
 	}
+}
+
+// forgetTyped drops what was typed before there was a question: nobody can have
+// meant it for an answer.
+func forgetTyped(s streams) {
+	if f, ok := s.in.(*os.File); ok {
+		dropInput(f)
+	}
+	over, stop := context.WithCancel(context.Background())
+	stop()
+	if keys, ok := s.keys.(*stream.Shared); ok {
+		drain(stream.Patient(over, keys)) // which only gets what is there already
+	}
+}
+
+// drain reads until there is nothing more.
+func drain(r io.Reader) {
+	b := make([]byte, 4096)
+	for {
+		if _, err := r.Read(b); err != nil {
+			return
+		}
+	}
+}
+
+// mostReason is how much of a reason is shown: who wants something approved must
+// not be able to move it out of sight by talking.
+const mostReason = 300
+
+// questionText words a question. Everything in it but the command, which the gate
+// has spelled out, stands on a line of its own, whatever it contains: what a
+// model says must not look like what we say.
+func questionText(q gate.Question) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hako: %s wants to run: %s\n", oneLine(q.Actor), markdown.Clean(q.Command))
+	if q.Dir != "" {
+		fmt.Fprintf(&b, "hako: in %s\n", oneLine(q.Dir))
+	}
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "hako: it says: %s\n", brief(oneLine(q.Reason), mostReason))
+	}
+	fmt.Fprintf(&b, "hako: %s (%s)\nhako: allow? [y]es once, for this [s]ession, [N]o: ", oneLine(q.Why), oneLine(q.Rule))
+	return b.String()
+}
+
+// oneLine makes a line of a text and leaves out what is not to be seen, or what
+// would change how the rest is seen.
+func oneLine(text string) string {
+	text = strings.Map(func(c rune) rune {
+		switch {
+		case unicode.IsSpace(c):
+			return ' '
+		case c == unicode.ReplacementChar, !unicode.IsPrint(c), unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			return -1
+		}
+		return c
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
 }
 
 func answer(line string) gate.Answer {

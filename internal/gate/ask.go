@@ -13,7 +13,8 @@ import (
 // A Question is what an approver sees.
 type Question struct {
 	ID, Actor string   // of the request
-	Command   string   // as one would type it, without secrets; a whole script if Argv is empty
+	Command   string   // as one would type it, whole, without secrets; a whole script if Argv is empty
+	Dir       string   // where it would run; empty means not known
 	Argv      []string // the same in words, as far as they are known
 	Reason    string   // why the asker wants it, in its own words
 	Why       string   // why the rule wants a person to decide
@@ -27,22 +28,27 @@ type Answer uint8
 const (
 	No      Answer = iota
 	Once           // for this request
-	Session        // for as long as this gate stands, for the same words and rule
+	Session        // for as long as this gate stands, for the same words, rule and directory
 )
 
 const defaultAskTimeout = 300 * time.Second
 
-// ask puts a verdict to a person unless one has approved the same before.
-func (p *passage) ask(ctx context.Context, v policy.Verdict) error {
-	key := p.key(v)
-	done, err := p.agreedBefore(key, v)
+// ask puts a verdict about a command in dir to a person, unless one has approved
+// the same before.
+func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
+	what := p.matter(dir, v)
+	done, err := p.agreedBefore(what, v)
 	if done || err != nil {
 		return err
 	}
 	if err := p.append(audit.Event{What: audit.Judged, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
 		return err
 	}
-	answer, why, cause := p.question(ctx, key, v)
+	q := p.describe(dir, v)
+	answer, why, cause := No, "it is too long for anybody to look through before approving it", error(nil)
+	if readable(q.Command) {
+		answer, why, cause = p.question(ctx, what, q)
+	}
 	e := audit.Event{What: audit.Refused, Argv: v.Argv, Rule: v.Where, Reason: why}
 	if answer != No {
 		e.What = audit.Approved
@@ -51,16 +57,27 @@ func (p *passage) ask(ctx context.Context, v policy.Verdict) error {
 		return err
 	}
 	if answer == No {
-		v.Hint = p.afterNo(v)
+		v.Hint = p.afterNo(v, q)
 		return p.refusal(v, why, cause)
 	}
-	p.agree(key, answer)
+	p.agree(what, answer)
 	return nil
 }
 
+// describe makes the question of a verdict.
+func (p *passage) describe(dir string, v policy.Verdict) Question {
+	g := p.gate
+	return Question{
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Dir: g.Secrets.Text(dir), Argv: g.Secrets.Argv(v.Argv),
+		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
+	}
+}
+
 // afterNo says what to do when nobody agreed.
-func (p *passage) afterNo(v policy.Verdict) string {
+func (p *passage) afterNo(v policy.Verdict, q Question) string {
 	switch {
+	case !readable(q.Command):
+		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
 	case p.gate.Ask != nil:
 		return "do it another way"
 	case whole(v):
@@ -69,44 +86,8 @@ func (p *passage) afterNo(v policy.Verdict) string {
 	return "run it where a person can answer, or change the rule"
 }
 
-// agreedBefore reports whether the same was approved for this request, or for the
-// session; the latter is put on record once a request.
-func (p *passage) agreedBefore(key string, v policy.Verdict) (bool, error) {
-	p.mu.Lock()
-	agreed := p.agreed[key]
-	p.mu.Unlock()
-	if agreed {
-		return true, nil
-	}
-	if !p.gate.remembers(key) {
-		return false, nil
-	}
-	p.agree(key, Once)
-	return true, p.append(audit.Event{What: audit.Approved, Argv: v.Argv, Rule: v.Where, Reason: "approved earlier in this session"})
-}
-
-func (g *Gate) remembers(key string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.granted[key]
-}
-
-func (p *passage) agree(key string, a Answer) {
-	p.mu.Lock()
-	if p.agreed == nil {
-		p.agreed = make(map[string]bool)
-	}
-	p.agreed[key] = true
-	p.mu.Unlock()
-	if a == Session {
-		p.gate.mu.Lock()
-		p.gate.granted[key] = true
-		p.gate.mu.Unlock()
-	}
-}
-
 // question waits for a person. Silence, absence and failure are a no.
-func (p *passage) question(ctx context.Context, key string, v policy.Verdict) (_ Answer, why string, cause error) {
+func (p *passage) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
 	g := p.gate
 	if g.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil
@@ -121,13 +102,10 @@ func (p *passage) question(ctx context.Context, key string, v policy.Verdict) (_
 	}
 	defer func() { <-g.asking }()
 	// Somebody may have asked the same while we waited for our turn.
-	if g.remembers(key) {
+	if g.remembers(what) {
 		return Once, "approved earlier in this session", nil
 	}
-	return p.wait(ctx, Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Argv: g.Secrets.Argv(v.Argv),
-		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
-	})
+	return p.wait(ctx, q)
 }
 
 // wait calls Ask but does not rely on it to return in time.

@@ -2,10 +2,11 @@ package gate
 
 import (
 	"context"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"hako/internal/policy"
 )
@@ -20,17 +21,17 @@ func (p *passage) confirm(ctx context.Context, verdicts []policy.Verdict) error 
 		switch {
 		case part.Late:
 		case part.Effect == policy.Deny:
-			return p.settle(ctx, part)
+			return p.settle(ctx, p.start(), part)
 		case part.Effect == policy.Ask:
 			covered = append(covered, part)
 			v.Why += "; " + p.gate.spell(part.Argv) + ": " + part.Why + " (" + part.Where + ")"
 		}
 	}
-	if err := p.ask(ctx, v); err != nil {
+	if err := p.ask(ctx, p.start(), v); err != nil {
 		return err
 	}
 	for _, part := range covered {
-		p.agree(p.key(part), Once)
+		p.agree(p.matter(anywhere, part), Once)
 	}
 	return nil
 }
@@ -38,23 +39,25 @@ func (p *passage) confirm(ctx context.Context, verdicts []policy.Verdict) error 
 // whole reports whether a verdict is about the script and not one command of it.
 func whole(v policy.Verdict) bool { return len(v.Argv) == 0 }
 
-// key tells what was approved from what was not.
-func (p *passage) key(v policy.Verdict) string {
-	if whole(v) {
-		parts := slices.Concat([]string{v.Where, p.req.Dir, p.req.Script}, p.req.Args, []string{""}, p.req.Env)
-		return strings.Join(parts, "\x00")
-	}
-	return v.Where + "\x00" + strings.Join(v.Argv, "\x00")
+// What a person can be expected to look through.
+const (
+	readableSize = 4000
+	lineSize     = 40 // as much as an empty line counts for: many of them move the rest out of sight
+)
+
+// readable reports whether a person can look through a command.
+func readable(command string) bool {
+	return utf8.RuneCountInString(command)+lineSize*strings.Count(command, "\n") <= readableSize
 }
 
-// command spells what an approver must see: all of it, if it is a script.
+// command spells what an approver must see: all of it.
 func (p *passage) command(v policy.Verdict) string {
 	if !whole(v) {
-		return p.gate.spell(v.Argv)
+		return plain(p.gate.quote(v.Argv, math.MaxInt))
 	}
 	text := plain(p.gate.Secrets.Text(p.req.Script))
 	if len(p.req.Args) > 0 {
-		text += "\n    with the arguments " + p.gate.spell(p.req.Args)
+		text += "\n    with the arguments " + plain(p.gate.quote(p.req.Args, math.MaxInt))
 	}
 	return text
 }
@@ -75,19 +78,26 @@ func (p *passage) subject(v policy.Verdict) string {
 }
 
 // plain shows a script so that it cannot pass for anything else: its lines are
-// set off, and what would move the cursor is spelled out.
+// set off, and what would move the cursor, turn the direction of the text or not
+// be seen at all is spelled out.
 func plain(script string) string {
 	var b strings.Builder
 	for _, c := range strings.TrimRight(script, "\n") {
 		switch {
 		case c == '\n':
 			b.WriteString("\n    ")
-		case c == '\t' || unicode.IsPrint(c):
+		case c == '\t' || unicode.IsPrint(c) && !blind(c):
 			b.WriteRune(c)
 		default:
-			q := strconv.QuoteRune(c)
+			q := strconv.QuoteRuneToASCII(c)
 			b.WriteString(q[1 : len(q)-1])
 		}
 	}
 	return b.String()
+}
+
+// blind reports whether a character that counts as printable leaves nothing on
+// the screen.
+func blind(c rune) bool {
+	return c == '\u2800' || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -55,6 +56,7 @@ type Gate struct {
 	// running script. Nil means that the clock goes on.
 	Pause func() (resume func())
 
+	Dir     string      // where Next stands at first, for those who approve; empty means not known
 	Secrets *redact.Set // values never to be shown in refusals; nil means none
 
 	setup  sync.Once
@@ -63,7 +65,8 @@ type Gate struct {
 	asking chan struct{} // holds one token while a question is open
 
 	mu      sync.Mutex // guards what follows
-	granted map[string]bool
+	granted map[matter]bool
+	stands  string // where Next stands, as far as known
 	count   int64
 }
 
@@ -73,7 +76,8 @@ func (g *Gate) init() {
 	g.name = hex.EncodeToString(name[:])
 	g.seed = maphash.MakeSeed()
 	g.asking = make(chan struct{}, 1)
-	g.granted = make(map[string]bool)
+	g.granted = make(map[matter]bool)
+	g.stands = g.Dir
 }
 
 // Run implements [run.Runner].
@@ -136,7 +140,11 @@ func (p *passage) permit(ctx context.Context, verdicts []policy.Verdict) error {
 			return err
 		}
 	}
+	moves := slices.ContainsFunc(verdicts, changesDir)
 	for _, v := range verdicts {
+		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.Ask != nil {
+			continue // check asks, and knows where
+		}
 		if err := p.foresee(ctx, v); err != nil {
 			return err
 		}
@@ -144,11 +152,16 @@ func (p *passage) permit(ctx context.Context, verdicts []policy.Verdict) error {
 	return nil
 }
 
+// changesDir reports whether a command may lead those after it elsewhere.
+func changesDir(v policy.Verdict) bool {
+	return slices.ContainsFunc(v.Argv, func(word string) bool { return word == "cd" || word == "pushd" || word == "popd" })
+}
+
 // foresee settles a verdict before anything runs. What only the expanded words
 // can settle is left to check, unless the runner is one that never calls it.
 func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
-		return p.settle(ctx, v)
+		return p.settle(ctx, p.start(), v)
 	}
 	if !p.opaque {
 		return nil
@@ -158,7 +171,7 @@ func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
 		v.Hint = "write the words out instead of using variables or substitutions"
 	}
 	v.Effect = policy.Deny
-	return p.settle(ctx, v)
+	return p.settle(ctx, p.start(), v)
 }
 
 // hand runs the judged tree, and nothing else, with checks and meters in place.
@@ -174,6 +187,7 @@ func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
 	res, err := p.gate.Next.Run(inside, &req)
 	res.Bytes = p.written.Load()
+	p.gate.movedTo(res.Dir)
 	if cause := p.stopped(); cause != nil {
 		err = cause // rather than the cancellation it led to
 	} else if inside.Err() != nil && ctx.Err() == nil {

@@ -117,7 +117,7 @@ type opaqueFake struct{ fake }
 
 func (*opaqueFake) Opaque() {}
 
-func newGate(j judge, next run.Runner) (*Gate, *memory) {
+func newGate(j Judge, next run.Runner) (*Gate, *memory) {
 	log := &memory{room: -1}
 	return &Gate{Policy: j, Meter: quota.NewMeter(quota.Budget{}), Log: log, Next: next}, log
 }

@@ -31,7 +31,9 @@ type passage struct {
 	cause  error      // why we stopped the script
 	counts map[string]int
 	seen   map[uint64]struct{} // commands on record
-	agreed map[string]bool     // what a person has approved for this request
+	agreed map[matter]Answer   // what a person has approved for this request
+	began  string              // where the script began
+	stood  bool                // that is known
 	files  map[string]*tally
 	order  []*tally // files as they were first touched
 }
@@ -52,6 +54,7 @@ func (p *passage) append(e audit.Event) error {
 // check is the last word on every command. Its error also stops the script by
 // itself: a runner that overlooked it would still be cut short.
 func (p *passage) check(ctx context.Context, dir string, argv []string) error {
+	p.beginAt(dir)
 	if p.req.Check != nil {
 		if err := p.req.Check(ctx, dir, argv); err != nil {
 			return p.stop(err)
@@ -59,7 +62,7 @@ func (p *passage) check(ctx context.Context, dir string, argv []string) error {
 	}
 	v := p.gate.Policy.CallAt(dir, argv)
 	if v.Effect != policy.Allow {
-		if err := p.settle(ctx, v); err != nil {
+		if err := p.settle(ctx, dir, v); err != nil {
 			return p.stop(err)
 		}
 	}
@@ -75,12 +78,13 @@ func (p *passage) check(ctx context.Context, dir string, argv []string) error {
 // redirect is the last word on every file that a redirection opens. What is
 // allowed is on record once the file is closed, with its bytes.
 func (p *passage) redirect(ctx context.Context, dir, op, file string) error {
+	p.beginAt(dir)
 	if p.req.Redirect != nil {
 		if err := p.req.Redirect(ctx, dir, op, file); err != nil {
 			return p.stop(err)
 		}
 	}
-	if err := p.settle(ctx, p.gate.Policy.RedirectAt(dir, op, file)); err != nil {
+	if err := p.settle(ctx, dir, p.gate.Policy.RedirectAt(dir, op, file)); err != nil {
 		return p.stop(err)
 	}
 	return nil
@@ -122,13 +126,13 @@ func (g *Gate) sum(argv []string) uint64 {
 	return h
 }
 
-// settle turns a verdict into an error or nil, asking and recording if need be.
-func (p *passage) settle(ctx context.Context, v policy.Verdict) error {
+// settle turns a verdict about a command in dir into an error or nil, asking and recording if need be.
+func (p *passage) settle(ctx context.Context, dir string, v policy.Verdict) error {
 	switch v.Effect {
 	case policy.Allow:
 		return nil
 	case policy.Ask:
-		return p.ask(ctx, v)
+		return p.ask(ctx, dir, v)
 	}
 	if err := p.append(audit.Event{What: audit.Denied, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
 		return err
@@ -144,14 +148,17 @@ func (p *passage) refusal(v policy.Verdict, why string, cause error) error {
 // shown is how much of a command a message shows.
 const shown = 300
 
-// spell writes a command as one would type it, without its secrets.
-func (g *Gate) spell(argv []string) string {
+// spell writes a command as one would type it, without its secrets and, if it is
+// long, without its end.
+func (g *Gate) spell(argv []string) string { return g.quote(argv, shown) }
+
+func (g *Gate) quote(argv []string, most int) string {
 	var b strings.Builder
 	for i, word := range g.Secrets.Argv(argv) {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		if b.Len()+len(word) > shown {
+		if b.Len()+len(word) > most {
 			b.WriteString("…")
 			break
 		}

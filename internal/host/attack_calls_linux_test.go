@@ -1,7 +1,6 @@
 package host
 
 import (
-	_ "embed"
 	"fmt"
 	"net"
 	"os"
@@ -17,12 +16,6 @@ import (
 	"hako/internal/host/cage"
 	"hako/internal/run"
 )
-
-//go:embed testdata/attack/calls.py
-var callsScript string
-
-//go:embed testdata/attack/neighbours.py
-var neighboursScript string
 
 // atLevels runs a test in a scene at each level that there is here.
 func atLevels(t *testing.T, o Options, test func(t *testing.T, s *scene, r *Runner)) {
@@ -52,13 +45,17 @@ func atLevels(t *testing.T, o Options, test func(t *testing.T, s *scene, r *Runn
 	}
 }
 
-// python runs a script by the real python in the sandbox.
-func python(t *testing.T, s *scene, r *Runner, script string, args ...string) string {
+// python runs a script of testdata/attack by the real python in the sandbox.
+func python(t *testing.T, s *scene, r *Runner, name string, args ...string) string {
 	t.Helper()
+	script, err := os.ReadFile("testdata/attack/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := exec.LookPath("python3"); err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("this needs python3 and the numbers of amd64")
 	}
-	write(t, s.root, "attack.py", script)
+	write(t, s.root, "attack.py", string(script))
 	o := attempt(t, r, run.Request{Script: `python3 attack.py "$@"`, Args: args}, 20*time.Second)
 	if why := s.breach(o); why != "" {
 		t.Error(why)
@@ -76,7 +73,7 @@ func python(t *testing.T, s *scene, r *Runner, script string, args ...string) st
 
 // TestCalls makes the system calls that would lead out.
 func TestCalls(t *testing.T) {
-	atLevels(t, Options{Limits: usual}, func(t *testing.T, s *scene, r *Runner) { python(t, s, r, callsScript) })
+	atLevels(t, Options{Limits: usual}, func(t *testing.T, s *scene, r *Runner) { python(t, s, r, "calls.py") })
 }
 
 // TestNeighbours tries to reach what else is on the machine.
@@ -106,7 +103,7 @@ func TestNeighbours(t *testing.T) {
 				pid = 0 // its number is somebody else's in there
 			}
 			port := ln.Addr().(*net.TCPAddr).Port
-			text := python(t, s, r, neighboursScript, fmt.Sprint(pid), fmt.Sprint(port), fmt.Sprint(key), name, network)
+			text := python(t, s, r, "neighbours.py", fmt.Sprint(pid), fmt.Sprint(port), fmt.Sprint(key), name, network)
 			if network == "network" && !strings.Contains(text, "network works\n") {
 				t.Errorf("the network that was granted does not work:\n%s", text)
 			}

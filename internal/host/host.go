@@ -10,6 +10,8 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +40,20 @@ type Options struct {
 	Least    cage.Level    // the weakest sandbox that will do; zero means LandlockOnly
 	Limits   cage.Limits   // of programs
 	Timeout  time.Duration // of a request that has none; zero means 30 s
-	Gauge    *quota.Gauge  // of the interpreter; nil means the limits for people
+	Gauge    *quota.Gauge  // of the interpreter; nil means one of ShellLimits
 	Env      []string      // NAME=value pairs for every program, besides the usual ones
 
 	// Parse reads text that turns out to be a script. Nil means the parser
 	// for bash without bounds.
 	Parse func(src string) (*syntax.File, error)
+}
+
+// ShellLimits are those of the interpreter. Programs have limits of their own,
+// what they print is cut rather than refused, and each request has its timeout.
+func ShellLimits() quota.Limits {
+	l := quota.Lenient()
+	l.Time, l.Output = 24*time.Hour, 1<<40
+	return l
 }
 
 // DefaultTimeout is how long a request may take that says nothing about it.
@@ -57,6 +67,7 @@ type Runner struct {
 	temp    *tempDir
 	search  *search
 	session *shell.Session
+	grown   bool // the root had a planted file from the beginning: a linked worktree
 
 	tree *vfs.FS
 
@@ -77,6 +88,8 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{o: o, temp: temp, search: newSearch(o.Root, o.Path)}
+	_, err = os.Lstat(filepath.Join(o.Root, planted))
+	r.grown = err == nil
 	if err := r.furnish(ctx); err != nil {
 		r.Close()
 		return nil, err
@@ -89,6 +102,9 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 func (o *Options) settle() error {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.Gauge == nil {
+		o.Gauge = quota.NewGauge(ShellLimits())
 	}
 	if o.Least == cage.None {
 		o.Least = cage.LandlockOnly
@@ -260,6 +276,7 @@ func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	res, err := r.session.Run(ctx, &bounded)
 	if r.dirty.Swap(false) {
 		r.sweep()
+		r.unplant(req.Stderr)
 	}
 	return res, err
 }
@@ -288,6 +305,22 @@ func (r *Runner) sweep() {
 	r.mu.Unlock()
 	if c != nil && c.Sweep() != nil {
 		r.drop()
+	}
+}
+
+// planted is what no ordinary program makes in a root, and what makes git take
+// its settings, and with them programs to run, from elsewhere.
+const planted = ".git/commondir"
+
+// unplant removes that when a request has left it there. Protecting takes a file
+// that exists.
+func (r *Runner) unplant(complain io.Writer) {
+	path := filepath.Join(r.o.Root, planted)
+	if _, err := os.Lstat(path); err != nil || r.grown {
+		return
+	}
+	if os.RemoveAll(path) == nil && complain != nil {
+		fmt.Fprintf(complain, "hako: removed %s: with it git would run what another directory says\n", planted)
 	}
 }
 

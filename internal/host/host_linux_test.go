@@ -411,3 +411,20 @@ func TestRequestsDoNotEndEachOther(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestCommondir has a program leave a file that makes git look elsewhere.
+func TestCommondir(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, ".git/config", "")
+	r := newRunner(t, Options{Root: root})
+	got := do(t, r, run.Request{Script: "env cp .git/config .git/commondir; echo done"})
+	if _, err := os.Lstat(root + "/.git/commondir"); err == nil || got.out != "done\n" || !strings.Contains(got.err, "commondir") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	write(t, root, ".git/commondir", "../other\n")
+	r = newRunner(t, Options{Root: root})
+	do(t, r, run.Request{Script: "env true"})
+	if _, err := os.Lstat(root + "/.git/commondir"); err != nil {
+		t.Error("a linked worktree was broken", err)
+	}
+}

@@ -78,7 +78,7 @@ type Handle string
 // A Desk keeps background jobs. It is safe for concurrent use.
 type Desk struct {
 	opts    Options
-	dir     string
+	dir     *privateDir
 	create  func() (file, error) // makes an empty file for an output
 	ctx     context.Context      // ends with the desk
 	cancel  context.CancelFunc
@@ -103,21 +103,6 @@ func Open(o Options) (*Desk, error) {
 	d.create = d.createFile
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d, nil
-}
-
-// makeDir makes a new directory that only its owner can look into.
-func makeDir(in string) (dir string, err error) {
-	if in != "" {
-		err = os.MkdirAll(in, 0o700)
-	}
-	if err == nil {
-		dir, err = os.MkdirTemp(in, "hako-jobs-*")
-	}
-	if err != nil {
-		return "", &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: in, Why: "no directory for outputs can be made there", Err: cause(err),
-			Hint: "name one that can be written"}
-	}
-	return dir, nil
 }
 
 // early is how long Start waits for a job that ends at once: its caller can then
@@ -195,6 +180,13 @@ func (d *Desk) newHandle() Handle {
 			return h
 		}
 	}
+}
+
+// Busy reports whether a job is running.
+func (d *Desk) Busy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.running()) > 0
 }
 
 // find returns a job by its handle.
@@ -294,8 +286,8 @@ func (d *Desk) Close() error {
 	for _, j := range jobs {
 		j.drop()
 	}
-	if err := os.RemoveAll(d.dir); err != nil {
-		return &fault.Error{Op: "close jobs", Subject: d.dir, Why: "outputs cannot be removed", Err: cause(err), Hint: "remove the directory by hand"}
+	if err := d.dir.remove(); err != nil {
+		return &fault.Error{Op: "close jobs", Subject: d.dir.path, Why: "outputs cannot be removed", Err: cause(err), Hint: "remove the directory by hand"}
 	}
 	return nil
 }

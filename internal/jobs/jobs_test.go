@@ -358,7 +358,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{spool, d.dir} {
+	for _, dir := range []string{spool, d.dir.path} {
 		if info, err := os.Stat(dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v %v", dir, info.Mode(), err)
 		}

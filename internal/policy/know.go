@@ -86,12 +86,36 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 			ops = ops[1:]
 		}
 	}
-	for _, w := range ops {
+	for i, w := range ops {
+		if onlyCopied(name, i, a) {
+			if f := c.copied(w); f != nil {
+				return f
+			}
+			continue
+		}
 		if f := c.file(w, prog.writes); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// copied judges what cp takes a copy of. What is git's stays where it is.
+func (c *command) copied(w word) *finding {
+	f := c.file(w, false)
+	if f == nil && c.p.opts.Root != "" {
+		if f = c.entersGit(w); f != nil {
+			f.where = c.words[0].text + ": path"
+		}
+	}
+	return f
+}
+
+// onlyCopied reports whether an operand is what cp copies, not where to.
+func onlyCopied(name string, i int, a *arguments) bool {
+	_, linked := a.get("-l", "--link", "-s", "--symbolic-link")
+	_, into := a.get("-t", "--target-directory")
+	return name == "cp" && !linked && (into || i < len(a.operands)-1)
 }
 
 // file judges a word that names a file.

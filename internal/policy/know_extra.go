@@ -179,7 +179,18 @@ func (c *command) changeDir(args []word) *finding {
 		return c.file(word{text: home}, false)
 	}
 	for _, w := range args {
-		if f := c.guarded(w); f != nil && c.p.opts.Root != "" {
+		if f := c.entersGit(w); f != nil && c.p.opts.Root != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// entersGit refuses to go where nothing may be written by any name. Other
+// guarded directories may be looked at from inside.
+func (c *command) entersGit(w word) *finding {
+	for _, text := range append(c.reached(w.text), w.text) {
+		if f := gitPath(text); f != nil {
 			return f
 		}
 	}
@@ -404,7 +415,7 @@ func (c *command) patch(a *arguments) *finding {
 	if input && !c.wrote || !input && foreign {
 		return nil // a patch the script can not have made itself
 	}
-	if !input && c.fed.kind == fedKnown && !strings.Contains(strings.ToLower(c.fed.text), ".git") && !strings.Contains(c.fed.text, "HEAD") {
+	if !input && c.fed.kind == fedKnown && !namesGuarded(c.fed.text) {
 		return nil
 	}
 	return refusal("patch: input", "the patch may name files in .git, which git runs", "name the file to patch as an operand, or use git apply")

@@ -110,8 +110,12 @@ func (c *command) gitGlobal(args []word) ([]word, *finding) {
 
 // goTo notes that the command runs in another directory.
 func (c *command) goTo(w word) {
-	if w.late || strings.HasPrefix(w.text, "/") {
+	if w.late {
 		c.dirs = nil
+		return
+	}
+	if strings.HasPrefix(w.text, "/") {
+		c.dirs = []string{w.text}
 		return
 	}
 	out := make([]string, 0, len(c.dirs))

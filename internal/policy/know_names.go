@@ -46,8 +46,10 @@ func (c *command) pieces(prefix word) *finding {
 	if strings.HasSuffix(prefix.text, "/") || prefix.text == "" {
 		base = ""
 	}
-	if base != "" && (strings.HasPrefix(".git", base) || strings.HasPrefix("head", base)) {
-		return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+" makes names that git takes orders from", "use another prefix, such as part-")
+	for _, name := range strings.Fields(".git head" + guardedFiles) {
+		if base != "" && strings.HasPrefix(name, base) {
+			return refusal(c.words[0].text+": prefix", "counting up from "+prefix.text+" makes names that git and others take orders from", "use another prefix, such as part-")
+		}
 	}
 	return nil
 }

@@ -283,11 +283,15 @@ const findTests = " -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1
 func judgeFind(c *command, args []word) *finding {
 	strict := c.p.manner.strict
 	expression := false
+	found := insideName
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if !expression && !isExpression(t) {
 			if f := c.startingPoint(args[i]); f != nil {
 				return f
+			}
+			if c.guarded(args[i]) != nil {
+				found = args[i].text + "/" + insideName // what it finds begins with where it starts
 			}
 			continue
 		}
@@ -298,7 +302,7 @@ func judgeFind(c *command, args []word) *finding {
 		}
 		switch t {
 		case "-exec", "-ok", "-execdir", "-okdir":
-			n, f := c.findExec(t, args[i+1:])
+			n, f := c.findExec(t, found, args[i+1:])
 			if f != nil {
 				return f
 			}
@@ -359,8 +363,9 @@ func (c *command) findTest(test string, rest []word) (int, *finding) {
 	return 1, nil
 }
 
-// findExec judges the command between -exec and its end.
-func (c *command) findExec(action string, rest []word) (int, *finding) {
+// findExec judges the command between -exec and its end. What it is given is
+// as good, or as bad, as the name found.
+func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 	if c.p.manner.strict && action != "-exec" {
 		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there", "use -exec, or pipe the names to xargs"); f != nil {
 			return 0, f
@@ -379,7 +384,7 @@ func (c *command) findExec(action string, rest []word) (int, *finding) {
 			if i == 0 {
 				return 0, c.refused(action, "the command's name comes from what find finds", "write the name out")
 			}
-			w.text = strings.ReplaceAll(w.text, "{}", insideName)
+			w.text = strings.ReplaceAll(w.text, "{}", found)
 		}
 		inner[i] = w
 	}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -33,9 +35,11 @@ func Whitelist(name string, r io.Reader) (*Policy, error) {
 }
 
 // Instead returns the rules of p in place of what the profile allows by itself,
-// in the profile's manner. The profile's deny list holds; so does what it asks
-// for, where p allows the command in general: with git on the list, a push
-// still needs a person, unless p names git push.
+// in the profile's manner. The profile's deny list holds: what it denies is
+// denied even if p names it, and a line that says more than the rule against it,
+// as sh -c does, is an error. So does what the profile asks for, where p allows
+// the command in general: with git on the list, a push still needs a person,
+// unless p names git push.
 func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
 	rules, err := defaultRules(profile)
 	if err != nil {
@@ -43,11 +47,33 @@ func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
 	}
 	var kept []rule
 	for _, r := range rules {
+		if r.effect == Deny {
+			if err := p.against(&r); err != nil {
+				return nil, err
+			}
+		}
 		if r.effect == Deny || r.effect == Ask && p.speaksOfMoreThan(&r) {
 			kept = append(kept, r)
 		}
 	}
 	return (&Policy{rules: newRuleSet(append(kept, p.rules.all...))}).For(profile, opts), nil
+}
+
+// against looks for a line that was meant to get round what deny denies: by
+// saying more than it, or by naming the program by its path.
+func (p *Policy) against(deny *rule) error {
+	for i := range p.rules.all {
+		r := &p.rules.all[i]
+		if r.effect == Deny || len(r.words) == 0 {
+			continue
+		}
+		argv := append(slices.Clone(r.words), r.flags...)
+		argv[0] = path.Base(argv[0])
+		if deny.matches(argv) && (r.beats(deny) || argv[0] != r.words[0]) {
+			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where), "take the line out")
+		}
+	}
+	return nil
 }
 
 // speaksOfMoreThan reports whether p lets r's command run by a rule that says
@@ -61,7 +87,7 @@ func allowRule(words []string, why, where string) rule {
 	if why == "" {
 		why = "it is on the list of allowed commands"
 	}
-	r := rule{effect: Allow, why: why, where: where}
+	r := rule{effect: Allow, why: why, where: where, listed: true}
 	r.setWords(words)
 	return r
 }
@@ -128,7 +154,7 @@ func (a AllowedCommands) exclusions() []rule {
 		if len(words) == 0 {
 			continue
 		}
-		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d", i+1)}
+		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d", i+1), listed: true}
 		r.setWords(words)
 		out = append(out, r)
 	}

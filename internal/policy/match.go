@@ -1,23 +1,37 @@
 package policy
 
 import (
+	"path"
 	"strings"
 )
 
-// find returns the most specific rule for a command, or nil.
-// On a tie the stricter effect wins.
+// find returns the most specific rule for a command, or nil. On a tie the
+// stricter effect wins. A line of a whitelist has nothing to say where a rule
+// denies, however much it says.
 func (s *ruleSet) find(argv []string) *rule {
-	var best *rule
+	var best, listed *rule
 	consider := func(list []int) {
 		for _, i := range list {
 			r := &s.all[i]
-			if r.matches(argv) && (best == nil || r.beats(best)) {
-				best = r
+			top := &best
+			if r.listed {
+				top = &listed
+			}
+			if r.matches(argv) && (*top == nil || r.beats(*top)) {
+				*top = r
 			}
 		}
 	}
 	consider(s.byName[argv[0]])
 	consider(s.globs)
+	if base := path.Base(argv[0]); best == nil && listed != nil && base != argv[0] {
+		if r := s.find(append([]string{base}, argv[1:]...)); r != nil && r.effect == Deny {
+			return r // /bin/sh on a list is the sh of the rules
+		}
+	}
+	if best == nil || listed != nil && best.effect != Deny && listed.beats(best) {
+		return listed
+	}
 	return best
 }
 

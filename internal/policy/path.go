@@ -55,23 +55,13 @@ func (c *command) leavesRoot(text string) bool {
 	return false
 }
 
-// climbsOut follows a path the way the system does: behind a link, .. leads to
-// where the link's target lies, not to where the link does. With a link L to
-// the root, L/../x is outside.
+// climbsOut reports whether a path leaves the root behind a link: with a link L
+// to the root, L/../x is outside.
 func (c *command) climbsOut(dir, text string) bool {
-	resolve := c.p.opts.Resolve
-	if resolve == nil || !goesUp(text) {
+	if c.p.opts.Resolve == nil || !goesUp(text) {
 		return false
 	}
-	at := dir
-	for _, part := range strings.Split(text, "/") {
-		if part == ".." {
-			at = path.Dir(resolve(at))
-		} else {
-			at = path.Join(at, part)
-		}
-	}
-	return !within(c.p.opts.Root, resolve(at))
+	return !within(c.p.opts.Root, c.p.opts.Resolve(c.climbed(dir, text)))
 }
 
 func (c *command) inside(abs string) bool {
@@ -163,49 +153,4 @@ func (c *command) judgeRedirect(op string, target word) finding {
 // isDescriptor knows 2>&1 and <&-, which open no file.
 func isDescriptor(op string, target word) bool {
 	return (op == ">&" || op == "<&") && !target.late && target.text != "" && strings.Trim(target.text, "0123456789-") == ""
-}
-
-// guarded refuses to write where programs take their orders from: what is
-// put into .git/hooks or .git/config runs with the next git command.
-func (c *command) guarded(target word) *finding {
-	text := target.text
-	parts := strings.Split(path.Clean(text), "/")
-	last := unpacked(parts[len(parts)-1]) // gunzip .git.gz makes .git
-	if last == "HEAD" {
-		// With HEAD any directory can be made a repository, config and all.
-		return refusal("path", "git takes a directory with a file HEAD for a repository and runs what its config says", "use another name, or git init")
-	}
-	for _, part := range append(parts, last) {
-		if part != "" && couldBeGit(strings.ToLower(part)) {
-			return refusal("path", "git runs what is written into .git", "use git commands to change the repository")
-		}
-	}
-	if c.inGit() {
-		return refusal("path", "git runs what is written into .git", "leave the .git directory first")
-	}
-	return nil
-}
-
-// couldBeGit reports whether part is .git or a pattern for it: .gi[t] is.
-func couldBeGit(part string) bool {
-	if !strings.ContainsAny(part, "*?[(") {
-		return part == ".git"
-	}
-	if len(part) > 1 && strings.Contains(part, "(") && (part[0] == '.' || part[1] == '(' && strings.Contains(part, ".")) {
-		return true
-	}
-	if part[0] != '.' {
-		return false // a pattern finds a leading dot only when it spells it
-	}
-	ok, err := path.Match(strings.ReplaceAll(part, "[!", "[^"), ".git")
-	return ok || err != nil || strings.Contains(part, "[:")
-}
-
-func (c *command) inGit() bool {
-	for _, d := range c.dirs {
-		if strings.Contains(d+"/", "/.git/") {
-			return true
-		}
-	}
-	return false
 }

@@ -89,8 +89,10 @@ type Options struct {
 	Dir  string // current directory; empty means Root
 	Home string // what ~ and $HOME stand for; empty means a place outside the root
 
-	// Resolve follows the symbolic links in an absolute path. Nil means that
-	// a path is judged by its spelling alone and links are left to the runner.
+	// Resolve follows the symbolic links in an absolute path as far as it
+	// exists; a last link that leads nowhere yet is followed, too, for whoever
+	// writes to it makes what it leads to. Nil means that a path is judged by
+	// its spelling alone and links are left to the runner.
 	Resolve func(path string) string
 }
 

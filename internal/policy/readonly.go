@@ -8,16 +8,20 @@ import (
 
 // ReadOnly reports whether all that a script does is read: its commands are on
 // a list of those that change nothing, with options that do not either, and
-// nothing is written, assigned, defined or left running. Such scripts may run
-// side by side, and the same one gives the same answer until a file changes.
+// nothing is written, assigned, defined or left running. Nor does it look at
+// anything but files: no clock, no chance, no variable of the session. Such
+// scripts may run side by side, in any session, and the same one gives the same
+// answer until a file changes.
 //
-// No is the answer to everything else, and to whatever is not understood. The
-// script is not judged otherwise: ReadOnly does not say that it may run.
+// No is the answer to everything else, and to whatever is not understood. Two
+// things are for the caller to see to: ReadOnly does not say that the script may
+// run, and it knows nothing of a session in which date is a function. Where a
+// script before it [Declares] something, its answer means nothing.
 func (p *Policy) ReadOnly(file *syntax.File) bool {
 	if p == nil || file == nil || len(file.Stmts) == 0 {
 		return false
 	}
-	r := reader{p: p, reads: true}
+	r := reader{p: p, reads: true, steady: true}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		r.node(n)
 		return r.reads
@@ -27,8 +31,9 @@ func (p *Policy) ReadOnly(file *syntax.File) bool {
 
 // A reader looks for anything in a script that does more than read.
 type reader struct {
-	p     *Policy
-	reads bool
+	p      *Policy
+	reads  bool
+	steady bool // and for anything whose answer does not come from files alone
 }
 
 // node judges one node of the tree. The kinds are listed, so that one nobody
@@ -36,53 +41,49 @@ type reader struct {
 func (r *reader) node(n syntax.Node) {
 	ok := false
 	switch n := n.(type) {
-	case nil, *syntax.File, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ExtGlob,
-		*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.Assign, *syntax.TimeClause:
+	case nil, *syntax.File, *syntax.Comment, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ExtGlob,
+		*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.CaseClause, *syntax.CaseItem, *syntax.Assign:
 		ok = true
+	case *syntax.Word:
+		ok = !goesHome(n)
 	case *syntax.Stmt:
 		ok = !n.Background && !n.Coprocess && !n.Disown
 	case *syntax.Redirect:
 		ok = opensToRead(n)
-	case *syntax.ParamExp:
-		ok = onlyExpands(n)
 	case *syntax.CallExpr:
 		ok = r.call(n)
 	}
 	r.reads = r.reads && ok
 }
 
+// goesHome reports whether a word begins with ~, which stands for what is in a
+// variable of the session.
+func goesHome(n *syntax.Word) bool {
+	if len(n.Parts) == 0 {
+		return false
+	}
+	lit, ok := n.Parts[0].(*syntax.Lit)
+	return ok && strings.HasPrefix(lit.Value, "~")
+}
+
 // opensToRead reports whether a redirection writes nothing: it reads, goes to
-// /dev/null, or copies a descriptor.
+// /dev/null, or copies a descriptor that every request has.
 func opensToRead(n *syntax.Redirect) bool {
 	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
 		return false // {name}<x sets a variable
 	}
 	switch n.Op {
-	case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return true
+	case syntax.RdrIn:
+		from := plainWord(n.Word)
+		return !from.late && !ofTheSystem(from.text)
 	case syntax.DplIn, syntax.DplOut:
-		to := n.Word.Lit()
-		return to != "" && (to == "-" || strings.Trim(to, "0123456789") == "")
+		return inList(" 0 1 2 - ", n.Word.Lit())
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrClob:
 		return n.Word.Lit() == "/dev/null"
 	}
 	return false
-}
-
-// onlyExpands knows that ${x:=y} assigns, ${x@P} runs what is in x, and
-// subscripts and slices are arithmetic, which can do both.
-func onlyExpands(n *syntax.ParamExp) bool {
-	if n.Excl || n.NestedParam != nil || n.Index != nil || n.Slice != nil {
-		return false
-	}
-	if n.Exp == nil {
-		return true
-	}
-	switch n.Exp.Op {
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.OtherParamOps:
-		return false
-	}
-	return true
 }
 
 // call judges a simple command by what is plain about its words.
@@ -151,6 +152,9 @@ func (r *reader) command(words []word, depth int) bool {
 	}
 	name, args := words[0].text, words[1:]
 	c := &command{p: r.p, words: words, frozen: true}
+	if r.steady && unsteady(name, args) {
+		return false
+	}
 	if inList(anyWords, name) {
 		return r.options(c, name, args)
 	}
@@ -290,7 +294,13 @@ func (r *reader) git(c *command, args []word) bool {
 	if f != nil {
 		return false
 	}
-	return inList(gitReads, sub) || gitLists(sub, a)
+	if inList(gitReads, sub) {
+		return true
+	}
+	if hasAny(args, "--") || sub == "stash" && !hasAny(args[1:min(2, len(args))], "list", "show") {
+		return false // git stash -- list puts aside what list names
+	}
+	return gitLists(sub, a)
 }
 
 // gitLists knows the subcommands that read only when they list.

@@ -18,7 +18,7 @@ var readOnlyYes = []string{
 	"sort -u -k2 names | uniq -c",
 	"cut -d: -f1 f | tr a-z A-Z",
 	"cat <<EOF\nx $(ls)\nEOF",
-	"grep x <<< \"$y\"",
+	"grep x <<< \"a b\"",
 	"find . -name '*.go' -type f -newer a",
 	"find . -name '*.py' -exec grep -l x {} +",
 	"find . -name '*.py' -exec wc -l {} \\; | sort -n",
@@ -29,7 +29,6 @@ var readOnlyYes = []string{
 	"du -sh *",
 	"stat -c %s a; file a; diff -u a b",
 	"tree -L 2",
-	"date +%F",
 	"git status -s",
 	"git log --oneline -5 -- src",
 	"git -C sub diff HEAD~1 --stat",
@@ -49,10 +48,20 @@ var readOnlyYes = []string{
 	"(ls; pwd)",
 	"{ ls; pwd; } | cat -n",
 	"LC_ALL=C ls",
-	"echo $(ls) \"${x:-y}\" ${#z}",
-	"cat \"$x\"",
+	"echo $(ls) \"$(pwd)\"",
+	"cat \"$(ls -t | head -n 1)\"",
+	"git stash show",
+	"git stash list -p",
+	"git show 'HEAD@{1}'",
+	"stat --format=%s a",
+	"sort --unique -n a",
+	"echo ok >&2", "ls 2>&1 0<&-",
+	"awk '{ brand = $1; print brand }' f",
+	"jq '.known' f",
+	"ls '~' \\~ a~",
+	"cat < /dev/null",
+	"printf '%d%%\\n' 5",
 	"timeout 5 grep x f",
-	"time ls",
 	"sed -n '1,5p' f",
 	"sed 's/a/b/g' f",
 	"awk '{print $1}' f",
@@ -86,6 +95,55 @@ var readOnlyNo = []string{
 	"sed -i s/a/b/ f", "sed 'w out' f", "sed s/a/b/w f", "sed -n $x f", "awk '{print > \"out\"}' f", "awk 'BEGIN{system(\"x\")}'", "awk \"$x\"",
 	"printf -v x y", "tail -f log", "timeout 5 rm x", "env ls", "command ls", "nohup ls",
 	"python3 -c 'print(1)'", "make -n", "npm ls", "curl https://x.example", "sh -c ls", "eval ls", "kill %1", "sleep 1", "mktemp", "shuf -o f f", "shuf $x", "read x", "test -v 'a[$(touch x)]'; touch x",
+
+	// What git puts aside, and descriptors of the session.
+	"git stash -- list", "git stash -- show", "git stash -q list", "git stash -p show", "git branch -- new", "git reflog -- expire",
+	"echo x >&10", "echo x >&3", "cat <&3", "cat < /dev/fd/3", "cat < /dev/stdin", "cat /dev/fd/5", "cat < //dev/urandom", "head -c 4 /dev/urandom", "cat /proc/uptime", "cat /proc/../proc/uptime", "ls {x}<f", "cat < $(ls)",
+
+	// Another answer although no file has changed.
+	"date", "date +%N", "date +%F", "cal", "shuf a", "shuf -n 1 a", "sort -R a", "sort --random-sort a", "sort --sort=random a", "sort --sort random a", "uuidgen", "ps", "uptime", "free", "top", "w", "who", "printenv", "printenv HOME", "time ls",
+	"ls $(date +%F)", "awk 'BEGIN { srand(); print rand() }'", "awk 'BEGIN { print systime() }'", "awk 'BEGIN { print strftime() }'", "awk 'BEGIN { print ENVIRON[\"x\"] }'", "jq -n now", "jq -n \"$(cat filter)\"", "jq -n $(cat filter)", "jq -n '$ENV.x'", "jq -n env.x", "printf '%(%s)T'",
+	"find . -mmin -5", "find . -mtime +1", "find . -newermt yesterday", "fd --changed-within 1d x", "git log --since=yesterday", "git log --until 1.hour", "git log --date=relative", "git log --format=%ar", "git log '--pretty=%h %cr'", "git for-each-ref --format='%(committerdate:relative)'", "git show 'HEAD@{yesterday}'", "git show 'HEAD@{2 days ago}'",
+	"stat -f .", "ls | xargs -P 4 cat", "ls | xargs --max-procs=2 cat", "find . -exec printenv {} +", "timeout 5 date", "test -v x", "[ -v x ]",
+
+	// What a session has and another has not.
+	"echo $x", "echo \"$x\"", "cat ${x}", "echo ${#x}", "echo \"${x:-y}\"", "ls $HOME", "echo $RANDOM $SECONDS $EPOCHREALTIME", "echo $$", "echo $?", "echo \"$@\"", "cat <<E\n$x\nE", "cat <<< $x", "ls ~", "ls ~/src", "cat < ~/a", "ls ~+", "LC_ALL=$x ls", "ls \"$(cat $x)\"", "case $x in a) ls;; esac", "ls a$x", "ls > /dev/null$x",
+}
+
+var declaringYes = []string{
+	"f() { ls; }", "function date { echo; }", "ls; f() { :; }; ls", "(f() { :; })", "if true; then ls() { rm x; }; fi",
+	"alias ls='rm x'", "unalias ls", "eval ls", "eval \"$x\"", "source a", ". ./a", "trap 'rm x' EXIT", "exec 3>f", "exec >f", "exec ls", "true {fd}>f", "set -f", "set -- a b", "shopt -s dotglob", "enable -n test", "hash -p /x ls",
+	"command eval ls", "builtin set -f", "command -p . a", "command \"$x\" y", "builtin command shopt -s nullglob", "\\set -f", "'ev'al ls", "$x", "$(echo eval) ls", "\"s$t\" -f",
+	"export LC_ALL=C", "export x", "declare -x LC_ALL=C", "readonly x=1", "typeset x", "LC_ALL=C", "IFS=:", "x=1 TZ=UTC", "A=(1 2)", "read IFS", "read -r x LANG", "read \"$x\"", "mapfile A", "printf -v x y", "printf -vx y", "unset LANG", "for IFS in a; do ls; done", "echo ${LANG:=C}", "((COLUMNS=1))", "((++LINES))", "let COLUMNS=1", "echo $((COLUMNS=4))",
+}
+
+var declaringNo = []string{
+	"", "ls", "rm -r x; touch y", "x=1", "x=1; echo $x", "for f in *.go; do gofmt -l $f; done", "cd src && make", "LC_ALL=C sort f", "IFS=: read -r a b < f", "while read -r line; do echo $line; done < f", "python3 -c 'import os'", "echo set; echo 'f() { :; }'", "git config --get x", "sh -c 'f() { :; }'", "command -v eval", "command -V set", "unset x", "((i++))", "echo $((i + 1)) > f", "ls 3>f", "echo ${x:=y}", "printf '%s' -v",
+}
+
+func TestDeclares(t *testing.T) {
+	for _, src := range declaringYes {
+		if !Declares(parsed(t, src)) {
+			t.Errorf("%q is said to leave nothing behind", src)
+		}
+	}
+	for _, src := range declaringNo {
+		if Declares(parsed(t, src)) {
+			t.Errorf("%q is said to leave something behind", src)
+		}
+	}
+	if !Declares(nil) {
+		t.Error("what cannot be seen may be anything")
+	}
+}
+
+// What reads only declares nothing, or reading would end reading.
+func TestReadersDeclareNothing(t *testing.T) {
+	for _, src := range readOnlyYes {
+		if Declares(parsed(t, src)) {
+			t.Errorf("%q", src)
+		}
+	}
 }
 
 func TestReadOnly(t *testing.T) {
@@ -138,8 +196,14 @@ func FuzzReadOnly(f *testing.F) {
 					t.Fatalf("%q writes to %q", src, to)
 				}
 			}
+			if _, ok := n.(*syntax.ParamExp); ok {
+				t.Fatalf("%q looks at the session", src)
+			}
 			return true
 		})
+		if Declares(file) {
+			t.Fatalf("%q leaves something behind", src)
+		}
 		if w := p.walk(file, false, false); w.beside || w.moved || w.linked || w.wrote && !wrapsOrEdits(src) {
 			t.Fatalf("%q: the walk sees something written", src)
 		}

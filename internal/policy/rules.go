@@ -21,6 +21,7 @@ type rule struct {
 	where    string
 	category string
 	examples []example
+	listed   bool // a line of a whitelist, which no deny rule gives way to
 }
 
 type example struct {

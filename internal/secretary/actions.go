@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/clip"
 	"hako/internal/fault"
 	"hako/internal/llm"
 	"hako/internal/run"
@@ -75,6 +74,7 @@ func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 	var b strings.Builder
 	b.WriteString(t.word("todo_done"))
 	for _, a := range actions {
+		a = t.cleanTodo(a)
 		r := TodoResult{Action: a}
 		said, err := t.Todos.Do(ctx, a)
 		if r.Said = t.clean(oneLine(said)); err != nil {
@@ -103,23 +103,27 @@ func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
 }
 
 // looking counts the commands from the i-th on that only look and so can be run
-// at the same time; one that does more is run alone.
+// at the same time; one that does more is run alone, and so is one that may want
+// to know a variable: spare hands have none of them.
 func (s *Secretary) looking(actions []Action, i int) int {
 	n := i
-	for n < len(actions) && s.onlyLooks(actions[n]) && s.Spare != nil {
+	for n < len(actions) && s.Spare != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
 		n++
 	}
 	return max(1, n-i)
 }
 
+// onlyLooks tells whether a command changes nothing and shows the same each time.
+// Once functions may have been declared, no name says what it runs.
 func (s *Secretary) onlyLooks(a Action) bool {
-	return s.ReadOnly != nil && !a.Confirm && a.Command != "" && !strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command)
+	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" && !strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
 }
 
 // together runs commands at the same time, as far as there are spare hands.
 // What need not be run at all is settled before.
 func (s *Secretary) together(ctx context.Context, actions []Action, results []Result, from int) {
 	var open []int
+	busy := s.busy()
 	for i, a := range actions {
 		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
 		s.observe(Event{Type: "action", Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}})
@@ -132,8 +136,11 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 	} else if len(open) > 1 {
 		s.spread(ctx, actions, results, open)
 	}
+	busy = busy || s.busy()
 	for i := range results {
-		s.keepSight(actions[i], results[i])
+		if !busy {
+			s.keepSight(actions[i], results[i])
+		}
 		s.observe(Event{Type: "result", Result: &results[i]})
 	}
 }
@@ -171,9 +178,9 @@ func (s *Secretary) tooMany(r *Result) bool {
 func (s *Secretary) ttl() time.Duration { return orDefault(s.CacheTTL, 10*time.Second) }
 
 // seenBefore answers a command that only looks with what it showed just now.
-// Whatever may change something makes that worthless.
+// Whatever may change something makes that worthless, a job in the background too.
 func (s *Secretary) seenBefore(a Action, r *Result) bool {
-	if !s.onlyLooks(a) {
+	if !s.onlyLooks(a) || s.busy() {
 		s.cache.empty()
 		return false
 	}
@@ -255,6 +262,10 @@ func (s *Secretary) request(script string, a Action) *run.Request {
 func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, r *Result) {
 	out, complaints := s.capture(), s.capture()
 	req.Dir, req.Stdout, req.Stderr = hands.dir, out, complaints
+	if hands.own && s.declares(req.Script) {
+		s.declared = true // before it runs: it may break off after that
+		s.cache.empty()
+	}
 	res, err := hands.Run(ctx, req)
 	if hands.own && res.Dir != "" {
 		s.dir = res.Dir
@@ -266,15 +277,15 @@ func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, 
 	r.Output = s.output(res, out, complaints)
 }
 
-func (s *Secretary) output(res run.Result, out, complaints *clip.Buffer) *Output {
-	return &Output{s.shown(out), s.shown(complaints), strconv.Itoa(res.Exit), res.Dir}
+func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
+	return &Output{s.shown(out), s.shown(complaints), strconv.Itoa(res.Exit), s.clean(res.Dir)}
 }
 
 // failed words an error. What was written until then is kept.
-func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *clip.Buffer) {
+func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
 	text, hint := s.failure(err, res.TimedOut && fault.KindOf(err) != fault.Denied, limit)
 	r.Error, r.Hint = s.clean(text), s.clean(oneLine(hint))
-	if out.Total()+complaints.Total() > 0 {
+	if out.end().Total()+complaints.end().Total() > 0 {
 		r.Output = s.output(res, out, complaints)
 	}
 }

@@ -163,8 +163,7 @@ func (t *turn) cleaned(r Reply) Reply {
 	}
 	r.TodoActions = append([]TodoAction{}, r.TodoActions...)
 	for i := range r.TodoActions {
-		a := &r.TodoActions[i]
-		a.Title, a.Note = t.clean(a.Title), t.clean(a.Note)
+		r.TodoActions[i] = t.cleanTodo(r.TodoActions[i])
 	}
 	return r
 }
@@ -193,7 +192,7 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	why := t.wrong(reply, perr)
 	if why != "" {
 		t.observe(Event{Type: "again"})
-		again := append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: t.clean(middleOut(said, 2000))}, llm.Item{Role: llm.System, Text: t.word(why)})
+		again := append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)}, llm.Item{Role: llm.System, Text: t.word(why)})
 		second, err := t.next(ctx, Schema(), again, true)
 		if err != nil {
 			return Reply{}, err
@@ -208,10 +207,18 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 		}
 	}
 	t.passOn(reply.Text)
-	if reply.Lost > 0 {
-		t.warn(t.count("lost", reply.Lost))
-	}
+	t.warnOfLosses(reply)
 	return reply, nil
+}
+
+// warnOfLosses tells of actions that could not be trusted to be what was meant.
+func (t *turn) warnOfLosses(r Reply) {
+	if r.Lost > 0 {
+		t.warn(t.count("lost", r.Lost))
+	}
+	if r.Twice > 0 {
+		t.warn(t.count("twice", r.Twice))
+	}
 }
 
 // wrong says why an answer has to be asked for again; empty means that it is good.
@@ -231,7 +238,7 @@ func (t *turn) wrong(r Reply, err error) string {
 func (t *turn) prose(texts ...string) Reply {
 	r := Reply{Speech: t.usual(), BashActions: []Action{}, TodoActions: []TodoAction{}}
 	for _, text := range texts {
-		if r.Text = plainWords(text); r.Text != "" {
+		if r.Text = plainWords(t.clean(text)); r.Text != "" {
 			return r
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hako/internal/clip"
 	"hako/internal/fault"
 )
 
@@ -136,24 +135,6 @@ func reason(err error) string {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// cutMark stands where output was left out.
-const cutMark = "…（%dバイト省略）…"
-
-// capture returns a place for one stream of a command.
-func (s *Secretary) capture() *clip.Buffer {
-	half := max(1, orDefault(s.Output, 8192)/2)
-	return &clip.Buffer{Head: half, Tail: half, Mark: cutMark}
-}
-
-// shown is an output as it can be shown to anybody.
-func (s *Secretary) shown(b *clip.Buffer) string {
-	if b.Binary() {
-		return fmt.Sprintf("(バイナリ %d バイト)", b.Total())
-	}
-	lines := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
-	return s.clean(harmless(lines))
-}
 
 // harmless takes out what is no text, and what terminals obey. It does so letter
 // by letter: pieces of a text come out as the whole does.

@@ -25,14 +25,15 @@ func Parse(text string, usual Speech) (Reply, error) {
 	r.BashActions = append(r.BashActions, p.actions(v)...)
 	r.TodoActions = append(r.TodoActions, p.todos(v)...)
 	p.strangers(v)
-	r.Notes, r.Lost = p.notes, p.lost
+	r.Notes, r.Lost, r.Twice = p.notes, p.lost, p.twice
 	return r, nil
 }
 
 // A parser turns loose values into what was meant by them.
 type parser struct {
 	notes []string
-	lost  int
+	lost  int // actions that break off
+	twice int // and those that are there in two versions
 }
 
 func (p *parser) note(format string, args ...any) {
@@ -93,15 +94,19 @@ func (p *parser) number(name string, v loose.Value) (float64, bool) {
 	return n, true
 }
 
-func (p *parser) yes(name string, v loose.Value) bool {
+// yes reads a yes or no. In doubt it is what doubt says.
+func (p *parser) yes(name string, v loose.Value, doubt bool) bool {
 	switch strings.ToLower(strings.TrimSpace(v.Text)) {
 	case "true", "yes", "1", "はい":
 		return true
-	case "", "false", "no", "0", "いいえ":
+	case "false", "no", "0", "いいえ":
+		return false
+	}
+	if v.Kind == loose.Null {
 		return false
 	}
 	p.note("%s is neither true nor false", name)
-	return name == "confirm" // in doubt somebody is asked
+	return doubt
 }
 
 // A span is what a value of the voice may be.
@@ -197,20 +202,50 @@ func (p *parser) several(name string, v loose.Value) []loose.Value {
 }
 
 // actions reads the commands. One that has no proper end is left out: half a
-// command is another command, and the wish to be asked first may be missing.
+// command is another command, and the wish to be asked first may be missing. Nor
+// are there any if they are listed twice: a text whose quotes nobody escaped can
+// bring a list of its own.
 func (p *parser) actions(v loose.Value) (all []Action) {
-	member, _ := v.Get("bashActions")
-	for i, e := range p.several("bashActions", member) {
-		switch {
-		case e.Cut:
-			p.note("bashActions[%d] breaks off and was left out", i)
-			p.lost++
-		case e.Kind == loose.Text:
-			all = append(all, Action{Command: e.Text})
-		case e.Kind == loose.Object:
-			all = append(all, p.action(e))
-		case e.Kind != loose.Null:
-			p.note("bashActions[%d] is not an action", i)
+	lists := named(v, "bashActions")
+	if len(lists) > 1 {
+		p.note("bashActions stands there %d times, and none was taken", len(lists))
+		p.twice++
+		return nil
+	}
+	for _, list := range lists {
+		for i, e := range p.several("bashActions", list) {
+			if a, ok := p.wish(i, e); ok {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// wish reads one of the commands, and tells whether it can be used.
+func (p *parser) wish(i int, e loose.Value) (a Action, ok bool) {
+	switch {
+	case e.Cut:
+		p.note("bashActions[%d] breaks off and was left out", i)
+		p.lost++
+	case e.Kind == loose.Text:
+		return Action{Command: e.Text}, true
+	case e.Kind == loose.Object && len(named(e, "command")) > 1:
+		p.note("bashActions[%d] has several commands and was left out", i)
+		p.twice++
+	case e.Kind == loose.Object:
+		return p.action(e), true
+	case e.Kind != loose.Null:
+		p.note("bashActions[%d] is not an action", i)
+	}
+	return a, false
+}
+
+// named returns all members of a name, however it is spelled.
+func named(v loose.Value, name string) (all []loose.Value) {
+	for _, m := range v.Members {
+		if strings.EqualFold(strings.TrimSpace(m.Name), name) {
+			all = append(all, m.Value)
 		}
 	}
 	return all
@@ -229,8 +264,9 @@ func (p *parser) action(v loose.Value) (a Action) {
 	if n, ok := p.number("timeout", limit); ok && n != 0 {
 		a.Timeout = int(min(max(n, leastTimeout.Seconds()), mostTimeout.Seconds()))
 	}
-	confirm, _ := v.Get("confirm")
-	a.Confirm = p.yes("confirm", confirm)
+	for _, confirm := range named(v, "confirm") { // one that wants it is enough
+		a.Confirm = p.yes("confirm", confirm, true) || a.Confirm
+	}
 	return a
 }
 

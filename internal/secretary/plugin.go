@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"hako/internal/fault"
@@ -117,7 +118,7 @@ func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Resul
 func (s *Secretary) said(text string) Output {
 	b := s.capture()
 	b.Write([]byte(text))
-	return Output{Stdout: s.shown(b), ExitCode: "0", Dir: s.dir}
+	return Output{Stdout: s.shown(b), ExitCode: "0", Dir: s.clean(s.dir)}
 }
 
 // Command runs a line that begins with @ and that the user typed. What comes of
@@ -157,9 +158,10 @@ func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
 	}
 	req := s.request(c.Line, c.Action)
 	if c.Action.Timeout == 0 {
-		req.Timeout = 0 // a job is there to take its time
+		req.Timeout = orDefault(s.JobTimeout, time.Hour) // a job is there to take its time
 	}
 	req.Dir = s.dir
+	s.started = true
 	handle, err := s.Jobs.Start(ctx, *req)
 	if err != nil {
 		return Output{}, err

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"hako/internal/fault"
 	"hako/internal/run"
@@ -50,7 +51,7 @@ func TestPlugins(t *testing.T) {
 			t.Errorf("%s: %+v, %v", line, r, err)
 		}
 	}
-	if len(d.started) != 1 || d.started[0].Script != "make -j4 'a b' | tee log" || d.started[0].Timeout != 0 || d.started[0].Dir != "/w" {
+	if len(d.started) != 1 || d.started[0].Script != "make -j4 'a b' | tee log" || d.started[0].Timeout != time.Hour || d.started[0].Dir != "/w" {
 		t.Errorf("%+v", d.started)
 	}
 	for _, r := range h.reqs {

@@ -57,11 +57,19 @@ func (s *Secretary) todo(ctx context.Context, c Call) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	text, err := s.Todos.Do(ctx, a)
+	text, err := s.Todos.Do(ctx, s.cleanTodo(a))
 	if err != nil {
 		return Output{}, err
 	}
 	return s.said(text), nil
+}
+
+// cleanTodo takes secrets out of what is about to be stored: a list is read by
+// others and for longer than a conversation.
+func (s *Secretary) cleanTodo(a TodoAction) TodoAction {
+	a.Title, a.Note = s.clean(a.Title), s.clean(a.Note)
+	a.Due, a.Priority = s.clean(a.Due), s.clean(a.Priority)
+	return a
 }
 
 // todoWords reads a change as one types it.

@@ -17,6 +17,7 @@ type Reply struct {
 	Notes []string `json:"-"` // what of it could not be used, for the log
 	Cut   bool     `json:"-"` // the words break off
 	Lost  int      `json:"-"` // actions that break off and were left out
+	Twice int      `json:"-"` // actions, or lists of them, that were left out because there are two versions
 }
 
 // A Speech is a text and how a voice is to speak it.

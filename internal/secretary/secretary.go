@@ -66,7 +66,7 @@ type Secretary struct {
 	Todos   Todos      // nil means no list
 	Voice   Voice      // nil means silence
 	History History    // nil means that nothing is kept
-	Jobs    Jobs       // nil means that nothing runs in the background
+	Jobs    Jobs       // nil means that nothing runs in the background; with a method Busy() bool they say whether one does
 	// Search answers @search; nil means that there is no such command.
 	Search func(ctx context.Context, query string) (string, error)
 	// Spare lends hands for running commands at the same time; the function
@@ -81,6 +81,11 @@ type Secretary struct {
 
 	Scripts  map[string]string        // the user's own @commands: name to script
 	ReadOnly func(script string) bool // whether a script only looks; nil means that none does
+	// Declares tells whether a script may declare functions or change
+	// otherwise what names mean in the session: after that nothing only
+	// looks. Nil means that what is not ReadOnly and contains a
+	// parenthesis or a word such as alias, eval or source may.
+	Declares func(script string) bool
 	// Unlisted tells whether a refusal is about what the command is, rather
 	// than about how it is used, and the name of that command; empty means
 	// the first word of what was refused. Nil means that none is.
@@ -91,15 +96,16 @@ type Secretary struct {
 	Actor string // who asks, for the record; empty means "secretary"
 	Dir   string // where the hands stand at first; empty means that they do not say
 
-	Requery   bool          // the model is asked again with the results
-	Rounds    int           // how often at most; zero means 3
-	ThreeStep bool          // plan, answer, verify
-	Actions   int           // how many commands of one answer are run; zero means 5
-	Timeout   time.Duration // of a command; zero means 30 s
-	Output    int           // how many bytes of each stream are kept, half of them from the end; zero means 8192
-	Parallel  int           // how many commands at the same time; zero means 4
-	CacheTTL  time.Duration // how long results of looking are good; zero means 10 s, less than zero not at all
-	RateLimit int           // commands a minute; zero means 30, less than zero any number
+	Requery    bool          // the model is asked again with the results
+	Rounds     int           // how often at most; zero means 3
+	ThreeStep  bool          // plan, answer, verify
+	Actions    int           // how many commands of one answer are run; zero means 5
+	Timeout    time.Duration // of a command; zero means 30 s
+	JobTimeout time.Duration // of a job, unless the model says otherwise; zero means 1 h
+	Output     int           // how many bytes of each stream are kept, half of them from the end; zero means 8192
+	Parallel   int           // how many commands at the same time; zero means 4
+	CacheTTL   time.Duration // how long results of looking are good; zero means 10 s, less than zero not at all
+	RateLimit  int           // commands a minute; zero means 30, less than zero any number
 
 	// Left says what is left of the budget. The model is told with every
 	// question; nil, or an empty text, means that it is told nothing.
@@ -117,6 +123,8 @@ type Secretary struct {
 	dir      string // where the hands stand; empty means not known
 	began    bool
 	told     string // the to-do list as the model knows it
+	declared bool   // names may mean something else than they did
+	started  bool   // a job was started
 	bucket   bucket
 	cache    cache
 	requests atomic.Int64 // for their ids

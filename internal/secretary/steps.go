@@ -72,7 +72,9 @@ func (t *turn) plan(ctx context.Context, problem string) error {
 	p := parser{}
 	need, there := v.Get("need_actions")
 	reply := Reply{BashActions: p.actions(v), TodoActions: p.todos(v)}
-	if there && !p.yes("need_actions", need) || len(reply.BashActions)+len(reply.TodoActions) == 0 {
+	reply.Lost, reply.Twice = p.lost, p.twice
+	t.warnOfLosses(reply)
+	if there && !p.yes("need_actions", need, false) || len(reply.BashActions)+len(reply.TodoActions) == 0 {
 		return nil
 	}
 	shown := t.cleaned(reply)
@@ -99,7 +101,7 @@ func (t *turn) verify(ctx context.Context) (problem string) {
 	ok, there := v.Get("ok")
 	text, _ := v.Get("problem")
 	problem = t.clean(oneLine(p.text("problem", text)))
-	if there && p.yes("ok", ok) || !there && problem == "" {
+	if there && p.yes("ok", ok, false) || !there && problem == "" {
 		return ""
 	}
 	return orDefault(problem, "?")

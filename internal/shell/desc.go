@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -67,8 +68,14 @@ func (t fdTable) get(n int) *desc {
 	return t[n]
 }
 
-// set puts d, which the table now holds, at n and lets go of what was there.
+// set puts d, which the table now holds, at n and lets go of what was there. A
+// number that no script may use is left alone: the table must not grow with a
+// number that a script made up.
 func (t *fdTable) set(n int, d *desc) {
+	if n < 0 || n > maxFD {
+		_ = d.release()
+		return
+	}
 	for len(*t) <= n {
 		*t = append(*t, nil)
 	}
@@ -93,11 +100,33 @@ func (t fdTable) drop() {
 	}
 }
 
+// errTooMany is the C library's word for having no number left.
+var errTooMany = errors.New("Too many open files")
+
 // free returns the lowest unused number from 10 up.
-func (t fdTable) free() int {
-	for n := 10; ; n++ {
+func (t fdTable) free() (int, error) {
+	for n := 10; n <= maxFD; n++ {
 		if t.get(n) == nil {
-			return n
+			return n, nil
 		}
 	}
+	return 0, errTooMany
 }
+
+// maxOpen is how many files the redirections of a session have open at the same
+// time, all its subshells and jobs together: each may be a descriptor of the
+// whole process.
+const maxOpen = 512
+
+// An openCount counts them.
+type openCount struct{ n atomic.Int32 }
+
+func (c *openCount) take() error {
+	if c.n.Add(1) > maxOpen {
+		c.n.Add(-1)
+		return errTooMany
+	}
+	return nil
+}
+
+func (c *openCount) back() { c.n.Add(-1) }

@@ -124,13 +124,14 @@ func (p *proc) compound(st *syntax.Stmt) {
 		return
 	}
 	p.substatus = -1
-	undo, ok := p.redirect(st.Redirs)
+	var old replaced
+	defer old.undo(p)
+	ok := p.redirect(st.Redirs, &old)
 	if ok && st.Cmd != nil {
 		p.command(st.Cmd)
 	} else if ok {
 		p.status = max(p.substatus, 0)
 	}
-	undo()
 }
 
 func (p *proc) command(cmd syntax.Command) {
@@ -180,8 +181,7 @@ func (p *proc) subshell(list []*syntax.Stmt) {
 		return
 	}
 	c := p.sub(p.ctx)
-	c.stmts(list)
-	c.end()
+	c.live(func() { c.stmts(list) })
 	p.adopt(c)
 	p.status = c.status
 }

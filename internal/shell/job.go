@@ -191,10 +191,11 @@ func (p *proc) remember(j *job) {
 
 // work runs a job to its end.
 func (c *proc) work(j *job, st *syntax.Stmt) {
-	if c.tick() {
-		c.foreground(st)
-	}
-	c.end()
+	c.live(func() {
+		if c.tick() {
+			c.foreground(st)
+		}
+	})
 	j.mu.Lock()
 	j.status = c.status
 	if j.signal != 0 && c.fatal != nil {
@@ -259,7 +260,7 @@ func cloneAll(vars map[string]*variable) map[string]*variable {
 	return out
 }
 
-// drop lets go of what a process holds that never ran.
+// drop lets go of what a process holds.
 func (c *proc) drop() {
 	c.fds.drop()
 	c.vars.drop()

@@ -334,16 +334,20 @@ func (p *proc) shell(name string, args []string) error {
 		return err
 	}
 	c := p.sub(p.ctx)
-	defer c.end()
 	c.opts, c.top = options{extglob: true}, true
 	c.frames, c.traps, c.quiet = nil, nil, 0
 	c.funcs, c.shared = p.exportedFuncs(), false
 	c.exportedOnly()
-	src, err := c.shellArgs(name, args)
+	var err error
+	c.live(func() {
+		var src string
+		if src, err = c.shellArgs(name, args); err == nil {
+			c.eval(src)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	c.eval(src)
 	p.adopt(c)
 	return asStatus(c.status)
 }

@@ -104,8 +104,7 @@ func (p *proc) connect(stages []stage) []*proc {
 // stage runs one stage to its end and closes its descriptors, so that its
 // neighbours notice.
 func (p *proc) stage(st *syntax.Stmt) {
-	p.stmt(st)
-	p.end()
+	p.live(func() { p.stmt(st) })
 }
 
 // gather takes over the statuses of the stages.

@@ -160,11 +160,12 @@ func (c *proc) inheritTraps(p *proc) {
 	c.keptTraps()
 }
 
-// end lets go of what a subshell holds and passes on what stops the script.
-func (c *proc) end() {
-	c.exitTrap()
-	c.fds.drop()
-	c.vars.drop()
+// live runs a subshell to its end and lets go of what it holds, whatever
+// happens: others wait for the pipes it has open.
+func (c *proc) live(body func()) {
+	c.guard(body)
+	c.guard(c.exitTrap)
+	c.drop()
 }
 
 // adopt takes over the reason for which a finished subshell stopped everything.
@@ -224,14 +225,15 @@ func (p *proc) failed() bool {
 }
 
 // stops reports whether an error ends the whole script: a limit, a refusal, a
-// cancelled context, output that nobody takes.
+// cancelled context, output that nobody takes, a bug.
 func stops(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Exhausted, fault.Timeout, fault.Denied:
 		return true
 	}
 	var lost lostOutput
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &lost)
+	var ours bug
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &lost) || errors.As(err, &ours)
 }
 
 // errorf prints a message of the shell itself.
@@ -369,8 +371,7 @@ func (p *proc) capture(stmts []*syntax.Stmt) string {
 	out := &desc{w: buf}
 	closed := p.closing(out)
 	c.fds.set(1, out.hold())
-	c.stmts(stmts)
-	c.end()
+	c.live(func() { c.stmts(stmts) })
 	closed()
 	p.adopt(c)
 	p.substatus, p.status = c.status, c.status

@@ -14,37 +14,50 @@ import (
 	"hako/internal/vfs"
 )
 
-// redirect applies redirections in order. undo brings the descriptors back; ok
-// is false if one failed, which has been reported.
-func (p *proc) redirect(list []*syntax.Redirect) (undo func(), ok bool) {
-	if len(list) == 0 {
-		return func() {}, true
+// replaced is what stood where redirections have put something else, in the
+// order they did so. It holds it.
+type replaced []entry
+
+// entry is a number of the table with what it stands for.
+type entry struct {
+	n int
+	d *desc
+}
+
+// undo brings the descriptors back.
+func (old *replaced) undo(p *proc) {
+	for i := len(*old) - 1; i >= 0; i-- {
+		p.fds.set((*old)[i].n, (*old)[i].d)
 	}
-	type saved struct {
-		n int
-		d *desc
+	*old = nil
+}
+
+// forget lets go of what the redirections have replaced for good.
+func (old *replaced) forget() {
+	for _, o := range *old {
+		_ = o.d.release()
 	}
-	var old []saved
-	undo = func() {
-		for i := len(old) - 1; i >= 0; i-- {
-			p.fds.set(old[i].n, old[i].d)
-		}
-		old = nil
-	}
+	*old = nil
+}
+
+// redirect applies redirections in order and notes in old how to undo it, which
+// is for the caller to see to, even if it panics. It answers false if one of them
+// failed, which has been reported.
+func (p *proc) redirect(list []*syntax.Redirect, old *replaced) bool {
 	put := func(n int, d *desc) {
-		old = append(old, saved{n, p.fds.get(n).hold()})
+		*old = append(*old, entry{n, p.fds.get(n).hold()})
 		p.fds.set(n, d)
 	}
 	for _, r := range list {
 		if err := p.redirect1(r, put); err != nil {
 			p.notOpened(err)
-			return undo, false
+			return false
 		}
 		if p.failed() || p.fatal != nil {
-			return undo, false
+			return false
 		}
 	}
-	return undo, true
+	return true
 }
 
 // refused is the answer of [run.Request.Redirect]: it stops the script,
@@ -74,9 +87,9 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		return p.hereText(p.keeper(name, put), or(n, 0), p.hereDoc(r))
+		return p.hereText(name, or(n, 0), p.hereDoc(r), put)
 	case syntax.WordHdoc:
-		return p.hereText(p.keeper(name, put), or(n, 0), p.hereWord(r.Word))
+		return p.hereText(name, or(n, 0), p.hereWord(r.Word), put)
 	}
 	word, err := p.redirWord(r.Word)
 	if p.bad != nil || p.fatal != nil || err != nil {
@@ -102,13 +115,23 @@ func (p *proc) redirect1(r *syntax.Redirect, put func(int, *desc)) error {
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
 		std = 0
 	}
-	if name != "" {
-		n = p.fds.free()
-		p.assign(name, strconv.Itoa(n))
-		p.fds.set(n, d) // {fd}> outlives the command
+	return p.place(name, or(n, std), d, put)
+}
+
+// place puts d at n for as long as the command runs. What {name} asks for gets a
+// free number instead, and outlives the command.
+func (p *proc) place(name string, n int, d *desc, put func(int, *desc)) error {
+	if name == "" {
+		put(n, d)
 		return nil
 	}
-	put(or(n, std), d)
+	n, err := p.fds.free()
+	if err != nil {
+		_ = d.release()
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	p.assign(name, strconv.Itoa(n))
+	p.fds.set(n, d)
 	return nil
 }
 
@@ -213,10 +236,7 @@ func (p *proc) duplicate(op syntax.RedirOperator, n int, word, name string, put 
 	}
 	if word == "-" {
 		if name != "" {
-			v, _ := p.get(name)
-			n, _ = strconv.Atoi(v)
-			p.fds.set(n, nil)
-			return nil
+			return p.closeNamed(name)
 		}
 		put(or(n, std), nil)
 		return nil
@@ -239,16 +259,27 @@ func (p *proc) duplicate(op syntax.RedirOperator, n int, word, name string, put 
 	if d == nil {
 		return fmt.Errorf("%d: Bad file descriptor", src)
 	}
-	if name != "" {
-		n = p.fds.free()
-		p.assign(name, strconv.Itoa(n))
-		p.fds.set(n, d.hold())
-	} else {
-		put(or(n, std), d.hold())
+	if err := p.place(name, or(n, std), d.hold(), put); err != nil {
+		return err
 	}
 	if move && src != n {
 		put(src, nil)
 	}
+	return nil
+}
+
+// closeNamed applies {name}>&-. The number is whatever the script has put into
+// the variable.
+func (p *proc) closeNamed(name string) error {
+	text, _ := p.get(name)
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s: ambiguous redirect", name)
+	case err != nil || n < 0 || n > maxFD:
+		return fmt.Errorf("%s: Bad file descriptor", text)
+	}
+	p.fds.set(n, nil)
 	return nil
 }
 
@@ -264,20 +295,8 @@ func (p *proc) hereWord(w *syntax.Word) []byte {
 	return append(append(make([]byte, 0, len(text)+1), text...), '\n')
 }
 
-// keeper returns put, or for {name}<<< what puts it at a free number for good.
-func (p *proc) keeper(name string, put func(int, *desc)) func(int, *desc) {
-	if name == "" {
-		return put
-	}
-	return func(_ int, d *desc) {
-		n := p.fds.free()
-		p.assign(name, strconv.Itoa(n))
-		p.fds.set(n, d)
-	}
-}
-
 // hereText opens text for reading. It is held for as long as it is open.
-func (p *proc) hereText(put func(int, *desc), n int, text []byte) error {
+func (p *proc) hereText(name string, n int, text []byte, put func(int, *desc)) error {
 	if p.bad != nil {
 		return nil
 	}
@@ -285,8 +304,8 @@ func (p *proc) hereText(put func(int, *desc), n int, text []byte) error {
 	if err := p.ses.Gauge.Hold(size); err != nil {
 		return err
 	}
-	put(n, (&desc{r: stream.NewBytes(text), close: func() error { return p.ses.Gauge.Hold(-size) }}).hold())
-	return nil
+	d := &desc{r: stream.NewBytes(text), close: func() error { return p.ses.Gauge.Hold(-size) }}
+	return p.place(name, n, d.hold(), put)
 }
 
 // hereDoc expands the body of a here-document. Its lines are not split, and

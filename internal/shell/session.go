@@ -68,6 +68,7 @@ type Session struct {
 	root *proc
 	seen *tally
 	crew *crew // the jobs of the request; nil if Jobs is false
+	open openCount
 }
 
 // NewSession returns a session.
@@ -269,8 +270,10 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 	if len(prog.Stmts) == 0 {
 		p.status = 0
 	}
-	p.stmts(prog.Stmts)
-	p.exitTrap()
+	params := p.params
+	if !p.guard(func() { p.stmts(prog.Stmts); p.exitTrap() }) {
+		p.guard(func() { p.unwind(params) })
+	}
 	p.dismiss()
 	p.fds.set(0, nil)
 	p.fds.set(1, nil)
@@ -282,8 +285,22 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	if err != nil && p.status == 0 { // the last stage of a pipeline may have ended well
+		p.status = 1
+	}
 	p.fatal, p.flow = nil, 0
 	return err
+}
+
+// unwind brings back what the calls had hidden that the interpreter broke in,
+// so that the session can go on.
+func (p *proc) unwind(params []string) {
+	for len(p.frames) > 0 {
+		p.leave()
+	}
+	p.params, p.file = params, ""
+	p.depth, p.sourced, p.trapping = 0, 0, false
+	p.fds.drop()
 }
 
 // begin connects the process to a request.

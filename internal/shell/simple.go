@@ -29,12 +29,13 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	}
 	p.xtrace(argv)
 	if len(redirs) > 0 {
-		undo, ok := p.redirect(redirs)
-		if argv[0] == "exec" && len(argv) == 1 && ok {
-			return // the redirections stay
+		var old replaced
+		defer old.undo(p)
+		if !p.redirect(redirs, &old) {
+			return
 		}
-		defer undo()
-		if !ok {
+		if argv[0] == "exec" && len(argv) == 1 {
+			old.forget() // the redirections stay
 			return
 		}
 	}
@@ -50,8 +51,9 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 
 // bare runs a command that has no words: assignments, redirections or both.
 func (p *proc) bare(call *syntax.CallExpr, redirs []*syntax.Redirect) {
-	undo, ok := p.redirect(redirs)
-	defer undo()
+	var old replaced
+	defer old.undo(p)
+	ok := p.redirect(redirs, &old)
 	p.lastArg = ""
 	for _, a := range call.Assigns {
 		p.assignment(a, 0)
@@ -311,7 +313,7 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 func (p *proc) guarded(cmd Command, c *Call) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &fault.Error{Op: "run", Subject: cmd.Name, Why: fmt.Sprintf("it broke: %v", r), Hint: "this is a bug in hako; please report the command"}
+			err = broken(cmd.Name, r)
 		}
 	}()
 	return cmd.Run(p.ctx, c)
@@ -404,8 +406,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	}
 	c.quiet++
 	return func() (int, error) {
-		defer c.end()
-		c.runWords(argv)
+		c.live(func() { c.runWords(argv) })
 		return c.status, c.fatal
 	}, nil
 }
@@ -448,15 +449,19 @@ func (p *proc) trace(text string) {
 
 // open opens a file for a redirection.
 func (p *proc) open(name string, flag int) (*desc, error) {
-	f, err := p.ses.FS.Open(slashed(p.path(name), name), flag, 0o666)
-	if err != nil {
+	if err := p.ses.open.take(); err != nil {
 		return nil, err
 	}
-	if f.IsDir() {
+	f, err := p.ses.FS.Open(slashed(p.path(name), name), flag, 0o666)
+	if err == nil && f.IsDir() {
 		f.Close()
-		return nil, vfs.ErrIsDir
+		err = vfs.ErrIsDir
 	}
-	d := &desc{close: f.Close}
+	if err != nil {
+		p.ses.open.back()
+		return nil, err
+	}
+	d := &desc{close: func() error { p.ses.open.back(); return f.Close() }}
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		d.w = f
 	}

@@ -71,7 +71,8 @@ func (r *rooted) readlink(rel string) (string, error) {
 }
 
 func (r *rooted) list(rel string) ([]Info, error) {
-	sub, err := r.root.OpenRoot(rel)
+	// With "/." it must be a directory: a FIFO in its place would be waited for.
+	sub, err := r.root.OpenRoot(rel + "/.")
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -88,3 +88,28 @@ func TestExchangeRace(t *testing.T) {
 		t.Fatal("wrote the canary")
 	}
 }
+
+// TestListWaitsForNobody has a FIFO take the place of a directory.
+func TestListWaitsForNobody(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Skip(err)
+	}
+	r, err := openRooted(&env{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.list("fifo")
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("it was listed")
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it waits for somebody to write")
+	}
+}

@@ -74,19 +74,25 @@ func (l *Listener) members() []string {
 // complete. As long as an object is open that may still become the answer, what
 // is inside of it is not looked at.
 func (l *Listener) locate(heard, member string) (begin int, open rune, ok bool) {
-	answer := spoken(heard)
-	skipped := strings.LastIndex(heard, answer)
 	members := l.members()
 	l.work += len(heard)
-	for at := range braces(answer) {
-		r := reader{text: answer, at: at, wanted: member}
+	s := newSearch(heard)
+	for at, more := s.next(); more; at, more = s.next() {
+		r := reader{text: heard, at: at, wanted: member}
 		v, _ := r.value()
-		switch l.work += r.at - at; {
-		case r.member > 0:
-			return skipped + r.member, r.closer, true
-		case v.Cut, v.has(members), l.work > mostWork:
-			return 0, 0, false
+		l.work += r.at - at
+		if r.member > 0 {
+			return r.member, r.closer, true
 		}
+		if v.Cut || l.work > mostWork {
+			break
+		}
+		if inner := v.find(members); inner != nil {
+			r = reader{text: heard, at: inner.at, wanted: member}
+			_, _ = r.value()
+			return r.member, r.closer, r.member > 0
+		}
+		s.at = r.at
 	}
 	return 0, 0, false
 }

@@ -5,15 +5,14 @@
 // Inside are a reader of one object, a search for it in running text, and a
 // listener that passes one member on while it still arrives. What the members
 // mean is the caller's business. The one rule to keep: what is proper JSON is
-// read exactly as encoding/json reads it; and what was cut off says so, because
-// half a command is another command.
+// read exactly as encoding/json reads it; what stands in a text of an object is
+// never taken for another object, because it may be quoted from anywhere; and
+// what was cut off says so, because half a command is another command.
 package loose
 
 import (
 	"strings"
 	"unicode/utf8"
-
-	"hako/internal/fault"
 )
 
 // Largest is how many bytes of a text are read.
@@ -42,6 +41,8 @@ type Value struct {
 	List    []Value
 	Members []Member // as they came; of several with one name the last counts
 	Cut     bool     // the text ends before it does
+
+	at int // of an object where its brace stands
 }
 
 // A Member is a named value of an object.
@@ -58,64 +59,6 @@ func (v *Value) Get(name string) (Value, bool) {
 		}
 	}
 	return Value{}, false
-}
-
-// mostWork is how many bytes are read in search of an object: one may be begun
-// in vain at every brace of the text.
-const mostWork = 4 * Largest
-
-// Find returns the first object in a text that has one of the members. Thoughts
-// before the answer are not looked at.
-func Find(text string, members ...string) (Value, error) {
-	if len(text) > Largest {
-		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
-	}
-	text = spoken(text)
-	work := 0
-	for at := range braces(text) {
-		r := reader{text: text, at: at}
-		v, ok := r.value()
-		if ok && v.has(members) {
-			return v, nil
-		}
-		if work += r.at - at; work > mostWork {
-			break
-		}
-	}
-	return Value{}, &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "there is no JSON object with " + strings.Join(members, ", ") + " in it"}
-}
-
-func (v *Value) has(members []string) bool {
-	for _, name := range members {
-		if _, ok := v.Get(name); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// spoken leaves out what a model thinks aloud before it answers.
-func spoken(text string) string {
-	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
-	for _, tag := range []string{"think", "thinking"} {
-		if _, answer, ended := strings.Cut(text, "</"+tag+">"); ended && strings.ContainsAny(answer, "{｛") {
-			text = answer
-		} else if strings.HasPrefix(text, "<"+tag+">") {
-			return "" // thoughts that never end, or that lead to nothing
-		}
-	}
-	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "\ufeff"))
-}
-
-// braces yields the places where an object may begin.
-func braces(text string) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for i, r := range text {
-			if (r == '{' || r == '｛') && !yield(i) {
-				return
-			}
-		}
-	}
 }
 
 // A reader reads one value from where it stands. It always moves on, so it takes
@@ -205,7 +148,7 @@ func (r *reader) value() (Value, bool) {
 }
 
 func (r *reader) object(open int) (v Value) {
-	v.Kind = Object
+	v.Kind, v.at = Object, r.at
 	r.at += open
 	r.depth++
 	r.objects++

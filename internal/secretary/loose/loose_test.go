@@ -121,7 +121,7 @@ func TestCut(t *testing.T) {
 
 func TestHostileTextsTakeNoTime(t *testing.T) {
 	began := time.Now()
-	for _, piece := range []string{`{`, `[`, `"`, `" `, `","`, `"a":`, `{"a":`, `\`, `\u`, `'`, `“`, `/*`, `//`, `#`, `"text":`, `{"text":"`, `"a" `, "\n", ":", `x" y`, `</think>`, "\x00"} {
+	for _, piece := range []string{`{`, `[`, `"`, `" `, `","`, `"a":`, `{"a":`, `\`, `\u`, `'`, `“`, `/*`, `//`, `#`, `"text":`, `{"text":"`, `"a" `, "\n", ":", `x" y`, `</think>`, "\x00", `</think>{"`, `["</think>[",`, `{a `, `{/*`, `｛`, "`"} {
 		text := `{"x":` + strings.Repeat(piece, (Largest-10)/len(piece))
 		Find(text, "text")
 		var l Listener
@@ -193,7 +193,7 @@ func TestListenerDoesNotWait(t *testing.T) {
 }
 
 var seeds = []string{`{"text":"a"}`, "```json\n{\"text\":\"a\",}\n```", `{'text':'it's'}`, `{"text":"\ud83d\ude00 \u`, `{"bashActions":[{"command":"ls"`, `｛“text”：“a”，｝`,
-	"<think>x</think>{text: a}", `{"a":{"text":1},"text":"b"}`, `{"text":"x" "y"}`, "{\"text\":\"\xe3\x81"}
+	"<think>x</think>{text: a}", `{"text":"</think>{'text':'b'}"}`, `{"a":"{'text':'b'}"}`, `{"a":{"text":1},"text":"b"}`, `{"text":"x" "y"}`, "{\"text\":\"\xe3\x81"}
 
 // FuzzFind checks that nothing panics, and that what is JSON is read as such.
 func FuzzFind(f *testing.F) {
@@ -203,7 +203,7 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		v, err := Find(s, "text")
 		trimmed := strings.TrimSpace(s)
-		if !utf8.ValidString(s) || !strings.HasPrefix(trimmed, "{") || strings.Contains(s, "</think") {
+		if !utf8.ValidString(s) || !strings.HasPrefix(trimmed, "{") || strings.Contains(s, "</think") && !json.Valid([]byte(trimmed)) {
 			return
 		}
 		var want map[string]any

@@ -1,0 +1,106 @@
+package egress
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"sync/atomic"
+)
+
+// A body is what follows the head of a request. Another goroutine reads it than
+// the one that waits for it to be read.
+type body struct {
+	in      *bufio.Reader
+	left    int64 // of the body, or of this chunk
+	chunked bool
+	begun   bool
+	begin   func() error // called before the first byte is read
+	passed  func(n int)  // called with what was read
+	over    atomic.Bool  // it was read to its end, and in is free again
+}
+
+// newBody makes a body of a length that head.length returned.
+func newBody(in *bufio.Reader, length int64) *body {
+	b := &body{in: in, left: max(length, 0), chunked: length < 0}
+	b.over.Store(length == 0)
+	return b
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.over.Load() {
+		return 0, io.EOF
+	}
+	if err := b.start(); err != nil {
+		return 0, err
+	}
+	if b.left == 0 && b.chunked {
+		if err := b.nextChunk(); err != nil {
+			return 0, err
+		}
+	}
+	if b.left == 0 {
+		b.over.Store(true)
+		return 0, io.EOF
+	}
+	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	b.passed(n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil && b.left == 0 {
+		err = b.finish()
+	}
+	return n, err
+}
+
+func (b *body) start() error {
+	if b.begun {
+		return nil
+	}
+	b.begun = true
+	return b.begin()
+}
+
+// finish ends a body of known length, or a chunk.
+func (b *body) finish() error {
+	if b.chunked {
+		return b.emptyLine()
+	}
+	b.over.Store(true)
+	return nil
+}
+
+// Close implements io.Closer. The connection is not the body's to close.
+func (b *body) Close() error { return nil }
+
+// longestSize is how many bytes the line before a chunk may have.
+const longestSize = 18
+
+// nextChunk reads the line before a chunk, and after the last one the end.
+// Extensions and trailers are refused: nobody needs them, and readers differ
+// about where they end.
+func (b *body) nextChunk() error {
+	most := longestSize
+	line, err := readLine(b.in, &most)
+	if err != nil {
+		return err
+	}
+	size, err := strconv.ParseUint(line, 16, 62)
+	if err != nil {
+		return malformed("a chunk of the body has no plain size")
+	}
+	if b.left = int64(size); size == 0 {
+		return b.emptyLine()
+	}
+	return nil
+}
+
+func (b *body) emptyLine() error {
+	most := len("\r\n")
+	if line, err := readLine(b.in, &most); err != nil || line != "" {
+		return malformed("a chunk of the body does not end where it should")
+	}
+	return nil
+}

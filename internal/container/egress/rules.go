@@ -1,0 +1,120 @@
+package egress
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// rules are the settings of a proxy, ready for use.
+type rules struct {
+	allow, private []pattern
+	open           bool
+	repositories   []*repository
+}
+
+// A pattern is one entry of a list of hosts.
+type pattern struct {
+	place      // a port of zero means 80 and 443
+	below bool // everything below the name, not the name itself
+}
+
+func (p *Proxy) compile() (*rules, error) {
+	if p.Log == nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "nobody keeps a record", Hint: "set Log"}
+	}
+	r := &rules{open: p.Open}
+	var err error
+	if r.allow, err = parsePatterns(p.Allow); err != nil {
+		return nil, err
+	}
+	if r.private, err = parsePatterns(p.Private); err != nil {
+		return nil, err
+	}
+	for i := range p.Credentials {
+		repo, err := p.Credentials[i].compile()
+		if err != nil {
+			return nil, err
+		}
+		r.repositories = append(r.repositories, repo)
+	}
+	return r, nil
+}
+
+func parsePatterns(list []string) ([]pattern, error) {
+	var all []pattern
+	for _, text := range list {
+		one, err := parsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func parsePattern(text string) (pattern, error) {
+	refuse := func(why, hint string) (pattern, error) {
+		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read allowed_domains", Subject: shown(text), Why: why, Hint: hint}
+	}
+	if strings.Contains(text, "/") {
+		return refuse("it is more than a host", "write example.com instead of https://example.com/")
+	}
+	host, below := strings.CutPrefix(text, "*.")
+	p, err := parsePlace(host, 0)
+	switch {
+	case text == "*":
+		return refuse("it would allow everything", "set whitelist_mode to false, if that is meant")
+	case err != nil:
+		return refuse("it is not a host", "write it as example.com, *.example.com or example.com:8443")
+	case below && (p.addr.IsValid() || !strings.Contains(p.host, ".")):
+		return refuse("it would allow too much", "write the domain too, as in *.example.com")
+	case p.addr.IsValid() && !tolerable(p.addr):
+		return refuse("nothing may be reached at this address", "leave it out")
+	case p.host == Endpoint:
+		return refuse("this name is the proxy's own", "leave it out")
+	}
+	return pattern{place: p, below: below}, nil
+}
+
+// names reports whether a pattern covers a host, whatever the port.
+func (p pattern) names(host string) bool {
+	if p.below {
+		return strings.HasSuffix(host, "."+p.host)
+	}
+	return host == p.host
+}
+
+func (p pattern) covers(at place) bool {
+	return p.names(at.host) && (p.port == at.port || p.port == 0 && webPort(at.port))
+}
+
+func webPort(port int) bool { return port == 80 || port == 443 }
+
+// permit refuses a place that is not on the list.
+func (r *rules) permit(at place) error {
+	refuse := func(why, hint string) error {
+		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: why, Hint: hint}
+	}
+	known := slices.ContainsFunc(r.allow, func(p pattern) bool { return p.names(at.host) })
+	switch {
+	case at.host == Endpoint:
+		return refuse("this name is the proxy's own", "use it only as http://"+Endpoint+"/HOST/REPOSITORY")
+	case slices.ContainsFunc(r.allow, func(p pattern) bool { return p.covers(at) }):
+		return nil
+	case at.addr.IsValid():
+		return refuse("addresses are not allowed, only names", "use the name of the host, or add "+at.String()+" to allowed_domains")
+	case r.open && webPort(at.port):
+		return nil
+	case r.open || known:
+		return refuse("port "+strconv.Itoa(at.port)+" is not allowed for this host", "use port 80 or 443, or add "+at.String()+" to allowed_domains")
+	}
+	return refuse("the host is not in allowed_domains", "to permit it, add "+at.host+" to allowed_domains")
+}
+
+// mayBePrivate reports whether a name is trusted with private addresses.
+func (r *rules) mayBePrivate(at place) bool {
+	return slices.ContainsFunc(r.private, func(p pattern) bool { return p.names(at.host) })
+}

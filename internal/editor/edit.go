@@ -1,0 +1,261 @@
+package editor
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+func (e *Editor) create(ctx context.Context, c *Call, p place) (string, error) {
+	raw := []byte(*c.FileText)
+	d := parse(raw, plainUTF8)
+	switch {
+	case p.info != nil:
+		return "", c.exists()
+	case strings.HasSuffix(c.Path, "/"):
+		return "", c.refuse(fault.Invalid, "the path ends in a slash", "name a file; its directories are made with it")
+	case d.binary():
+		return "", c.refuse(fault.Invalid, "file_text is not text", "leave out NUL and other control characters")
+	}
+	if err := (&site{e: e, c: c}).fits(int64(len(raw))); err != nil {
+		return "", err
+	}
+	dirs, err := e.directories(c, path.Dir(p.rel))
+	if err == nil {
+		err = e.make(ctx, c, p, raw)
+	}
+	if err != nil {
+		e.removeEmpty(dirs)
+		return "", err
+	}
+	sum := sha256.Sum256(raw)
+	e.memory.saw(p.rel, sum, plainUTF8)
+	e.remember(p.rel, step{after: sum, created: true, dirs: dirs})
+	return "File created successfully at: " + c.shown(), nil
+}
+
+func (e *Editor) make(ctx context.Context, c *Call, p place, raw []byte) error {
+	s, err := e.enterAlone(ctx, c, p)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return s.create(raw)
+}
+
+// directories makes a directory and those that lead to it, and returns the ones
+// that were not there before, outermost first.
+func (e *Editor) directories(c *Call, rel string) (made []string, err error) {
+	if rel == "." {
+		return nil, nil
+	}
+	for i := 0; i <= len(rel); i++ {
+		if i < len(rel) && rel[i] != '/' {
+			continue
+		}
+		err := e.Root.Mkdir(rel[:i], 0o777)
+		switch {
+		case err == nil:
+			made = append(made, rel[:i])
+		case !errors.Is(err, fs.ErrExist):
+			return made, e.failed(c, "its directory cannot be made", err)
+		}
+	}
+	return made, nil
+}
+
+// removeEmpty removes directories that this editor made, if nobody put anything
+// into them.
+func (e *Editor) removeEmpty(dirs []string) {
+	for i := len(dirs) - 1; i >= 0; i-- {
+		info, err := e.Root.Lstat(dirs[i])
+		if err != nil || !info.IsDir() || e.Root.Remove(dirs[i]) != nil {
+			return
+		}
+	}
+}
+
+func (e *Editor) remember(rel string, s step) {
+	e.memory.did(rel, s, or(e.MaxUndo, usualUndo), or(e.MaxHistory, usualHistory))
+}
+
+func (e *Editor) replace(ctx context.Context, c *Call, p place) (string, error) {
+	text := ""
+	if c.NewStr != nil {
+		text = *c.NewStr
+	}
+	if *c.OldStr == text {
+		return "", c.refuse(fault.Invalid, "old_str and new_str are the same", "give the text as it should become")
+	}
+	if *c.OldStr == "" {
+		return "", c.refuse(fault.Invalid, "old_str is empty", "use insert to add text without replacing any")
+	}
+	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
+		old := d.own(*c.OldStr)
+		from, err = e.choose(c, p, d, old)
+		return from, from + len(old), d.own(text), err
+	})
+}
+
+func (e *Editor) insert(ctx context.Context, c *Call, p place) (string, error) {
+	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
+		line, n := *c.InsertLine, d.lines()
+		if line < 0 || line > n {
+			return 0, 0, "", c.known(fault.Invalid, "view the file to see its lines",
+				"Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: [0, %d]", line, n)
+		}
+		at := d.start(line + 1)
+		return at, at, d.own(asLines(c.inserted(), d.open() && line == n)), nil
+	})
+}
+
+// asLines makes a text one or more whole lines. After a last line without a
+// line end it begins with one instead, and the file ends as the text does.
+func asLines(text string, afterOpen bool) string {
+	if afterOpen {
+		return "\n" + text
+	}
+	if strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// change edits a file: how returns which part of the text becomes what.
+func (e *Editor) change(ctx context.Context, c *Call, p place, how func(*document) (from, to int, added string, err error)) (string, error) {
+	if err := c.editable(p); err != nil {
+		return "", err
+	}
+	s, err := e.enterAlone(ctx, c, p)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	d, err := s.load(os.O_RDWR)
+	if err != nil {
+		return "", err
+	}
+	if e.memory.differs(p.rel, d.sum) {
+		return "", c.changed()
+	}
+	from, to, added, err := how(d)
+	if err != nil {
+		return "", err
+	}
+	part, err := d.splice(from, to, added)
+	if err != nil {
+		return "", c.refuse(fault.Invalid, err.Error(), "use characters that the encoding of the file has, or convert the file first")
+	}
+	after, err := s.write(d, part)
+	if err != nil {
+		return "", err
+	}
+	done := sha256.Sum256(after.raw)
+	e.memory.saw(p.rel, done, after.set)
+	e.remember(p.rel, step{before: d.sum, after: done, undo: part.back(d.raw)})
+	return edited(c, after, from, len(added)), nil
+}
+
+// write puts an edited document in the place of the file, if it is still one
+// that could be edited further.
+func (s *site) write(d *document, part splice) (*document, error) {
+	if err := s.fits(int64(len(d.raw) - part.cut + len(part.bytes))); err != nil {
+		return nil, err
+	}
+	after := parse(part.apply(d.raw), d.set)
+	if after.binary() {
+		return nil, s.c.refuse(fault.Invalid, "the file would no longer be text", "leave out NUL and other control characters")
+	}
+	return after, s.replace(after.raw)
+}
+
+// editable refuses what is no file.
+func (c *Call) editable(p place) error {
+	switch {
+	case p.info == nil:
+		return c.missing()
+	case p.info.IsDir():
+		return c.directory()
+	}
+	return nil
+}
+
+// around is how many lines before and after an edit are shown.
+const around = 4
+
+// edited tells what an edit came to.
+func edited(c *Call, d *document, from, length int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The file %s has been edited.", c.shown())
+	n := d.lines()
+	if n == 0 {
+		return b.String() + " It is empty now."
+	}
+	first, last := d.line(from), d.line(max(from, from+length-1))
+	first, last = max(1, first-around), min(n, last+around)
+	fmt.Fprintf(&b, " Lines %d to %d are now:\n", first, last)
+	if shown := d.show(&b, first, last, usualView/4); shown < last {
+		fmt.Fprintf(&b, "[lines %d to %d are not shown]\n", shown+1, last)
+	}
+	return b.String()
+}
+
+func (e *Editor) undo(ctx context.Context, c *Call, p place) (string, error) {
+	last, ok := e.memory.last(p.rel)
+	switch {
+	case p.info == nil && ok:
+		return "", c.changedSince()
+	case p.info != nil && p.info.Mode().IsRegular() && !ok:
+		return "", c.known(fault.NotFound, "only edits by this editor can be undone, the last ones of each file", "No edit history found for %s.", c.shown())
+	}
+	if err := c.editable(p); err != nil {
+		return "", err
+	}
+	s, err := e.enterAlone(ctx, c, p)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	if err := s.takeBack(last); err != nil {
+		return "", err
+	}
+	e.memory.undone(p.rel)
+	if last.created {
+		e.removeEmpty(last.dirs)
+		return fmt.Sprintf("The creation of %s has been undone: the file is gone.", c.shown()), nil
+	}
+	return fmt.Sprintf("The last edit of %s has been undone.", c.shown()), nil
+}
+
+// takeBack makes the file what it was before an edit.
+func (s *site) takeBack(last step) error {
+	raw, err := s.read(os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(raw) != last.after {
+		return s.c.changedSince()
+	}
+	if !last.created {
+		return s.replace(last.undo.apply(raw))
+	}
+	if err := s.unmoved(); err != nil {
+		return err
+	}
+	if err := s.dir.Remove(s.name); err != nil {
+		return s.e.failed(s.c, "it cannot be removed", err)
+	}
+	return nil
+}
+
+func (c *Call) changedSince() error {
+	return c.refuse(fault.Invalid, "the file changed since that edit, and undoing would lose the change",
+		"view it and edit it by hand")
+}

@@ -1,0 +1,255 @@
+package editor
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// A site is a file in its directory, which stays the same one however the names
+// that led to it change.
+type site struct {
+	e      *Editor
+	c      *Call
+	dir    *os.Root
+	name   string
+	rel    string      // from the editor's root
+	info   fs.FileInfo // of the file that was read; nil before that
+	unlock func()
+}
+
+// enter opens the directory of a place. The "." at the end matters: without it
+// a named pipe that took the directory's place would be opened and waited for.
+func (e *Editor) enter(c *Call, p place) (*site, error) {
+	dir, err := e.Root.OpenRoot(path.Dir(p.rel) + "/.")
+	if err != nil {
+		return nil, e.failed(c, "", err)
+	}
+	return &site{e: e, c: c, dir: dir, name: path.Base(p.rel), rel: p.rel, unlock: func() {}}, nil
+}
+
+// enterAlone is enter for those who change the file: it keeps other editors out
+// of the directory, so that none changes what this one has just read.
+func (e *Editor) enterAlone(ctx context.Context, c *Call, p place) (*site, error) {
+	s, err := e.enter(c, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.dir.Open(".")
+	if err == nil {
+		s.unlock, err = lock(ctx, f)
+	}
+	if err == nil {
+		return s, nil
+	}
+	s.close()
+	if errors.Is(err, errBusy) {
+		return nil, c.refuse(fault.Unavailable, "another editor has been at work in this directory for some time", "try again")
+	}
+	return nil, e.failed(c, "its directory cannot be opened", err)
+}
+
+var errBusy = errors.New("busy")
+
+func (s *site) close() {
+	s.unlock()
+	s.dir.Close()
+}
+
+// read returns the file if it is a regular one of a bearable size. One that is
+// to be changed is opened for writing too: a file that nobody may write must
+// not be exchanged for another just because its directory can be written.
+func (s *site) read(flag int) ([]byte, error) {
+	before, err := s.dir.Lstat(s.name)
+	if err != nil {
+		return nil, s.e.failed(s.c, "", err)
+	}
+	if err := s.regular(before); err != nil {
+		return nil, err
+	}
+	f, err := s.open(before, flag)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return s.contents(f)
+}
+
+// open opens what was looked at, and nothing that took its place meanwhile.
+func (s *site) open(before fs.FileInfo, flag int) (*os.File, error) {
+	f, err := s.dir.OpenFile(s.name, flag|nonblock, 0)
+	if err != nil {
+		return nil, s.e.failed(s.c, "it cannot be opened", err)
+	}
+	after, err := f.Stat()
+	if err != nil {
+		err = s.e.failed(s.c, "", err)
+	} else if err = s.regular(after); err == nil && !os.SameFile(before, after) {
+		err = s.c.changed()
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	s.info = after
+	return f, nil
+}
+
+// contents reads a file that may grow meanwhile, but not without end.
+func (s *site) contents(f *os.File) ([]byte, error) {
+	raw := make([]byte, s.info.Size()+1)
+	n, err := io.ReadFull(f, raw)
+	if err == nil {
+		return nil, s.c.changed()
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, s.e.failed(s.c, "it cannot be read", err)
+	}
+	return raw[:n:n], nil
+}
+
+// regular refuses what is not a file, or too large to be held in memory.
+func (s *site) regular(info fs.FileInfo) error {
+	what := ""
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return s.fits(info.Size())
+	case mode.IsDir():
+		return s.c.directory()
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	default:
+		what = "a special file"
+	}
+	return s.c.refuse(fault.Invalid, "it is "+what+", not a regular file", "copy what it gives into a regular file first")
+}
+
+func (c *Call) directory() error {
+	return c.refuse(fault.Invalid, "it is a directory, and those can only be viewed", "name a file in it")
+}
+
+func (s *site) fits(size int64) error {
+	if limit := or(s.e.MaxFile, usualFile); size > limit {
+		return s.c.refuse(fault.TooLarge, fmt.Sprintf("%d bytes are more than the %d that can be edited", size, limit),
+			"use commands that work on parts, such as head, tail, grep and sed")
+	}
+	return nil
+}
+
+// load reads and parses the file. What the editor knows of it stays in force as
+// long as nobody else changes it.
+func (s *site) load(flag int) (*document, error) {
+	raw, err := s.read(flag)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	d := parse(raw, s.e.memory.charset(s.rel, sum))
+	d.sum = sum
+	if d.binary() {
+		return nil, s.c.refuse(fault.Invalid, "the file is not text", "convert it first, or look at it with xxd or od")
+	}
+	return d, nil
+}
+
+// replace puts a new file in the place of the one that was read.
+func (s *site) replace(raw []byte) error {
+	temp, err := s.temp(raw, 0o600, func(f *os.File) error {
+		keepOwner(f, s.info)
+		// Never the bits that lend somebody's rights: writing drops them too.
+		return f.Chmod(s.info.Mode().Perm())
+	})
+	if err != nil {
+		return err
+	}
+	if err = s.unmoved(); err == nil {
+		if err = s.dir.Rename(temp, s.name); err == nil {
+			return nil
+		}
+		err = s.e.failed(s.c, "it cannot be replaced", err)
+	}
+	_ = s.dir.Remove(temp)
+	return err
+}
+
+// unmoved looks a last time whether the file is the one that was read: those
+// who are not editors do not heed our lock.
+func (s *site) unmoved() error {
+	now, err := s.dir.Lstat(s.name)
+	if err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
+		return s.c.changed()
+	}
+	return nil
+}
+
+// temp writes a new file beside the one of the site and returns its name.
+func (s *site) temp(raw []byte, mode fs.FileMode, finish func(*os.File) error) (string, error) {
+	name := ".hako-edit-" + strings.ToLower(rand.Text())
+	f, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", s.e.failed(s.c, "its directory cannot be written", err)
+	}
+	_, err = f.Write(raw)
+	if err == nil {
+		err = finish(f)
+	}
+	if err == nil {
+		err = f.Sync() // or a crash could leave the new name with old emptiness
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = s.dir.Remove(name)
+		return "", s.e.failed(s.c, "it cannot be written", err)
+	}
+	return name, nil
+}
+
+// create makes the file, whole at once, and never in the place of another.
+func (s *site) create(raw []byte) error {
+	temp, err := s.temp(raw, 0o666, func(*os.File) error { return nil })
+	if err != nil {
+		return err
+	}
+	err = s.dir.Link(temp, s.name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.claim(temp)
+	}
+	_ = s.dir.Remove(temp)
+	if err != nil {
+		return s.c.exists()
+	}
+	return nil
+}
+
+// claim is for file systems that know no links: it takes the name with an empty
+// file first.
+func (s *site) claim(temp string) error {
+	f, err := s.dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		f.Close()
+		if err = s.dir.Rename(temp, s.name); err == nil {
+			return nil
+		}
+		_ = s.dir.Remove(s.name)
+	}
+	_ = s.dir.Remove(temp)
+	if errors.Is(err, fs.ErrExist) {
+		return s.c.exists()
+	}
+	return s.e.failed(s.c, "it cannot be made", err)
+}

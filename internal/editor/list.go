@@ -1,0 +1,127 @@
+package editor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// list shows what is in a directory and in those right below it, without hidden
+// files. Links are shown and not followed.
+func (e *Editor) list(ctx context.Context, c *Call, p place) (string, error) {
+	if len(c.ViewRange) > 0 {
+		return "", c.refuse(fault.Invalid, "view_range is for files, and this is a directory", "leave it out")
+	}
+	dir, err := e.Root.OpenRoot(p.rel + "/.") // see enter
+	if err != nil {
+		return "", e.failed(c, "it cannot be opened", err)
+	}
+	defer dir.Close()
+	names, more, err := visible(dir)
+	if err != nil {
+		return "", e.failed(c, "it cannot be read", err)
+	}
+	l := listing{room: max(or(e.MaxEntries, usualEntries), 1)}
+	l.directory(ctx, dir, path.Clean(c.Path), names, more)
+	return l.String(), nil
+}
+
+// A listing is one name a line, as long as there is room.
+type listing struct {
+	strings.Builder
+	room int // how many names more
+}
+
+// directory writes the names in dir, which callers know as shown, and below each
+// directory what is in it. All that is at the top goes first: a long list below
+// one name must not hide the names after it.
+func (l *listing) directory(ctx context.Context, dir *os.Root, shown string, names []string, more bool) {
+	top := names[:min(len(names), l.room)]
+	l.room -= len(top)
+	subs := directories(dir, top)
+	l.name(shown)
+	for _, name := range top {
+		full := path.Join(shown, name)
+		l.name(full)
+		if len(subs) > 0 && subs[0] == name && ctx.Err() == nil {
+			l.below(dir, name, full, l.room/len(subs))
+			subs = subs[1:]
+		}
+	}
+	l.rest(shown, len(names)-len(top), more, "list them with ls")
+}
+
+// directories returns which of the names are directories, in their order.
+func directories(dir *os.Root, names []string) (subs []string) {
+	for _, name := range names {
+		if info, err := dir.Lstat(name); err == nil && info.IsDir() {
+			subs = append(subs, name)
+		}
+	}
+	return subs
+}
+
+// below writes the names in a directory of dir, at most some of them.
+func (l *listing) below(dir *os.Root, name, full string, most int) {
+	sub, err := dir.OpenRoot(name + "/.")
+	var names []string
+	var more bool
+	if err == nil {
+		defer sub.Close()
+		names, more, err = visible(sub)
+	}
+	if err != nil {
+		fmt.Fprintf(l, "[%s cannot be read: %v]\n", harmless([]byte(full)), bare(err))
+		return
+	}
+	some := names[:min(len(names), most)]
+	l.room -= len(some)
+	for _, name := range some {
+		l.name(path.Join(full, name))
+	}
+	l.rest(full, len(names)-len(some), more, "view it to see them")
+}
+
+func (l *listing) name(full string) { l.WriteString(harmless([]byte(full)) + "\n") }
+
+// rest tells how many names in a directory were left out.
+func (l *listing) rest(full string, n int, more bool, hint string) {
+	if n == 0 && !more {
+		return
+	}
+	count := fmt.Sprint(n)
+	if more {
+		count = "more than " + count
+	}
+	fmt.Fprintf(l, "[clipped: %s has %s other names; %s]\n", harmless([]byte(full)), count, hint)
+}
+
+// mostRead is how many names of one directory are looked at: they must all be
+// known before it is known which comes first.
+const mostRead = 50_000
+
+// visible returns the sorted names in a directory that are not hidden, and
+// whether there are more than can be looked at.
+func visible(dir *os.Root) (names []string, more bool, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	for err == nil && len(names) < mostRead {
+		var some []string
+		some, err = f.Readdirnames(1000)
+		names = append(names, slices.DeleteFunc(some, func(name string) bool { return name[0] == '.' })...)
+	}
+	slices.Sort(names)
+	if err == io.EOF {
+		return names, false, nil
+	}
+	return names, err == nil, err
+}

@@ -1,0 +1,86 @@
+package editor
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// mostMatches is how many matches are told apart.
+const mostMatches = 20
+
+// matchLine is how much of its line is shown beside a match.
+const matchLine = 120
+
+// choose returns the offset of the one match that is meant.
+func (e *Editor) choose(c *Call, p place, d *document, old string) (int, error) {
+	all := matches(d.text, []byte(old))
+	switch {
+	case len(all) == 0:
+		return 0, c.known(fault.Invalid, "view the file and copy the text exactly, with its tabs and blanks",
+			"No replacement was performed, old_str `%s` did not appear verbatim in %s.", quoted(*c.OldStr), c.shown())
+	case c.Match != nil && *c.Match != 0:
+		return c.chosen(all)
+	case len(all) == 1:
+		return all[0], nil
+	}
+	// The numbers that the caller is told are worth nothing once the file changes.
+	e.memory.saw(p.rel, d.sum, d.set)
+	return 0, c.several(d, all, old)
+}
+
+// matches returns the offsets of a text, at most one more than are told apart.
+// Two that overlap are two: nobody knows which one is meant.
+func matches(text, old []byte) (all []int) {
+	for at := 0; len(all) <= mostMatches; at = all[len(all)-1] + 1 {
+		n := bytes.Index(text[at:], old)
+		if n < 0 {
+			return all
+		}
+		all = append(all, at+n)
+	}
+	return all
+}
+
+func (c *Call) chosen(all []int) (int, error) {
+	n := min(len(all), mostMatches)
+	if *c.Match < 1 || *c.Match > n {
+		return 0, c.refuse(fault.Invalid, fmt.Sprintf("there is no match %d", *c.Match), fmt.Sprintf("choose one from 1 to %d", n))
+	}
+	return all[*c.Match-1], nil
+}
+
+// several refuses a text that is there more than once, and tells where.
+func (c *Call) several(d *document, all []int, old string) error {
+	var places []string
+	var list strings.Builder
+	for i, at := range all[:min(len(all), mostMatches)] {
+		first, last := d.line(at), d.line(at+len(old)-1)
+		place, word := strconv.Itoa(first), "line "
+		if last > first {
+			place, word = fmt.Sprintf("%d-%d", first, last), "lines "
+		}
+		if len(places) == 0 || places[len(places)-1] != place {
+			places = append(places, place)
+		}
+		fmt.Fprintf(&list, "\nmatch %d: %s%s: %s", i+1, word, place, d.excerpt(at))
+	}
+	if len(all) > mostMatches {
+		places = append(places, "…")
+		fmt.Fprintf(&list, "\nThere are more; these are the first %d.", mostMatches)
+	}
+	return c.known(fault.Invalid, "", "No replacement was performed. Multiple occurrences of old_str `%s` in lines [%s]. Please ensure it is unique%s\n"+
+		"Give more of the text around it, or \"match\": N for one of these.", quoted(*c.OldStr), strings.Join(places, ", "), list.String())
+}
+
+// excerpt returns the beginning of the line that an offset lies in.
+func (d *document) excerpt(offset int) string {
+	text := d.text[1+bytes.LastIndexByte(d.text[:offset], '\n'):]
+	if n := bytes.IndexByte(text, '\n'); n >= 0 {
+		text = text[:n]
+	}
+	return shorten(bytes.TrimSuffix(text, []byte("\r")), matchLine, "…")
+}

@@ -1,0 +1,109 @@
+package editor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"hako/internal/fault"
+)
+
+// A message is a refusal that callers know word by word from other editors of
+// this name. They read nothing else.
+type message string
+
+// Error implements error.
+func (m message) Error() string { return string(m) }
+
+func (c *Call) known(kind fault.Kind, hint, format string, args ...any) error {
+	return &fault.Error{Kind: kind, Op: c.Command, Subject: c.shown(), Hint: hint, Err: message(fmt.Sprintf(format, args...))}
+}
+
+func (c *Call) refuse(kind fault.Kind, why, hint string) error {
+	return &fault.Error{Kind: kind, Op: c.Command, Subject: c.shown(), Why: why, Hint: hint}
+}
+
+func (c *Call) missing() error {
+	return c.known(fault.NotFound, "view the directory to see what is there",
+		"The path %s does not exist. Please provide a valid path.", c.shown())
+}
+
+func (c *Call) exists() error {
+	return c.known(fault.Invalid, "change it with str_replace or insert, or choose another name",
+		"File already exists at: %s. Cannot overwrite files using command `create`.", c.shown())
+}
+
+func (c *Call) outside(at string) error {
+	return c.refuse(fault.Denied, "the path leads out of "+at, "name a file below "+at)
+}
+
+func (c *Call) changed() error {
+	return c.refuse(fault.Invalid, "the file changed since it was last viewed or edited here",
+		"view it again, then repeat the edit if it still makes sense")
+}
+
+// failed words an error of the operating system. The names in it are dropped:
+// those of the host mean nothing to the caller.
+func (e *Editor) failed(c *Call, why string, err error) error {
+	cause := bare(err)
+	switch {
+	case strings.Contains(cause.Error(), "escapes"): // os.Root has no exported error for this
+		return c.outside(e.at())
+	case why == "" && errors.Is(cause, fs.ErrNotExist):
+		return c.missing()
+	}
+	kind, hint := classify(cause)
+	return &fault.Error{Kind: kind, Op: c.Command, Subject: c.shown(), Why: why, Hint: hint, Err: cause}
+}
+
+func classify(cause error) (kind fault.Kind, hint string) {
+	switch {
+	case errors.Is(cause, fs.ErrPermission):
+		return fault.Denied, "choose a file that may be changed, or have its permissions changed first"
+	case errors.Is(cause, syscall.ENAMETOOLONG):
+		return fault.Invalid, "choose a shorter name"
+	case errors.Is(cause, syscall.ENOSPC), errors.Is(cause, syscall.EDQUOT):
+		return fault.Exhausted, "remove what is not needed first"
+	case errors.Is(cause, syscall.EROFS):
+		return fault.Denied, "work on a copy elsewhere"
+	}
+	return fault.Other, ""
+}
+
+// bare returns the reason in an error of package os.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
+// mostQuoted is how much of the caller's own text is told back to it.
+const mostQuoted = 1000
+
+func quoted(s string) string {
+	if len(s) <= mostQuoted {
+		return s
+	}
+	return s[:boundary(s, mostQuoted)] + "…"
+}
+
+// boundary returns the last place up to n where a character begins.
+func boundary(s string, n int) int {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+// shown returns the path as it is told back to the caller.
+func (c *Call) shown() string { return harmless([]byte(c.Path)) }
