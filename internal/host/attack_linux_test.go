@@ -327,7 +327,7 @@ func (st *stage) set(setup string) (err error) {
 		}
 		st.fresh = inventory(st.scene.root)
 	}
-	if err := errors.Join(st.emptyTemp(), os.Mkdir(st.runner.temp.path+"/home", 0o700)); err != nil {
+	if err := errors.Join(st.emptyTemp(), os.Mkdir(tempOf(st.runner.temp)+"/home", 0o700)); err != nil {
 		return err
 	}
 	if err := renew(st.runner); err != nil {
@@ -342,7 +342,7 @@ func (st *stage) set(setup string) (err error) {
 // emptyTemp empties the temporary directory but for what the root is mounted on,
 // if that lies there too.
 func (st *stage) emptyTemp() error {
-	return empty(st.runner.temp.path, func(name string) bool { return strings.HasPrefix(st.scene.root, "/tmp/"+name+"/") })
+	return empty(tempOf(st.runner.temp), func(name string) bool { return strings.HasPrefix(st.scene.root, "/tmp/"+name+"/") })
 }
 
 func (st *stage) build(setup string) (err error) {
@@ -374,7 +374,7 @@ func (st *stage) attack(c corpusCase, script string) error {
 	if took := time.Since(began); took > patience+10*time.Second {
 		return fmt.Errorf("it took %v", took)
 	}
-	if tells(readAll(st.runner.temp.path)) {
+	if tells(readAll(tempOf(st.runner.temp))) {
 		return errors.New("the secret was written into the temporary directory")
 	}
 	if why := st.scene.breach(o); why != "" {

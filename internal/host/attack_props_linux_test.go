@@ -123,6 +123,17 @@ func inventory(dir string) string {
 	return b.String()
 }
 
+// removeAll removes a tree, also where an attack took away the right to.
+func removeAll(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
+
 // empty removes what is in a directory; keep, if it is not nil, tells what stays.
 func empty(dir string, keep func(name string) bool) error {
 	err := os.Chmod(dir, 0o777)

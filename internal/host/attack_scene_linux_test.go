@@ -221,7 +221,7 @@ func runnerAt(t testing.TB, o Options, level cage.Level) (*Runner, error) {
 	if o.Least = level; level == cage.LandlockOnly {
 		o.Readable = append(o.Readable, nowhere)
 	}
-	temp, err := newTempDir()
+	temp, err := newTemp()
 	if err != nil {
 		return nil, err
 	}

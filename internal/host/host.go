@@ -23,6 +23,7 @@ import (
 
 	"hako/internal/fault"
 	"hako/internal/host/cage"
+	"hako/internal/private"
 	"hako/internal/quota"
 	"hako/internal/run"
 	"hako/internal/shell"
@@ -64,7 +65,7 @@ const DefaultTimeout = 30 * time.Second
 // from one to the next. When a request has ended, nothing of it runs any more.
 type Runner struct {
 	o       Options
-	temp    *tempDir
+	temp    *private.Dir
 	search  *search
 	session *shell.Session
 	grown   bool // the root had a planted file from the beginning: a linked worktree
@@ -83,7 +84,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	if err := o.settle(); err != nil {
 		return nil, err
 	}
-	temp, err := newTempDir()
+	temp, err := newTemp()
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +132,21 @@ func (o *Options) settle() error {
 	o.Readable = readable
 	return nil
 }
+
+// newTemp makes the temporary directory of a sandbox.
+func newTemp() (*private.Dir, error) {
+	d, err := private.MakeDir("", "hako-host-")
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(tempOf(d), "home"), 0o700)
+	}
+	if err != nil {
+		return nil, &fault.Error{Op: "make temporary directory", Err: err, Hint: "make room in " + os.TempDir() + ", or set TMPDIR"}
+	}
+	return d, nil
+}
+
+// tempOf is the part of it that programs see: not the lock.
+func tempOf(d *private.Dir) string { return filepath.Join(d.Path, "tmp") }
 
 func realPath(name string) (string, error) {
 	abs, err := filepath.Abs(name)
@@ -184,7 +200,7 @@ func (r *Runner) ready(ctx context.Context) (*cage.Cage, error) {
 	if r.cage != nil {
 		return r.cage, nil
 	}
-	c, err := cage.Build(ctx, r.o.plan(r.temp.path), r.o.Least)
+	c, err := cage.Build(ctx, r.o.plan(tempOf(r.temp)), r.o.Least)
 	if err != nil {
 		return nil, err
 	}
@@ -286,12 +302,12 @@ func Probe(ctx context.Context, o Options) (cage.Report, error) {
 	if err := o.settle(); err != nil {
 		return cage.Report{}, err
 	}
-	temp, err := newTempDir()
+	temp, err := newTemp()
 	if err != nil {
 		return cage.Report{}, err
 	}
-	defer temp.remove()
-	return cage.Probe(ctx, o.plan(temp.path)), nil
+	defer temp.Remove()
+	return cage.Probe(ctx, o.plan(tempOf(temp))), nil
 }
 
 // notStarted is the status of what could not be started, as shells have it.
@@ -333,5 +349,5 @@ func (r *Runner) Close() {
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.temp.remove()
+	_ = r.temp.Remove()
 }

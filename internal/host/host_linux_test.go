@@ -296,7 +296,7 @@ func TestNothingGrows(t *testing.T) {
 	if f > fds+2 || g > goroutines+2 || h > heap+2<<20 {
 		t.Errorf("descriptors %d → %d, goroutines %d → %d, heap %d → %d", fds, f, goroutines, g, heap, h)
 	}
-	if left, _ := os.ReadDir(r.temp.path + "/home"); len(left) != 0 {
+	if left, _ := os.ReadDir(tempOf(r.temp) + "/home"); len(left) != 0 {
 		t.Errorf("temporary files: %v", left)
 	}
 }
@@ -313,7 +313,7 @@ func TestTemporaryFilesGo(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	r := newRunner(t, Options{})
 	says(t, r, "env mkdir -p $TMPDIR/a/b; env touch $TMPDIR/a/b/c; env chmod 0 $TMPDIR/a; cd; echo x >f", "")
-	base := r.temp.base
+	base := r.temp.Path
 	r.Close()
 	if _, err := os.Stat(base); err == nil {
 		t.Error("they are left")

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hako/internal/fault"
+	"hako/internal/private"
 	"hako/internal/run"
 )
 
@@ -78,7 +79,7 @@ type Handle string
 // A Desk keeps background jobs. It is safe for concurrent use.
 type Desk struct {
 	opts    Options
-	dir     *privateDir
+	dir     *private.Dir
 	create  func() (file, error) // makes an empty file for an output
 	ctx     context.Context      // ends with the desk
 	cancel  context.CancelFunc
@@ -95,9 +96,10 @@ func Open(o Options) (*Desk, error) {
 		return nil, &fault.Error{Op: "open jobs", Why: "there is nothing that makes runners"}
 	}
 	o = o.filled()
-	dir, err := makeDir(o.Spool)
+	dir, err := private.MakeDir(o.Spool, "hako-jobs-")
 	if err != nil {
-		return nil, err
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool, Why: "no directory for outputs can be made there", Err: cause(err),
+			Hint: "name one that can be written"}
 	}
 	d := &Desk{opts: o, dir: dir}
 	d.create = d.createFile
@@ -286,8 +288,8 @@ func (d *Desk) Close() error {
 	for _, j := range jobs {
 		j.drop()
 	}
-	if err := d.dir.remove(); err != nil {
-		return &fault.Error{Op: "close jobs", Subject: d.dir.path, Why: "outputs cannot be removed", Err: cause(err), Hint: "remove the directory by hand"}
+	if err := d.dir.Remove(); err != nil {
+		return &fault.Error{Op: "close jobs", Subject: d.dir.Path, Why: "outputs cannot be removed", Err: cause(err), Hint: "remove the directory by hand"}
 	}
 	return nil
 }

@@ -358,7 +358,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{spool, d.dir.path} {
+	for _, dir := range []string{spool, d.dir.Path} {
 		if info, err := os.Stat(dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v %v", dir, info.Mode(), err)
 		}
@@ -428,5 +428,19 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 	if n := len(d.List()); n != 3 {
 		t.Errorf("%d jobs", n)
+	}
+}
+
+func TestBusy(t *testing.T) {
+	d := desk(t, Options{}, untilKilled)
+	if d.Busy() {
+		t.Error("busy before anything began")
+	}
+	h := start(t, d, "x")
+	if !d.Busy() {
+		t.Error("not busy while a job runs")
+	}
+	if _, err := d.Kill(t.Context(), h); err != nil || d.Busy() {
+		t.Errorf("busy after the end: %v", err)
 	}
 }

@@ -209,10 +209,10 @@ func TestSpoolIsGone(t *testing.T) {
 	job := print(out("x"))
 	d := desk(t, Options{}, job.run)
 	h := start(t, d, "x")
-	os.RemoveAll(d.dir.path)
+	os.RemoveAll(d.dir.Path)
 	job.step()
 	job.next <- struct{}{}
-	if s := wait(t, d, h); s.State != Done || s.Dropped != 1 || strings.Contains(s.DropWhy, d.dir.path) {
+	if s := wait(t, d, h); s.State != Done || s.Dropped != 1 || strings.Contains(s.DropWhy, d.dir.Path) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -236,7 +236,7 @@ func TestUnreadableOutput(t *testing.T) {
 	d, h := ended(t, Options{}, "x")
 	d.jobs[0].log.file.(unnamed).File.Close()
 	_, err := d.Output(h, Both, 0, 0)
-	if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), d.dir.path) {
+	if fault.KindOf(err) != fault.Unavailable || strings.Contains(err.Error(), d.dir.Path) {
 		t.Errorf("%v", err)
 	}
 	d.jobs[0].log.file = nil

@@ -99,7 +99,7 @@ func (s *spool) read(p []byte, from int64) ([]byte, error) {
 // where the system permits that: nobody else can open it, and it is gone with
 // the process, however that ends.
 func (d *Desk) createFile() (file, error) {
-	f, err := os.CreateTemp(d.dir.path, "")
+	f, err := os.CreateTemp(d.dir.Path, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -100,8 +99,12 @@ func (t fdTable) drop() {
 	}
 }
 
-// errTooMany is the C library's word for having no number left.
-var errTooMany = errors.New("Too many open files")
+// errTooMany says that there is no number left, in the words of the C library.
+var errTooMany error = libraryWords("Too many open files")
+
+type libraryWords string
+
+func (w libraryWords) Error() string { return string(w) }
 
 // free returns the lowest unused number from 10 up.
 func (t fdTable) free() (int, error) {

@@ -1,36 +1,35 @@
-package jobs
+package private
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
-
-	"hako/internal/run"
 )
 
-// opened opens a desk that stands beside others.
-func opened(t *testing.T, in string) *Desk {
+const ownPrefix, newPrefix = "hako-test-", freshMark + "hako-test-"
+
+// made makes a directory that stands beside others.
+func made(t *testing.T, in string) *Dir {
 	t.Helper()
-	d, err := Open(Options{Spool: in, New: func(context.Context) (run.Runner, func(), error) { return runner(untilKilled), nil, nil }})
+	d, err := MakeDir(in, ownPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// killed leaves a desk as kill -9 does: the system takes the lock, and nobody
+// killed leaves a directory as kill -9 does: the system takes the lock, and nobody
 // removes anything.
-func killed(t *testing.T, d *Desk) string {
+func killed(t *testing.T, d *Dir) string {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(d.dir.path, "output"), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(d.Path, "output"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.dir.lock.Close()
-	return d.dir.path
+	d.lock.Close()
+	return d.Path
 }
 
 func names(t *testing.T, dir string) (all []string) {
@@ -50,16 +49,16 @@ func TestAbandonedDirectoriesAreSwept(t *testing.T) {
 		t.Skip("without locks nothing is known to be abandoned")
 	}
 	in := t.TempDir()
-	living, dead := opened(t, in), killed(t, opened(t, in))
-	next := opened(t, in)
+	living, dead := made(t, in), killed(t, made(t, in))
+	next := made(t, in)
 	if got := names(t, in); len(got) != 2 || slices.Contains(got, filepath.Base(dead)) {
 		t.Errorf("left: %q", got)
 	}
-	for _, d := range []*Desk{living, next} {
-		if _, err := os.Stat(d.dir.path); err != nil {
+	for _, d := range []*Dir{living, next} {
+		if _, err := os.Stat(d.Path); err != nil {
 			t.Error(err)
 		}
-		if err := d.Close(); err != nil {
+		if err := d.Remove(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -116,7 +115,7 @@ func TestSweepIsCareful(t *testing.T) {
 		}
 		keep[name] = c.keep
 	}
-	sweep(in)
+	sweep(in, ownPrefix)
 	left := names(t, in)
 	for name, want := range keep {
 		if slices.Contains(left, name) != want {
@@ -126,45 +125,31 @@ func TestSweepIsCareful(t *testing.T) {
 }
 
 // While a directory is being made it has another name, and once it has its own
-// it is locked: desks that open at the same time leave each other alone.
-func TestDesksOpenAtTheSameTime(t *testing.T) {
+// it is locked: those made at the same time leave each other alone.
+func TestDirsMadeAtTheSameTime(t *testing.T) {
 	in := t.TempDir()
-	desks := make(chan *Desk, 20)
-	for range cap(desks) {
+	dirs := make(chan *Dir, 20)
+	for range cap(dirs) {
 		go func() {
-			d, err := Open(Options{Spool: in, New: func(context.Context) (run.Runner, func(), error) { return runner(untilKilled), nil, nil }})
+			d, err := MakeDir(in, ownPrefix)
 			if err != nil {
 				t.Error(err)
 			}
-			desks <- d
+			dirs <- d
 		}()
 	}
-	var all []*Desk
-	for range cap(desks) {
-		all = append(all, <-desks)
+	var all []*Dir
+	for range cap(dirs) {
+		all = append(all, <-dirs)
 	}
 	for _, d := range all {
-		if _, err := os.Stat(d.dir.path); err != nil {
+		if _, err := os.Stat(d.Path); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, d := range all {
-		if err := d.Close(); err != nil {
+		if err := d.Remove(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestBusy(t *testing.T) {
-	d := desk(t, Options{}, untilKilled)
-	if d.Busy() {
-		t.Error("busy before anything began")
-	}
-	h := start(t, d, "x")
-	if !d.Busy() {
-		t.Error("not busy while a job runs")
-	}
-	if _, err := d.Kill(t.Context(), h); err != nil || d.Busy() {
-		t.Errorf("busy after the end: %v", err)
 	}
 }
