@@ -94,6 +94,8 @@ nothing outside the granted files can be touched, and writes down what was done.
 		Example: `  hako run --file app.log "top 5 error messages"   ask about a file; works without a key
   hako sh -i app.log -c 'grep -c ERROR "$1"'    a closed shell over one file
   hako exec --file app.log 'cat app.log | head -n 3'
+  hako host exec -- 'git log --oneline | head -n 3'   real programs in a sandbox
+  hako secretary                                talk; she runs commands and keeps the to-do list
   hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
   hako audit verify                             is the record whole
   hako demo                                     a minute, no set-up`,

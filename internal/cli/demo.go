@@ -165,7 +165,8 @@ func (d *demonstration) programs(dir string) error {
 	d.b = &opened{runner: h.Runner}
 	d.show("make escape")
 	d.step("8. What a script leaves running is ended with it")
-	d.show("sleep 1000 & echo started")
+	d.show("sleep 1000 & jobs")
+	d.show(`echo "still running: $(jobs | wc -l)"`)
 	return nil
 }
 

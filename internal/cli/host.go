@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,15 +51,34 @@ func (w *workshop) hire(ctx context.Context) (hands, error) {
 type hostFlags struct {
 	common
 	root    string
-	timeout time.Duration
+	timeout string
 }
 
 func (o *hostFlags) register(f *pflag.FlagSet) {
 	o.common.register(f)
 	_ = f.MarkHidden("limit") // programs have limits of their own
-	f.StringVar(&o.root, "root", "", "work in `DIR` and nowhere else (default the current directory)")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop a command after `TIME` (default bash_executor.timeout, 30s)")
+	f.Var((*filled)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
+	f.Var((*filled)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
 }
+
+// filled is a flag that must not be given empty: --root "$UNSET" does not mean
+// the current directory.
+type filled string
+
+// Set implements [pflag.Value].
+func (v *filled) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("it is empty")
+	}
+	*v = filled(text)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (v *filled) String() string { return string(*v) }
+
+// Type implements [pflag.Value].
+func (v *filled) Type() string { return "string" }
 
 // load takes in the flags.
 func (o *hostFlags) load() (*config.Config, error) {
@@ -72,13 +90,15 @@ func (o *hostFlags) load() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.root != "" {
-		err = conf.Set("bash_executor.root", "--root", o.root)
+	for _, f := range []struct{ key, flag, value string }{{"bash_executor.root", "root", o.root}, {"bash_executor.timeout", "timeout", o.timeout}} {
+		if f.value == "" {
+			continue
+		}
+		if err := conf.Set(f.key, "--"+f.flag, f.value); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil && o.timeout != 0 {
-		err = conf.Set("bash_executor.timeout", "--timeout", o.timeout.String())
-	}
-	return conf, err
+	return conf, nil
 }
 
 // workshop opens the record and reads the rules.

@@ -393,7 +393,8 @@ func (v *voice) wait(ctx context.Context) {
 // find lets her search the web, if there is an engine.
 func (f *front) find() {
 	e, name, err := engine(f.conf)
-	if err != nil {
+	if err != nil { // which says what to set
+		f.Search = func(context.Context, string) (string, error) { return "", err }
 		return
 	}
 	f.Search = func(ctx context.Context, query string) (string, error) {

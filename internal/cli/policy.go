@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,11 +75,14 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 	if profile == "" {
 		profile = "host"
 	}
-	p, err := loadPolicy(conf, profile)
-	if err == nil && o.root != "" {
-		p = p.For(profile, policy.Options{Root: o.root, Dir: o.root, Resolve: resolve})
+	if profile == "host" { // as hako host and the secretary judge, whitelist and all
+		root, err := filepath.Abs(o.root)
+		if err != nil {
+			return nil, err
+		}
+		return hostPolicy(conf, resolve(root))
 	}
-	return p, err
+	return loadPolicy(conf, profile)
 }
 
 func newPolicyCheck(s streams) *cobra.Command {

@@ -58,12 +58,12 @@ Ollama is used if it is there; --model chooses another.`,
 	o.modelFlags.register(f)
 	f.Lookup("json").Usage = "print each exchange as a JSON object (docs/secretary.md)"
 	f.BoolVar(&o.noAudio, "no-audio", false, "do not speak")
-	f.StringVar(&o.session, "session", "", "go on with the conversation `NAME`, or begin it")
-	f.StringVar(&o.once, "once", "", "say `TEXT`, print the answer and leave")
-	f.StringVar(&o.speechFile, "speech-file", "", "write what she says to the WAV file `FILE` instead of playing it")
+	f.Var((*filled)(&o.session), "session", "go on with the conversation `NAME`, or begin it")
+	f.Var((*filled)(&o.once), "once", "say `TEXT`, print the answer and leave")
+	f.Var((*filled)(&o.speechFile), "speech-file", "write what she says to the WAV file `FILE` instead of playing it")
 	f.BoolVar(&o.requery, "requery", false, "ask the model again with what came of its commands (bash_executor.requery_on_result)")
 	f.BoolVar(&o.threeStep, "three-step", false, "plan, answer and check each answer (secretary.three_step)")
-	f.StringVar(&o.search, "search", "", "look for `WORDS` in the conversations that were kept, and leave")
+	f.Var((*filled)(&o.search), "search", "look for `WORDS` in the conversations that were kept, and leave")
 	return cmd
 }
 
@@ -398,6 +398,9 @@ func (f *front) turn(ctx context.Context, text string, o secretary.Options) (sec
 
 // once has one exchange and ends.
 func (f *front) once(ctx context.Context, text string) error {
+	if strings.HasPrefix(text, "@bg") {
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Subject: text, Why: "a job ends with the conversation, and this one ends at once", Hint: "run it in a conversation: hako secretary"}
+	}
 	if isCommand(text) {
 		return f.command(ctx, f.s.out, text)
 	}
@@ -423,6 +426,23 @@ type secretaryAnswer struct {
 
 func (f *front) printJSON(answer secretary.Answer, err error) error {
 	out := secretaryAnswer{Session: f.memory.name(), Answer: answer}
+	if err != nil && !errors.As(err, &out.Error) {
+		out.Error = &fault.Error{Op: "talk", Err: err}
+	}
+	return encode(f.s.out, out)
+}
+
+// commandAnswer is what --json prints for a line that is not for the model.
+type commandAnswer struct {
+	Command string       `json:"command"`
+	Output  string       `json:"output"`
+	Error   *fault.Error `json:"error,omitempty"`
+}
+
+func (f *front) commandJSON(ctx context.Context, line string) error {
+	var b strings.Builder
+	err := f.command(ctx, &b, line)
+	out := commandAnswer{Command: line, Output: b.String()}
 	if err != nil && !errors.As(err, &out.Error) {
 		out.Error = &fault.Error{Op: "talk", Err: err}
 	}
@@ -459,6 +479,8 @@ func (f *front) say(ctx context.Context, line string) error {
 	switch {
 	case line == "":
 		return nil
+	case isCommand(line) && f.json:
+		return f.commandJSON(ctx, line)
 	case isCommand(line):
 		if err := f.command(ctx, f.s.out, line); err != nil {
 			f.warn(err)

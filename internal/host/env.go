@@ -17,8 +17,19 @@ func (r *Runner) environment() []string {
 		"PATH=" + strings.Join(r.search.path, ":"), "HOME=" + temp + "/home", "TMPDIR=" + temp,
 		"LANG=C.UTF-8", "USER=" + userName(), "LOGNAME=" + userName(), "SHELL=/bin/sh", "TERM=dumb", "PAGER=cat",
 	}
+	if !r.o.Network {
+		env = append(env, offline...)
+	}
+	for _, dir := range r.o.Readable {
+		if strings.HasSuffix(dir, "/pkg/mod") {
+			env = append(env, "GOMODCACHE="+dir)
+		}
+	}
 	return append(env, r.o.Env...)
 }
+
+// offline tells package managers what they would find out slowly and say badly.
+var offline = []string{"GOPROXY=off", "GOTOOLCHAIN=local", "CARGO_NET_OFFLINE=true", "npm_config_offline=true", "PIP_NO_INDEX=1", "PIP_DISABLE_PIP_VERSION_CHECK=1"}
 
 func userName() string {
 	if os.Getuid() == 0 {

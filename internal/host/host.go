@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,17 +165,33 @@ func realPath(name string) (string, error) {
 
 // holdsHome reports whether the user's home directory is, or lies in, a directory.
 func holdsHome(dir string) bool {
-	home, err := os.UserHomeDir()
-	if err == nil {
-		home, err = realPath(home)
+	home, _ := os.UserHomeDir()
+	return slices.ContainsFunc([]string{home, passwdHome(), "/root"}, func(home string) bool {
+		real, err := realPath(home)
+		return home != "" && err == nil && below(dir, real)
+	})
+}
+
+// passwdHome is the home directory by the system's own account: HOME may be
+// unset, or set to something else.
+func passwdHome() string {
+	text, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return ""
 	}
-	return err == nil && below(dir, home)
+	uid := strconv.Itoa(os.Getuid())
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(strings.TrimSpace(line), ":"); len(f) == 7 && f[2] == uid {
+			return f[5]
+		}
+	}
+	return ""
 }
 
 // tooWide tells directories whose contents no program may be let loose on.
 func tooWide(dir string) bool {
 	switch dir {
-	case "/", "/var", "/run", "/home", "/tmp", "/opt", "/srv", "/mnt", "/media":
+	case "/", "/var", "/run", "/home", "/tmp", "/opt", "/srv", "/mnt", "/media", "/var/tmp":
 		return true
 	}
 	system := []string{"/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/var/lib", "/var/log", "/var/spool"}
