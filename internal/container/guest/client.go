@@ -1,0 +1,287 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"hako/internal/fault"
+)
+
+// A Client talks to a guest. It is safe for concurrent use. A connection that is
+// lost stays lost: what was running is ended by the guest, and whoever wants to
+// go on dials again.
+type Client struct {
+	Hello Hello // what the guest said about itself
+
+	conn net.Conn
+	gone chan struct{} // closed when nothing will be read any more
+
+	writing sync.Mutex
+	buf     []byte
+
+	mu     sync.Mutex // guards what follows
+	serial uint64
+	open   map[uint64]*asked
+	err    error // why the connection is gone
+}
+
+// asked is what the client waits for.
+type asked struct {
+	in    *inbox
+	stdin *window // how much input the guest takes; nil if there is none
+}
+
+// Dial connects to the guest that listens on a socket.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, notThere(ctx, socket, err)
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*asked{}}
+	in := newScanner(conn)
+	err = c.greet(in)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		var f *fault.Error
+		if errors.As(err, &f) {
+			return nil, f
+		}
+		return nil, notThere(ctx, socket, err)
+	}
+	go c.listen(in)
+	return c, nil
+}
+
+func notThere(ctx context.Context, socket string, err error) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err, Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+	switch {
+	case ctx.Err() != nil:
+		e.Kind, e.Why, e.Err = fault.Timeout, "it did not answer in time", ctx.Err()
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
+		e.Subject, e.Why, e.Err = socket, "nobody listens there", nil
+	}
+	return e
+}
+
+// greet makes sure that the other side is a guest, in one round trip.
+func (c *Client) greet(in *scanner) error {
+	wrong := c.write(Hello{Version: Version}.frame())
+	f, err := in.next(maxGreeting) // also then: it may have hung up after saying why
+	if err != nil && wrong != nil {
+		return wrong
+	}
+	if err != nil {
+		return err
+	}
+	c.Hello, err = greeted(f)
+	return err
+}
+
+// write sends a frame.
+func (c *Client) write(f frame) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.buf = f.appendTo(c.buf[:0])
+	_, err := c.conn.Write(c.buf)
+	if cap(c.buf) > keptBuffer {
+		c.buf = nil
+	}
+	return err
+}
+
+// send sends a frame. If it cannot, the other side may have said why.
+func (c *Client) send(f frame) error {
+	if err := c.write(f); err != nil {
+		c.conn.Close()
+		<-c.gone
+		return c.reason()
+	}
+	return nil
+}
+
+func (c *Client) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// listen hands what comes to those who wait for it. It never waits for them:
+// nobody is sent more than he has room for.
+func (c *Client) listen(in *scanner) {
+	var err error
+	for err == nil {
+		var f frame
+		if f, err = in.next(maxFrame); err == nil {
+			err = c.handle(f)
+		}
+	}
+	c.conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = lost(err)
+	}
+	for _, a := range c.open {
+		a.end(c.err)
+	}
+	close(c.gone)
+}
+
+func (a *asked) end(why error) {
+	a.in.close(why)
+	if a.stdin != nil {
+		a.stdin.close()
+	}
+}
+
+// lost explains the end of a connection.
+func lost(err error) error {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, errFrame), errors.Is(err, errTooLong):
+		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense", Err: err, Hint: "end the environment with hako env down and start it again"}
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err), Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+}
+
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) handle(f frame) error {
+	if f.id == 0 {
+		if f.op == opError {
+			return faultFrom(f.word(0))
+		}
+		return errFrame
+	}
+	c.mu.Lock()
+	a := c.open[f.id]
+	c.mu.Unlock()
+	if a == nil {
+		return nil // nobody waits for it any more
+	}
+	ok := true
+	switch f.op {
+	case opStdinTaken:
+		ok = a.stdin != nil && f.n <= stdinWindow && a.stdin.give(int(f.n))
+	case opStdinShut:
+		if a.stdin != nil {
+			a.stdin.close()
+		}
+	case opStarted, opStdout, opStderr, opExited, opAnswer, opError:
+		ok = a.in.put(f)
+	default:
+		ok = false
+	}
+	if !ok {
+		return errFrame
+	}
+	return nil
+}
+
+// begin makes room for the answers to a request and returns its id.
+func (c *Client) begin(a *asked) (uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, c.err
+	}
+	c.serial++
+	c.open[c.serial] = a
+	return c.serial, nil
+}
+
+// finish forgets a request.
+func (c *Client) finish(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.open[id]; a != nil {
+		a.end(io.EOF)
+		delete(c.open, id)
+	}
+}
+
+// Close hangs up. Commands that are running are ended; jobs go on.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the client is closed", Hint: "dial again"}
+	}
+	c.mu.Unlock()
+	c.conn.Close()
+	<-c.gone
+	return nil
+}
+
+// Gone is closed when the connection is lost.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// ask makes a call and waits for its answer.
+func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) frame) ([][]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, givenUp(verb, err)
+	}
+	a := &asked{in: newInbox(0)}
+	id, err := c.begin(a)
+	if err != nil {
+		return nil, err
+	}
+	defer c.finish(id)
+	if err := c.send(what(id)); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { a.in.close(givenUp(verb, ctx.Err())) })
+	defer stop()
+	f, err := a.in.take()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		_ = c.send(frame{op: opCancel, id: id})
+		return nil, err
+	case err != nil:
+		return nil, err
+	case f.op == opError:
+		return nil, faultFrom(f.word(0))
+	case f.op != opAnswer:
+		return nil, lost(errFrame)
+	}
+	return f.words, nil
+}
+
+func givenUp(verb string, err error) error {
+	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "nobody waits for the answer any more", Err: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
+	}
+	return e
+}
+
+// question makes a call with parameters and reads its answer into result.
+func (c *Client) question(ctx context.Context, verb string, p parameters, result any) ([][]byte, error) {
+	words, err := c.ask(ctx, verb, func(id uint64) frame {
+		return frame{op: opCall, id: id, words: [][]byte{[]byte(verb), asJSON(p)}}
+	})
+	if err != nil || result == nil {
+		return words, err
+	}
+	if len(words) == 0 || json.Unmarshal(words[0], result) != nil {
+		return nil, lost(errFrame)
+	}
+	return words, nil
+}

@@ -1,0 +1,134 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"syscall"
+
+	"hako/internal/fault"
+)
+
+// Start runs a command in the background. The job outlives ctx and the client,
+// but not the guest. It has no input; what it prints is kept, see [Client.Output].
+func (c *Client) Start(ctx context.Context, cmd Command) (Job, error) {
+	var j Job
+	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
+		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own", Hint: "leave them empty and read the output by handle"}
+	}
+	o := cmd.order()
+	if err := o.check(); err != nil {
+		return j, err
+	}
+	words, err := c.ask(ctx, callStart, func(id uint64) frame { return o.frame(opCall, id, callStart) })
+	if err != nil {
+		return j, err
+	}
+	if len(words) == 0 || json.Unmarshal(words[0], &j) != nil {
+		return j, lost(errFrame)
+	}
+	return j, nil
+}
+
+// Job tells how a job is.
+func (c *Client) Job(ctx context.Context, h Handle) (j Job, err error) {
+	_, err = c.question(ctx, callStatus, parameters{Handle: h}, &j)
+	return j, err
+}
+
+// Jobs lists the jobs as they were started, those that ended long ago left out.
+func (c *Client) Jobs(ctx context.Context) (list []Job, err error) {
+	_, err = c.question(ctx, callList, parameters{}, &list)
+	return list, err
+}
+
+// Kill ends a job and all that came of it, and waits for that.
+func (c *Client) Kill(ctx context.Context, h Handle) (j Job, err error) {
+	_, err = c.question(ctx, callKill, parameters{Handle: h}, &j)
+	return j, err
+}
+
+// Signal sends SIGINT or SIGTERM to a job and its group; SIGKILL is Kill without
+// waiting.
+func (c *Client) Signal(ctx context.Context, h Handle, s os.Signal) error {
+	number, ok := s.(syscall.Signal)
+	if !ok {
+		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
+	}
+	_, err := c.question(ctx, callSignal, parameters{Handle: h, Signal: int(number)}, nil)
+	return err
+}
+
+// Wait waits for the end of a job.
+func (c *Client) Wait(ctx context.Context, h Handle) (j Job, err error) {
+	_, err = c.question(ctx, callWait, parameters{Handle: h}, &j)
+	return j, err
+}
+
+// A Stream says which output of a job is meant.
+type Stream string
+
+// The streams. Of each alone only the last megabyte is kept.
+const (
+	Both   Stream = "" // as they came
+	Stdout Stream = "stdout"
+	Stderr Stream = "stderr"
+)
+
+// Output returns a page of what a job printed: at most limit bytes from offset
+// on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
+// most 1 MB. Beyond what was printed so far there is an empty page.
+func (c *Client) Output(ctx context.Context, h Handle, from Stream, offset int64, limit int) (p Page, err error) {
+	words, err := c.question(ctx, callOutput, parameters{Handle: h, Stream: string(from), Offset: offset, Limit: limit}, &p)
+	if err == nil && len(words) == 2 {
+		p.Data = words[1]
+	}
+	return p, err
+}
+
+// Tails returns the last megabyte of each stream of a job.
+func (c *Client) Tails(ctx context.Context, h Handle) (stdout, stderr Tail, err error) {
+	var cuts [2]int64
+	words, err := c.question(ctx, callTails, parameters{Handle: h}, &cuts)
+	if err == nil && len(words) != 3 {
+		err = lost(errFrame)
+	}
+	if err != nil {
+		return Tail{}, Tail{}, err
+	}
+	return Tail{words[1], cuts[0]}, Tail{words[2], cuts[1]}, nil
+}
+
+// Ping asks the guest for a sign of life.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.question(ctx, callPing, parameters{}, nil)
+	return err
+}
+
+// Stats tells what the container uses. With disk it also adds up the files in
+// the directory of commands, which takes its time.
+func (c *Client) Stats(ctx context.Context, disk bool) (s Stats, err error) {
+	_, err = c.question(ctx, callStats, parameters{Disk: disk}, &s)
+	return s, err
+}
+
+// Edit makes one call of the text editor.
+func (c *Client) Edit(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
+	words, err := c.ask(ctx, callEdit, func(id uint64) frame {
+		return frame{op: opCall, id: id, words: [][]byte{[]byte(callEdit), call}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(words) == 0 {
+		return nil, lost(errFrame)
+	}
+	return words[0], nil
+}
+
+// Shutdown has the guest end all processes and itself. It returns when the guest
+// has agreed; see [Client.Gone].
+func (c *Client) Shutdown(ctx context.Context) error {
+	_, err := c.question(ctx, callShutdown, parameters{}, nil)
+	return err
+}

@@ -1,0 +1,251 @@
+package nursery
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hako/internal/fault"
+)
+
+// A Nursery starts programs. It lives as long as the process, and there is one
+// in it. It is safe for concurrent use.
+type Nursery struct {
+	cred *syscall.Credential // nil means that programs run as we do and have no mark
+	null int                 // what programs without input read
+	wake chan struct{}       // there is a child again
+
+	mu    sync.Mutex // guards what follows, and who is still to be collected
+	marks marks
+	known map[int]*Process
+}
+
+// A Process is a program that was started.
+type Process struct {
+	Pid int
+	Pipes
+
+	n     *Nursery
+	mark  mark
+	began time.Time
+	done  chan struct{}
+	once  sync.Once // for ending it
+
+	ending Ending // set before done is closed
+}
+
+// Open makes the nursery of this process.
+func Open(o Options) (*Nursery, error) {
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fault.Error{Op: "open", Subject: os.DevNull, Err: err}
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, &fault.Error{Op: "start guest", Why: "orphans cannot be kept", Err: err}
+	}
+	n := &Nursery{null: null, wake: make(chan struct{}, 1), known: map[int]*Process{}}
+	if err := n.choose(o); err != nil {
+		return nil, err
+	}
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	go n.reap(children)
+	return n, nil
+}
+
+// choose settles whom programs run as and how they are marked.
+func (n *Nursery) choose(o Options) error {
+	root := os.Geteuid() == 0
+	if (o.UID != 0 || o.GID != 0) && !root {
+		return &fault.Error{Kind: fault.Denied, Op: "run programs as", Subject: strconv.Itoa(o.UID), Why: "only root can change the user",
+			Hint: "start the guest as root, or leave the user out"}
+	}
+	groups := root && syscall.Setgroups(nil) == nil // also gives up what root's groups open
+	if groups {
+		text, _ := os.ReadFile("/proc/self/gid_map")
+		n.marks = newMarks(groupPool(string(text)))
+	}
+	if o.GID == 0 {
+		o.GID = o.UID
+	}
+	if root {
+		n.cred = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID), NoSetGroups: !groups}
+	}
+	return nil
+}
+
+// Start starts a program. Its error is what the system said, as a
+// [syscall.Errno], if the system was asked at all.
+func (n *Nursery) Start(p Program) (*Process, error) {
+	theirs, ours, err := openPipes(p.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Stdin {
+		theirs[0] = n.null
+	}
+	n.mu.Lock() // the reaper must not be faster than us
+	c := &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
+	c.Pid, err = syscall.ForkExec(p.Path, p.Argv, n.attributes(p, c.mark, theirs))
+	if err == nil {
+		n.known[c.Pid] = c
+	}
+	n.mu.Unlock()
+	closeTheirs(theirs, p.Stdin)
+	if err != nil {
+		ours.close()
+		return nil, err
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+	return c, nil
+}
+
+func (n *Nursery) attributes(p Program, m mark, files [3]int) *syscall.ProcAttr {
+	cred, env := n.cred, p.Env
+	switch {
+	case m.group != 0:
+		marked := *cred
+		marked.Groups = []uint32{uint32(m.group)}
+		cred = &marked
+	default:
+		env = append(env[:len(env):len(env)], m.variable)
+	}
+	return &syscall.ProcAttr{Dir: p.Dir, Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred}}
+}
+
+// openPipes makes the files of a program. Its own ends block, as programs
+// expect; ours do not.
+func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
+	var made [][2]int
+	for i := range 3 {
+		if i == 0 && !stdin {
+			made = append(made, [2]int{-1, -1})
+			continue
+		}
+		var p [2]int
+		if err = unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+			closePipes(made)
+			return theirs, ours, err
+		}
+		made = append(made, p)
+	}
+	theirs = [3]int{made[0][0], made[1][1], made[2][1]}
+	if stdin {
+		ours.Stdin = ourEnd(made[0][1])
+	}
+	ours.Stdout, ours.Stderr = ourEnd(made[1][0]), ourEnd(made[2][0])
+	return theirs, ours, nil
+}
+
+func ourEnd(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true) // or it would hold a thread for every read
+	return os.NewFile(uintptr(fd), "pipe")
+}
+
+func closePipes(made [][2]int) {
+	for _, p := range made {
+		unix.Close(p[0])
+		unix.Close(p[1])
+	}
+}
+
+func closeTheirs(fds [3]int, stdin bool) {
+	if stdin {
+		unix.Close(fds[0])
+	}
+	unix.Close(fds[1])
+	unix.Close(fds[2])
+}
+
+func (p Pipes) close() {
+	if p.Stdin != nil {
+		p.Stdin.Close()
+	}
+	p.Stdout.Close()
+	p.Stderr.Close()
+}
+
+// reap collects what has ended, also what was left behind by its parents. It
+// waits in the system, which is quicker than being told by a signal. Without any
+// child it waits for one; the signal is for those that came from elsewhere.
+func (n *Nursery) reap(children <-chan os.Signal) {
+	for {
+		switch err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
+		case nil:
+			n.collect()
+		case unix.EINTR:
+		default:
+			select {
+			case <-n.wake:
+			case <-children:
+			}
+		}
+	}
+}
+
+// collect takes in every process that has ended.
+func (n *Nursery) collect() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if pid <= 0 || err != nil {
+			return
+		}
+		if p, ours := n.known[pid]; ours {
+			delete(n.known, pid)
+			p.ended(status)
+		}
+	}
+}
+
+func (p *Process) ended(status syscall.WaitStatus) {
+	p.ending = Ending{Exit: status.ExitStatus(), After: time.Since(p.began)}
+	if status.Signaled() {
+		p.ending.Signal = int(status.Signal())
+		p.ending.Exit = 128 + p.ending.Signal
+	}
+	close(p.done)
+}
+
+// Done is closed when the program itself has ended. What it left behind may be
+// there still.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Ending tells how the program ended. It waits until it has.
+func (p *Process) Ending() Ending {
+	<-p.done
+	return p.ending
+}
+
+// Signal sends a signal to the program and its group, unless it has ended.
+func (p *Process) Signal(number int) {
+	p.n.mu.Lock() // so that the number cannot be somebody else's by now
+	defer p.n.mu.Unlock()
+	if p.n.known[p.Pid] == p {
+		_ = unix.Kill(-p.Pid, unix.Signal(number))
+	}
+}
+
+// Pending tells how many bytes lie in a pipe.
+func Pending(f *os.File) int {
+	n := 0
+	c, err := f.SyscallConn()
+	if err == nil {
+		_ = c.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	return n
+}
