@@ -7,31 +7,107 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Whitelist reads the simple form: one command name per line, # comments.
-// Each becomes a rule that allows the command; nothing else is allowed.
+// Whitelist reads the simple form: one command name per line, with up to four
+// words after it, and # comments. Each becomes a rule that allows the command;
+// nothing else is allowed. A line that is more than names is an error: somebody
+// meant something by it that a list cannot say.
 func Whitelist(name string, r io.Reader) (*Policy, error) {
 	var rules []rule
 	sc := bufio.NewScanner(r)
-	for n := 1; sc.Scan(); n++ {
-		where := fmt.Sprintf("%s:%d", name, n)
-		words, why, err := splitLine(sc.Text())
+	n := 1
+	for ; sc.Scan(); n++ {
+		where, line := fmt.Sprintf("%s:%d", name, n), sc.Text()
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors begin a file with it
+		}
+		words, why, err := listLine(line, where)
 		if err != nil {
-			return nil, malformed(where, err.Error(), "close the quote")
+			return nil, err
 		}
-		if len(words) == 0 {
-			continue
+		if len(words) > 0 {
+			rules = append(rules, allowRule(words, why, where))
 		}
-		if strings.HasPrefix(words[0], "-") {
-			return nil, malformed(where, fmt.Sprintf("%q is not a command name", words[0]), "write one command name per line")
-		}
-		rules = append(rules, allowRule(words, why, where))
 	}
 	if err := sc.Err(); err != nil {
-		return nil, malformed(name, "the file can not be read: "+err.Error(), "write one command name per line")
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(), onePerLine)
 	}
 	return &Policy{rules: newRuleSet(rules), manner: manner{foreground: true}}, nil
+}
+
+const onePerLine = "write one command name per line, such as ls or git status"
+
+// mostListWords is how many words a line of a list has at most; more is prose.
+const mostListWords = 5
+
+// listLine reads one line of a list. No words mean that it is empty.
+func listLine(line, where string) (words []string, why string, err error) {
+	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+		return nil, "", malformed(where, "the line is not text", "write a text file in UTF-8 with one command name per line")
+	}
+	words, why, err = splitLine(line)
+	switch {
+	case err != nil:
+		return nil, "", malformed(where, err.Error(), "close the quote")
+	case len(words) == 0:
+		return nil, "", nil
+	case slices.Contains(effectNames[:], words[0]):
+		return nil, "", malformed(where, fmt.Sprintf("%q is the beginning of a rule, and this file has names only", words[0]), "write the name alone, or put the rule into a file for --rules")
+	case len(words) > mostListWords:
+		return nil, "", malformed(where, fmt.Sprintf("the line has %d words, and a name has at most %d", len(words), mostListWords), onePerLine)
+	}
+	words[0] = withoutBin(words[0])
+	if !isCommandName(words[0]) {
+		return nil, "", malformed(where, fmt.Sprintf("%.80q is not a command name", words[0]), nameHint(words[0]))
+	}
+	for _, w := range words[1:] {
+		if w == "" || strings.ContainsFunc(w, isMeta) {
+			return nil, "", malformed(where, fmt.Sprintf("%.80q is not a plain word", w), "leave it out: a name allows the command with all its arguments; what is more than names goes into a file for --rules")
+		}
+	}
+	return words, why, nil
+}
+
+// withoutBin returns the name of a program in a directory where all systems have
+// theirs.
+func withoutBin(name string) string {
+	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
+		if rest, ok := strings.CutPrefix(name, dir); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// isCommandName tells names of commands from everything else a shell reads.
+func isCommandName(name string) bool {
+	if name == "." || name == ":" || name == "[" {
+		return true
+	}
+	odd := func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("._+-[:", c) }
+	return !strings.HasPrefix(name, "-") && !strings.ContainsFunc(name, odd) && strings.ContainsFunc(name, isLetterOrDigit)
+}
+
+func isLetterOrDigit(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
+}
+
+func nameHint(name string) string {
+	switch base := path.Base(name); {
+	case strings.Contains(name, "/") && isCommandName(base):
+		return "programs are run by name; write " + base
+	case name == "*":
+		return "a list can not allow everything; name the commands, or write allow * into a file for --rules"
+	}
+	return onePerLine
+}
+
+// isMeta reports what a shell would read as more than a letter of a word.
+func isMeta(c rune) bool {
+	return strings.ContainsRune("|&;<>()$`\\\"'*?[]{}!~#", c) || unicode.IsSpace(c) || !unicode.IsPrint(c)
 }
 
 // Instead returns the rules of p in place of what the profile allows by itself,

@@ -165,6 +165,26 @@ func TestWhitelist(t *testing.T) {
 	}
 }
 
+func TestWhitelistLines(t *testing.T) {
+	for line, hint := range map[string]string{
+		"|| rm": "one command name per line", "rm;ls": "one command name per line", "ls > x": "--rules", "$(id)": "one command name per line", "../evil": "write evil", "ls,cat": "one command name per line",
+		"allow cd": "--rules", "deny": "--rules", "ask git push": "--rules", "*": "name the commands", "l\xffs": "UTF-8", "ls # \xff": "UTF-8", "\x7fELF\x00\x01": "UTF-8", "/sbin/mkfs.ext4": "write mkfs.ext4", "/usr/bin/../x": "write x", "./sh": "write sh",
+		"/bin/": "one command name per line", "..": "one command name per line", "''": "one command name per line", "A=b ls": "one command name per line", "'mk* x'": "one command name per line", "git *": "--rules", "git 'a b'": "--rules", "git ''": "--rules", "ls & rm": "--rules", "ls \x1b": "--rules",
+		"you may run the program ls": "one command name per line", "'ls": "close the quote", "-x": "one command name per line", "ls\u202e": "one command name per line", strings.Repeat("x", 70000): "one command name per line",
+	} {
+		_, err := Whitelist("w.txt", strings.NewReader("ls\n\n"+line+"\n"))
+		if fault.KindOf(err) != fault.Invalid || !strings.HasPrefix(err.Error(), "read policy w.txt:3: ") || !strings.Contains(fault.Hint(err), hint) || len(err.Error()) > 200 {
+			t.Errorf("%.40q: %.200v, hint %q", line, err, fault.Hint(err))
+		}
+	}
+	p, err := Whitelist("w.txt", strings.NewReader("\ufeff/usr/bin/git status\r\n/bin/ls\n/usr/local/bin/x.y\n[\n.\n:\ng++\nuv run --extra=a pytest\n表示プログラム\npython3.12 # が\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, p, []string{"git status", "ls -l", "x.y", "[ a ]", ":", "g++ a.c", "uv run --extra=a pytest", "表示プログラム a", "python3.12 x"}, Allow)
+	check(t, p, []string{"git push", "cat x"}, Deny)
+}
+
 func TestAllowedCommands(t *testing.T) {
 	opts := Options{Root: testRoot}
 	cases := []struct {

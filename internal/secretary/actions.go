@@ -281,11 +281,18 @@ func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
 	return &Output{s.shown(out), s.shown(complaints), strconv.Itoa(res.Exit), s.clean(res.Dir)}
 }
 
-// failed words an error. What was written until then is kept.
+// timedOutExit is the exit code of what ran out of time, as timeout(1) has it.
+const timedOutExit = 124
+
+// failed words an error. What was written until then is kept; what ran out of
+// time has a result even if it wrote nothing, because it did run.
 func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
-	text, hint := s.failure(err, res.TimedOut && fault.KindOf(err) != fault.Denied, limit)
-	r.Error, r.Hint = s.clean(text), s.clean(oneLine(hint))
-	if out.end().Total()+complaints.end().Total() > 0 {
+	timedOut := res.TimedOut && fault.KindOf(err) != fault.Denied
+	s.fail(r, err, timedOut, limit)
+	if timedOut {
+		res.Exit = timedOutExit
+	}
+	if timedOut || out.end().Total()+complaints.end().Total() > 0 {
 		r.Output = s.output(res, out, complaints)
 	}
 }

@@ -321,6 +321,40 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The policy's own reason comes with a refusal, where it says more than that.
+func TestDetailOfARefusal(t *testing.T) {
+	s, _, h := newSecretary(t, wants("dd", "nc"))
+	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd if=x", Hint: "use cp", Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
+	h.does["nc"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "nc", Err: fmt.Errorf("no rule allows it%w", quiet{errUnlisted})}}
+	const want = "❌ コマンド: dd\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: dd\n   詳細: writes to disks directly\n   対処: use cp\n\n" +
+		"❌ コマンド: nc\n   理由: r\n   エラー: SecurityError: コマンドがホワイトリストに登録されていません: nc"
+	if got := FormatResults(chat(t, s, "x").Results); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// quiet is an error that is there to be found, not to be read.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }
+
+// What ran out of time did run, even if it wrote nothing.
+func TestTimeoutHasAResult(t *testing.T) {
+	s, _, h := newSecretary(t, wants("sleep 99", "waits", "refused"))
+	late := &fault.Error{Kind: fault.Timeout, Op: "run", Why: "the time ran out"}
+	h.does["sleep 99"] = outcome{timedOut: true, err: late}
+	h.does["waits"] = outcome{err: late} // before it began
+	h.does["refused"] = outcome{timedOut: true, err: denied("x", false)}
+	results := chat(t, s, "x").Results
+	if got, want := jsonText(results[0]), `{"command":"sleep 99","reason":"r","result":{"stdout":"","stderr":"","exit_code":"124","cwd":"/w"},"error":"TimeoutError: コマンドがタイムアウトしました: 30秒"}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if results[1].Output != nil || !strings.HasPrefix(results[1].Error, timeoutError) || results[2].Output != nil {
+		t.Errorf("%+v", results[1:])
+	}
+}
+
 // Spare hands stand where they are told to; where they end up does not matter.
 func TestSpareHandsDoNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -284,7 +284,7 @@ func (t *turn) call(ctx context.Context, d *llm.Dialog, aloud bool) (*llm.Turn, 
 	t.heard.Reset()
 	t.held = false
 	if aloud {
-		l := &loose.Listener{Members: replyMembers}
+		l := &loose.Listener{Members: replyMembers, Names: replyNames()}
 		d.OnText = func(piece string) { t.hear(l.Hear(piece)) }
 	}
 	return t.Model.Next(ctx, d)

@@ -18,6 +18,7 @@ type Result struct {
 	Reason  string  `json:"reason"`
 	Output  *Output `json:"result"` // nil means that it did not run
 	Error   string  `json:"-"`      // empty means none
+	Detail  string  `json:"-"`      // what the error leaves out; empty means nothing
 	Hint    string  `json:"-"`      // what to do about the error
 	Cached  bool    `json:"-"`      // it was not run for
 }
@@ -64,6 +65,9 @@ func (r *Result) block() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "❌ コマンド: %s\n   理由: %s\n   エラー: %s", r.Command, r.Reason, r.Error)
+	if r.Detail != "" {
+		fmt.Fprintf(&b, "\n   詳細: %s", r.Detail)
+	}
 	if r.Hint != "" {
 		fmt.Fprintf(&b, "\n   対処: %s", r.Hint)
 	}
@@ -104,6 +108,26 @@ func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text
 		return securityError + oneLine(reason(err)), fault.Hint(err)
 	}
 	return executionError + oneLine(err.Error()), fault.Hint(err)
+}
+
+// noRule is the reason that says no more than that a command is not listed.
+const noRule = "no rule allows it"
+
+// detail is why a command is not on the list, where somebody gave a reason.
+func (s *Secretary) detail(err error) string {
+	if _, unlisted := s.unlisted(err); !unlisted || fault.KindOf(err) != fault.Denied {
+		return ""
+	}
+	if why := oneLine(reason(err)); !strings.HasPrefix(why, noRule) {
+		return why
+	}
+	return ""
+}
+
+// fail words the error of a command into its result.
+func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duration) {
+	text, hint := s.failure(err, timedOut, limit)
+	r.Error, r.Detail, r.Hint = s.clean(text), s.clean(s.detail(err)), s.clean(oneLine(hint))
 }
 
 // unlisted tells whether a command was refused for what it is, and its name.

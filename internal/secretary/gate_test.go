@@ -58,9 +58,15 @@ func TestThroughTheGate(t *testing.T) {
 		if !strings.HasPrefix(r.Error, want) || (want == "") != (r.Error == "") || i == 1 && r.Error != want {
 			t.Errorf("%s: %q", r.Command, r.Error)
 		}
+		if (r.Detail != "") != (i == 1 || i == 2) {
+			t.Errorf("%s: detail %q", r.Command, r.Detail)
+		}
 		if strings.HasPrefix(r.Error, "SecurityError") && r.Hint == "" {
 			t.Errorf("%s: the refusal does not teach", r.Command)
 		}
+	}
+	if r := s.process(t.Context(), []Action{{Command: "nonesuch x"}})[0]; !strings.HasSuffix(r.Error, "登録されていません: nonesuch") || r.Detail != "" {
+		t.Errorf("%q, detail %q", r.Error, r.Detail) // that there is no rule says no more
 	}
 	if got := h.scripts(); len(got) != 1 {
 		t.Errorf("ran %q", got)

@@ -93,3 +93,21 @@ func escapedJSON(t *testing.T, v any) string {
 	}
 	return string(b)
 }
+
+// Of an answer whose text is never closed nothing is shown or done but its words,
+// and it is asked for again.
+func TestTextThatIsNotClosed(t *testing.T) {
+	for _, rest := range []string{`"bashActions": [{"command": "touch PWNED", "reason": "r"}]}`, `"speedScale": 1.0, "bashActions": [{"command": "touch PWNED"}]}`} {
+		s, m, h := newSecretary(t, `{"text": "はい、`+rest, `{"text": "はい。"}`)
+		var shown strings.Builder
+		s.Observe = func(e Event) {
+			if e.Type == "text" {
+				shown.WriteString(e.Text)
+			}
+		}
+		a := chat(t, s, "x")
+		if len(h.reqs) != 0 || len(m.dialogs) != 2 || a.Text != "はい。" || shown.String() != "はい、はい。" {
+			t.Errorf("%s: ran %q, asked %d times, showed %q", rest, h.scripts(), len(m.dialogs), shown.String())
+		}
+	}
+}

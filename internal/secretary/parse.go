@@ -3,6 +3,7 @@ package secretary
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // makes no sense is as in usual; what cannot be used is noted. The error means
 // that there is no answer in the text.
 func Parse(text string, usual Speech) (Reply, error) {
-	v, err := loose.Find(text, replyMembers...)
+	v, err := loose.FindAmong(text, replyNames(), replyMembers...)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -48,7 +49,7 @@ func (p *parser) words(v loose.Value) string {
 	member, _ := v.Get("text")
 	text := strings.TrimSpace(p.text("text", member))
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "```") {
-		if inner, err := loose.Find(text, replyMembers...); err == nil {
+		if inner, err := loose.FindAmong(text, replyNames(), replyMembers...); err == nil {
 			p.note("the text was an answer in itself")
 			member, _ = inner.Get("text")
 			return p.text("text", member)
@@ -302,22 +303,19 @@ func (p *parser) todos(v loose.Value) (all []TodoAction) {
 
 // strangers notes the members that nobody knows.
 func (p *parser) strangers(v loose.Value) {
+	known := replyNames()
 	for _, m := range v.Members {
-		if !knownMember(m.Name) {
+		if !slices.Contains(known, m.Name) {
 			p.note("there is no field %.40q", m.Name)
 		}
 	}
 }
 
-func knownMember(name string) bool {
-	switch name {
-	case "text", "bashActions", "todoActions", "speakerUuid", "styleId", "outputSamplingRate", "prosodyDetail":
-		return true
-	}
+// replyNames are the names of all members an answer can have.
+func replyNames() []string {
+	names := append([]string{"speakerUuid", "styleId", "outputSamplingRate", "prosodyDetail"}, replyMembers...)
 	for _, sp := range spans {
-		if name == sp.name {
-			return true
-		}
+		names = append(names, sp.name)
 	}
-	return false
+	return names
 }

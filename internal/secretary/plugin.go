@@ -60,8 +60,7 @@ func (s *Secretary) plug(ctx context.Context, line string, a Action, r *Result) 
 	o, err := s.use(ctx, name, Call{Line: rest, Action: a}, r)
 	switch {
 	case err != nil:
-		text, hint := s.failure(err, false, s.timeout())
-		r.Error, r.Hint = s.clean(text), s.clean(oneLine(hint))
+		s.fail(r, err, false, s.timeout())
 	case r.Error == "":
 		r.Output = &o
 	}

@@ -15,6 +15,14 @@ const mostWork = 4 * Largest
 // before the answer are not looked at. Where it cannot be told which of two
 // objects is the answer there is an error: one of them may be a quotation.
 func Find(text string, members ...string) (Value, error) {
+	return FindAmong(text, members, members...)
+}
+
+// FindAmong is [Find] for an object that can have members of more names than it
+// is known by. Where one of the names follows a quote and a colon follows it, the
+// text before was never closed. It ends there, as cut off, and so does the object:
+// what follows may be a quotation.
+func FindAmong(text string, names []string, members ...string) (Value, error) {
 	if len(text) > Largest {
 		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
 	}
@@ -24,7 +32,9 @@ func Find(text string, members ...string) (Value, error) {
 		}
 		return Value{}, nothing(members)
 	}
-	return newSearch(text).answer(members)
+	s := newSearch(text)
+	s.names = names
+	return s.answer(members)
 }
 
 func nothing(members []string) error {
@@ -84,6 +94,7 @@ func (v *Value) find(members []string) *Value {
 // looks inside one for another.
 type search struct {
 	text    string
+	names   []string // of the answer, see [FindAmong]
 	at      int
 	begin   int // where the answer begins, after thoughts and a fence
 	thought int // where thoughts ended last, outside of any object
@@ -176,7 +187,7 @@ func (s *search) rival(from int, members []string) bool {
 
 // read reads the object at a place and moves behind it.
 func (s *search) read(at int) Value {
-	r := reader{text: s.text, at: at}
+	r := reader{text: s.text, at: at, names: s.names}
 	v, _ := r.value()
 	s.at = r.at
 	return v

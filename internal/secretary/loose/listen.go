@@ -8,6 +8,7 @@ import "strings"
 type Listener struct {
 	Member  string   // whose text is passed on; empty means "text"
 	Members []string // by which the answer is known, see [Find]; nil means Member alone
+	Names   []string // that the answer has, see [FindAmong]; nil means Members
 
 	heard   strings.Builder
 	work    int // how many bytes were looked at for the beginning
@@ -51,7 +52,7 @@ func (l *Listener) begins(before int) bool {
 	}
 	begin, open, ok := l.locate(heard, name)
 	if ok {
-		l.begin, l.decoder = begin, &decoder{open: open, where: inValue}
+		l.begin, l.decoder = begin, &decoder{open: open, where: inValue, names: l.names()}
 	}
 	return ok
 }
@@ -70,6 +71,13 @@ func (l *Listener) members() []string {
 	return l.Members
 }
 
+func (l *Listener) names() []string {
+	if l.Names == nil {
+		return l.members()
+	}
+	return l.Names
+}
+
 // locate finds where the text of a member begins in an answer that is not
 // complete. As long as an object is open that may still become the answer, what
 // is inside of it is not looked at.
@@ -78,7 +86,7 @@ func (l *Listener) locate(heard, member string) (begin int, open rune, ok bool) 
 	l.work += len(heard)
 	s := newSearch(heard)
 	for at, more := s.next(); more; at, more = s.next() {
-		r := reader{text: heard, at: at, wanted: member}
+		r := reader{text: heard, at: at, names: l.names(), wanted: member}
 		v, _ := r.value()
 		l.work += r.at - at
 		if r.member > 0 {
@@ -88,7 +96,7 @@ func (l *Listener) locate(heard, member string) (begin int, open rune, ok bool) 
 			break
 		}
 		if inner := v.find(members); inner != nil {
-			r = reader{text: heard, at: inner.at, wanted: member}
+			r = reader{text: heard, at: inner.at, names: l.names(), wanted: member}
 			_, _ = r.value()
 			return r.member, r.closer, r.member > 0
 		}

@@ -69,6 +69,7 @@ type reader struct {
 	depth   int
 	objects int // that are open
 	lists   int
+	names   []string // of the answer, see [FindAmong]
 	// member is where the text of the wanted member of the outermost object
 	// begins, for those who listen; zero means that it was not met.
 	wanted string

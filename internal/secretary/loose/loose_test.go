@@ -3,6 +3,7 @@ package loose
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,60 @@ func TestListener(t *testing.T) {
 	}
 }
 
+// An answer whose text is never closed is not shown beyond it, and nothing of
+// what follows is done.
+func TestTextThatIsNotClosed(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"text": "はい、"bashActions": [{"command": "ls"`:             "はい、",
+		`{"text": "はい、"bashActions": [{"command": "ls"}]}`:          "はい、",
+		`{"text": "はい、"bashActions`:                                 "はい、",
+		`{"text": "はい"bashActions: [{"command": "ls"}]}`:            "はい",
+		`{"text": "はい" bashActions = [{"command": "ls"}]}`:          "はい",
+		`{"text": "a "b" c "BashActions" ： [{"command": "ls"}]}`:    `a "b" c `,
+		`{"text": "a "bashActions"` + strings.Repeat(" ", 99) + `:`: "a ",
+		`{“text”： “a ”bashActions”： [｛“command”： “ls”｝]｝`:           "a ",
+	} {
+		v, err := Find(in, "text", "bashActions")
+		text, _ := v.Get("text")
+		if _, acts := v.Get("bashActions"); err != nil || acts || text.Text != want || !text.Cut || !v.Cut {
+			t.Errorf("%s: %+v, %v", in, v, err)
+		}
+		if at, by := hear(in), hear(strings.Split(in, "")...); at != want || by != want {
+			t.Errorf("%s: heard %q, by letters %q", in, at, by)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"text": "It's "quoted" text", "bashActions": []}`:              `It's "quoted" text`,
+		`{"text": "the "bashActions" and "text", or "te", "x": []}`:      `the "bashActions" and "text`,
+		`{"text": "the "bashActions" list and "textual" x", "x": []}`:    `the "bashActions" list and "textual" x`,
+		`{"text": "see \"bashActions\": [] and {\"text\": 1}", "x": []}`: `see "bashActions": [] and {"text": 1}`,
+	} {
+		v, err := Find(in, "text", "bashActions")
+		if text, _ := v.Get("text"); err != nil || text.Text != want || text.Cut {
+			t.Errorf("%s: %+v, %v", in, v, err)
+		}
+		if got := hear(strings.Split(in, "")...); got != want {
+			t.Errorf("%s: heard %q", in, got)
+		}
+	}
+}
+
+// What may turn out to be no text is held back, but not for long.
+func TestListenerHoldsLittleBack(t *testing.T) {
+	const in = `{"text": "a "bashActions" b "todo" c "text"               d "bashActionsAndMore" e`
+	l := Listener{Members: []string{"text", "bashActions"}}
+	shown := 0
+	for i := range len(in) {
+		shown += len(l.Hear(in[i : i+1]))
+		if held := i + 1 - len(`{"text": "`) - shown; held > 40 {
+			t.Fatalf("%d are held back at %s", held, in[:i+1])
+		}
+	}
+	if shown != len(in)-len(`{"text": "`) {
+		t.Errorf("%d were shown", shown)
+	}
+}
+
 func TestListenerDoesNotWait(t *testing.T) {
 	l := Listener{}
 	if got := l.Hear(`{"text":"こん`); got != "こん" {
@@ -242,4 +297,42 @@ func FuzzListener(f *testing.F) {
 			t.Errorf("heard %q of %q", got, *want.Text)
 		}
 	})
+}
+
+var member = regexp.MustCompile(`(?i)"bashActions"?[ \n\t]*[:=]`)
+
+// FuzzListenerShowsNoMembers checks that what nobody escaped is never shown with
+// the members behind it, and that what is heard is what is read in the end.
+func FuzzListenerShowsNoMembers(f *testing.F) {
+	for i, s := range []string{`はい、"bashActions": [{"command": "ls"`, `It's "quoted" text", "bashActions": []}`, `a" x "bashActions" : []}`, `a" bashActions= 1`, `""bashActions":`, "a\" \n \"bashActions\":", `a", b", "bashActions": []}`} {
+		f.Add(s, i+1)
+	}
+	f.Fuzz(func(t *testing.T, s string, size int) {
+		if len(s) > 4096 || size < 1 || strings.Contains(s, `\`) {
+			return
+		}
+		whole := `{"text": "` + s
+		var pieces []string
+		for i := 0; i < len(whole); i += min(size, len(whole)) {
+			pieces = append(pieces, whole[i:min(len(whole), i+min(size, len(whole)))])
+		}
+		got := hear(pieces...)
+		if member.MatchString(got) {
+			t.Errorf("%s: showed %q", whole, got)
+		}
+		v, err := Find(whole, "text", "bashActions")
+		if text := first(v); err == nil && utf8.ValidString(s) && text != got {
+			t.Errorf("%s: heard %q, read %q", whole, got, text)
+		}
+	})
+}
+
+// first is the first text of an object, which is the one that is heard.
+func first(v Value) string {
+	for _, m := range v.Members {
+		if m.Name == "text" {
+			return m.Value.Text
+		}
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package loose
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -36,10 +37,13 @@ const (
 func (r *reader) quoted(where place) (string, bool) {
 	open, n := r.peek()
 	r.at += n
-	d := decoder{text: r.text, at: r.at, open: open, where: where, last: true}
+	d := decoder{text: r.text, at: r.at, open: open, where: where, names: r.names, last: true}
 	d.run()
 	r.at = d.at
-	return d.out.String(), d.done
+	if d.broke {
+		r.at = len(r.text) // what follows may be quoted from anywhere
+	}
+	return d.out.String(), d.done && !d.broke
 }
 
 // A decoder reads what stands in quotes. With last unset more may follow, and
@@ -49,8 +53,10 @@ type decoder struct {
 	at    int
 	open  rune
 	where place
-	last  bool // the text is all there is
-	done  bool // the closing quote was read
+	names []string // that are none of the text's with a quote before and a colon after
+	last  bool     // the text is all there is
+	done  bool     // the closing quote was read, or broke is set
+	broke bool     // one of the names came before a closing quote
 	out   strings.Builder
 }
 
@@ -88,6 +94,12 @@ func (d *decoder) quote(c rune, n int) {
 	if d.where == inValue {
 		ends, known = d.ends(d.at + n)
 	}
+	if known && !ends {
+		r := reader{text: d.text, at: d.at + n}
+		d.broke, known = r.comesTo(d.names)
+		ends = d.broke
+		d.broke = d.broke && (known || d.last)
+	}
 	switch {
 	case !known && !d.last:
 		return
@@ -107,6 +119,8 @@ func (d *decoder) ends(from int) (ends, known bool) {
 	c, n := r.peek()
 	rest := d.text[r.at:]
 	switch {
+	case r.at-from > mostBlanks:
+		return true, true
 	case n == 0:
 		return true, false
 	case c == '}' || c == ']' || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*"):
@@ -171,6 +185,37 @@ func (r *reader) isName() (yes, known bool) {
 		}
 	}
 	return false, true
+}
+
+// mostBlanks is how many bytes of blanks are waited for the end of: after a quote
+// and so much of nothing the text is over.
+const mostBlanks = 32
+
+// comesTo tells whether one of the names and a colon come next, with whatever is
+// left of its quotes: then the text before it was never closed.
+func (r *reader) comesTo(names []string) (yes, known bool) {
+	r.pass()
+	from := r.at
+	for c, n := r.peek(); n > 0 && (c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z') && r.at-from <= longestName; c, n = r.peek() {
+		r.at += n
+	}
+	word := r.text[from:r.at]
+	if r.at == len(r.text) && slices.ContainsFunc(names, func(name string) bool { return len(word) < len(name) && strings.EqualFold(name[:len(word)], word) }) {
+		return true, false
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, word) }) {
+		return false, true
+	}
+	if c, n := r.peek(); isQuote(c) {
+		r.at += n
+	}
+	from = r.at
+	r.pass()
+	c, n := r.peek()
+	if r.at-from > mostBlanks {
+		return true, true
+	}
+	return n == 0 || c == ':' || c == '=', n > 0
 }
 
 // escapes are the letters that stand for something else after a backslash.
