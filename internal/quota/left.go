@@ -36,7 +36,7 @@ func (l Left) String() string {
 		switch {
 		case n == NoLimit:
 		case i == wall:
-			parts = append(parts, fmt.Sprintf("%v of %v left", time.Duration(n).Round(time.Second), time.Duration(l.of[i]).Round(time.Second)))
+			parts = append(parts, fmt.Sprintf("%s of %s left", about(time.Duration(n)), about(time.Duration(l.of[i]))))
 		default:
 			parts = append(parts, fmt.Sprintf("%s of %s %s left", amount(i, n), amount(i, l.of[i]), units[i]))
 		}
@@ -45,6 +45,21 @@ func (l Left) String() string {
 		return "no limits"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// about writes a time as people do: 1h, not 59m59.8s.
+func about(d time.Duration) string {
+	unit := time.Second
+	if d >= 10*time.Minute {
+		unit = time.Minute
+	}
+	text := d.Round(unit).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // amount writes one number; a limit that only a parent has is not known here.

@@ -201,3 +201,13 @@ func TestAmountsDoNotWrap(t *testing.T) {
 		}
 	}
 }
+
+func TestAbout(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Hour - 2*time.Second: "1h", 90 * time.Minute: "1h30m", 599 * time.Second: "9m59s", 5 * time.Minute: "5m", 10 * time.Second: "10s", 0: "0s",
+	} {
+		if got := about(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -62,7 +62,8 @@ func TestExec(t *testing.T) {
 		{"empty script", Command{}, 0, 0, "", ""},
 		{"in a group of its own", Command{Script: `test "$(cut -d' ' -f5,6 /proc/$$/stat)" = "$$ $$" && echo own`}, 0, 0, "own\n", ""},
 		{"no files but three and the one that lists them", Command{Script: "cd /proc/$$/fd && echo *"}, 0, 0, "0 1 2 3\n", ""},
-		{"no signal ignored or blocked", Command{Argv: []string{"grep", "-E", "Sig(Ign|Blk)", "/proc/self/status"}}, 0, 0, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n", ""},
+		// Those above 31 are the C library's own, and may have come from whoever started the test.
+		{"no signal ignored or blocked", Command{Argv: []string{"grep", "-Ec", "Sig(Ign|Blk):.[0-9a-f]{8}[08]0{7}", "/proc/self/status"}}, 0, 0, "2\n", ""},
 		{"forged frames", Command{Script: `printf '\000\000\000\004\014\001\000\000\000\000\000\011\001\000hako guest'`}, 0, 0, "\x00\x00\x00\x04\x0c\x01\x00\x00\x00\x00\x00\t\x01\x00hako guest", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -211,7 +211,7 @@ func TestShutdown(t *testing.T) {
 	if _, err := d.Start(t.Context(), Command{Script: "trap '' TERM; setsid sleep " + word + " & sleep " + word}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := d.Begin(t.Context(), Command{Script: "trap 'exit 9' TERM; sleep " + word + " & wait"})
+	r, err := d.Begin(t.Context(), Command{Script: "trap 'exit 9' TERM; sleep " + word + " & while :; do wait; done"})
 	if err != nil {
 		t.Fatal(err)
 	}
