@@ -182,8 +182,10 @@ func plant(t *testing.T, files []transcriptFile) *vfs.FS {
 
 func runHako(t *testing.T, fs *vfs.FS, script string) string {
 	t.Helper()
+	limits := quota.Lenient()
+	limits.Time = 40 * time.Second // the other limits are to be reached also on a busy machine
 	ses := shell.NewSession(shell.Options{
-		FS: fs, Commands: All(), Gauge: quota.NewGauge(quota.Lenient()), Dir: "/box",
+		FS: fs, Commands: All(), Gauge: quota.NewGauge(limits), Dir: "/box",
 		Env: []string{"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/box", "PATH=/usr/bin:/bin"},
 	})
 	var stdout, stderr bytes.Buffer
