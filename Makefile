@@ -38,7 +38,7 @@ check:
 	GOOS=windows go build -o /dev/null ./cmd/hako
 	go tool staticcheck ./...
 
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)
