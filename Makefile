@@ -38,7 +38,7 @@ check:
 	GOOS=windows go build -o /dev/null ./cmd/hako
 	go tool staticcheck ./...
 
-FUZZTIME ?= 1s
+FUZZTIME ?= 4s
 
 fuzz:
 	./scripts/fuzz.sh $(FUZZTIME)

@@ -358,7 +358,10 @@ func TestShellSeesWhatProgramsSee(t *testing.T) {
 	write(t, root, "free", "")
 	os.Symlink(".git", root+"/gg")
 	r := newRunner(t, Options{Root: root, Hide: []string{root + "/state", root + "/token"}, Protect: []string{".git/config", ".envrc"}})
-	if r.Status().Level != cage.Full {
+	if got := r.Status(); got.Level != cage.Full {
+		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
+			t.Fatalf("%+v", got)
+		}
 		t.Skip("nothing can be hidden at this level")
 	}
 	for _, script := range []string{

@@ -36,12 +36,12 @@ func newPen(t *testing.T, plan Plan, level Level) pen {
 	plan.Root, plan.Temp = p.root, realDir(t)
 	abi := landlockABI()
 	if abi == 0 {
-		t.Skip("this kernel has no Landlock")
+		lacking(t, "this kernel has no Landlock")
 	}
 	c, err := build(t.Context(), plan, level == Full, abi)
 	if err != nil {
-		if level == Full && os.Getenv("HAKO_REQUIRE_TOOLS") == "" {
-			t.Skip(err)
+		if level == Full {
+			lacking(t, err)
 		}
 		t.Fatal(err)
 	}
@@ -52,6 +52,15 @@ func newPen(t *testing.T, plan Plan, level Level) pen {
 		}
 	})
 	return p
+}
+
+// lacking skips what this machine cannot do, unless it has to.
+func lacking(t *testing.T, why any) {
+	t.Helper()
+	if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 func realDir(t *testing.T) string {
@@ -251,7 +260,7 @@ func TestProtectAndHide(t *testing.T) {
 	c, err := build(t.Context(), Plan{Root: p.root, Temp: realDir(t), Protect: []string{".git/hooks", ".git/config", "missing", "hooks", "../x"},
 		Hide: []string{p.root + "/.ssh", p.root + "/token", p.root + "/none"}}, true, landlockABI())
 	if err != nil {
-		t.Skip(err)
+		lacking(t, err)
 	}
 	defer c.Close()
 	p.Cage = c
