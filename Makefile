@@ -2,11 +2,13 @@
 # make test    install what the tests need, then run them all
 # make attacks run the corpus of attacks against policy and sandbox, print how many each held
 # make bench   measure against bash and the GNU tools, write bench/RESULTS.md
+# make images  install and start Docker where that is possible, build the environments
+# make bench-containers  measure tasks in containers beside Docker itself, write bench/CONTAINERS.md
 
 export CGO_ENABLED = 0
 GOFLAGS_BUILD = -trimpath -ldflags '-s -w'
 
-.PHONY: build demo test test-short attacks check fuzz bench tools bench-tools clean
+.PHONY: build demo test test-short attacks check fuzz bench bench-containers images tools bench-tools clean
 
 build:
 	go build $(GOFLAGS_BUILD) -o bin/hako ./cmd/hako
@@ -14,7 +16,7 @@ build:
 demo: build
 	./bin/hako demo
 
-test: tools check
+test: tools check images
 	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
 	CGO_ENABLED=1 go test -race -short -timeout 20m ./internal/...
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
@@ -45,6 +47,15 @@ fuzz:
 
 bench: bench-tools
 	go run ./bench
+
+bench-containers: images
+	go run ./bench/containers
+
+# images needs Docker. Where there is none and none can be installed, it says so
+# and the tests that need containers are skipped aloud, unless they must not be.
+images: build
+	./scripts/docker.sh
+	@if docker info >/dev/null 2>&1; then ./scripts/bases.sh && ./bin/hako env build --no-config; fi
 
 tools:
 	./scripts/tools.sh test

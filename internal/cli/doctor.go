@@ -39,6 +39,7 @@ var checkups = []checkup{
 	{"search", checkSearch},
 	{"policy", checkPolicy},
 	{"sandbox", checkSandbox},
+	{"docker", checkDocker},
 	{"speech", checkSpeech},
 	{"record", checkRecord},
 }
@@ -48,7 +49,7 @@ func newDoctor(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check settings, models, sandbox, speech and the record, and say what to do",
+		Short: "Check settings, models, sandbox, containers, speech and the record, and say what to do",
 		Long: `doctor looks at everything hako relies on. What is not set up but not needed
 is "off"; what is broken is "bad", and makes the exit status 1. It asks OpenAI
 for its list of models if there is a key, and costs nothing.`,
@@ -147,7 +148,7 @@ func checkOllama(ctx context.Context, at place) finding {
 
 func checkSearch(_ context.Context, at place) finding {
 	conf := at.conf
-	_, name, err := engine(conf)
+	_, name, err := searchEngine(conf)
 	switch {
 	case err != nil && config.SearchProvider.Of(conf).From == "default":
 		return off("no search engine is set up", fault.Hint(err))
@@ -222,6 +223,36 @@ func checkSandbox(ctx context.Context, at place) finding {
 		return finding{State: "ok", What: st.Level.String() + "; missing: " + strings.Join(st.Missing, "; "), Hint: "hako host status says more"}
 	}
 	return good("%s: programs of this machine run confined", st.Level)
+}
+
+// checkDocker looks for the engine and for images. That there is none is fine
+// unless models are to have containers.
+func checkDocker(ctx context.Context, at place) finding {
+	b, err := openBerthFor(at.conf)
+	if err != nil {
+		return bad("", err)
+	}
+	defer b.close()
+	list, err := b.inventory(ctx)
+	if err != nil {
+		return bad("", err)
+	}
+	var missing []string
+	for _, e := range list.Environments {
+		if !e.Built {
+			missing = append(missing, e.Name)
+		}
+	}
+	wanted := config.ContainerEnabled.Of(at.conf).V
+	switch {
+	case list.Engine != "" && wanted:
+		return finding{State: "bad", What: list.Engine, Hint: "start Docker, or set DOCKER_HOST"}
+	case list.Engine != "":
+		return off("no containers: "+list.Engine, "start Docker, or set DOCKER_HOST, if you want hako env")
+	case len(missing) > 0:
+		return finding{State: "ok", What: "Docker answers; not built: " + strings.Join(missing, ", "), Hint: "hako env build " + missing[0]}
+	}
+	return good("Docker answers, all %d environments are built", len(list.Environments))
 }
 
 func checkSpeech(ctx context.Context, at place) finding {

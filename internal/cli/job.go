@@ -267,7 +267,7 @@ func (j *job) search(ctx context.Context) error {
 		return nil
 	}
 	if j.engine == nil {
-		_, _, err := engine(j.conf)
+		_, _, err := searchEngine(j.conf)
 		return err
 	}
 	j.show.spinner.Start("deciding whether to search")

@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"hako/internal/host/cage"
-
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hako/internal/container/guest/server"
+	"hako/internal/host/cage"
 )
 
 // asHako is the variable that makes the test binary be hako.
@@ -14,6 +15,7 @@ const asHako = "HAKO_TEST_AS_HAKO"
 
 func TestMain(m *testing.M) {
 	cage.Guest(os.Args[0])
+	server.Guest(os.Args[0], os.Args[1:])
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}

@@ -392,7 +392,7 @@ func (v *voice) wait(ctx context.Context) {
 
 // find lets her search the web, if there is an engine.
 func (f *front) find() {
-	e, name, err := engine(f.conf)
+	e, name, err := searchEngine(f.conf)
 	if err != nil { // which says what to set
 		f.Search = func(context.Context, string) (string, error) { return "", err }
 		return

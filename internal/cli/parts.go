@@ -19,6 +19,7 @@ import (
 	"hako/internal/agent"
 	"hako/internal/audit"
 	"hako/internal/config"
+	"hako/internal/container"
 	"hako/internal/fault"
 	"hako/internal/fd"
 	"hako/internal/gate"
@@ -43,6 +44,7 @@ var commands = []func(streams) *cobra.Command{
 	newSh,
 	newExec,
 	newHost,
+	newEnv,
 	newSecretary,
 	newTodo,
 	newPolicy,
@@ -72,7 +74,7 @@ var toolNames = []string{"execute", "list_allowed_files", "web_search", "web_fet
 func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error) {
 	tools := []tool.Tool{e.Tool(), tool.ListFiles(j.filesNow)}
 	var err error
-	if j.engine, j.engName, err = engine(j.conf); err == nil {
+	if j.engine, j.engName, err = searchEngine(j.conf); err == nil {
 		tools = append(tools, tool.WebSearch(j.engine))
 	} else if slices.Contains(j.tools, "web_search") || j.force == "web_search" || j.autoSearch {
 		return nil, err
@@ -293,6 +295,18 @@ func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy
 		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: runner, Dir: o.Root, Ask: ask, AskTimeout: b.patience, Pause: o.Gauge.Pause, Secrets: b.secrets},
 		close:  runner.Close, status: runner.Status,
 	}, nil
+}
+
+// dock is where containers lie: everything that runs in one passes a gate of its
+// task first, and what is not on record is not done.
+func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*container.Dock, error) {
+	o.Gate = func(task string, r run.Runner) run.Runner {
+		return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: r, Dir: container.Project, Ask: ask, AskTimeout: b.patience, Secrets: b.secrets}
+	}
+	o.Record = func(task, what string) error {
+		return b.log.Append(audit.Event{What: audit.Asked, ID: task, Actor: "user", Script: what})
+	}
+	return container.New(o)
 }
 
 // recorder opens the record alone, for what needs no box.

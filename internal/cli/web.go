@@ -24,8 +24,8 @@ func newWeb(s streams) *cobra.Command {
 	return cmd
 }
 
-// engine returns the search engine that the settings choose, and its name.
-func engine(conf *config.Config) (websearch.Engine, string, error) {
+// searchEngine returns the search engine that the settings choose, and its name.
+func searchEngine(conf *config.Config) (websearch.Engine, string, error) {
 	chosen := config.SearchProvider.Of(conf)
 	return websearch.Choose(chosen.V, chosen.From != "default", websearch.Options{
 		GoogleKey: config.SearchGoogleKey.Of(conf).V, GoogleCX: config.SearchGoogleCX.Of(conf).V,
@@ -74,7 +74,7 @@ func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw,
 	if q.Count < 1 || q.Count > 20 {
 		return &fault.Error{Kind: fault.Invalid, Op: "web search", Why: fmt.Sprintf("--count is %d, outside 1 to 20", q.Count)}
 	}
-	e, name, err := engine(conf)
+	e, name, err := searchEngine(conf)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func sections() [][]key {
 		webKeys,
 		policyKeys,
 		executorKeys,
+		containerKeys,
 		auditKeys,
 		limitKeys(),
 		quotaKeys(),

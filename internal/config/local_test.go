@@ -23,6 +23,10 @@ var fromLocal = map[string]string{
 	"execute.size": "1", "approval.timeout": "1s",
 	"llmcmd.preset": "general", "llmcmd.temperature": "1", "llmcmd.read_size": "1", "llmcmd.retries": "1", "llmcmd.retry_delay": "1s",
 	"bash_executor.enabled": "false", "bash_executor.network": "false", "bash_executor.log_commands": "true", "bash_executor.sandbox": "full",
+	"command_executor.enabled": "false", "command_executor.mcp_server.name": "x",
+	"command_executor.docker.network.external_access": "false", "command_executor.docker.network.whitelist_mode": "true",
+	"command_executor.clone.shallow": "true", "command_executor.clone.depth": "1", "command_executor.clone.auto_install_deps": "true",
+	"command_executor.clone.insecure_tls": "false", "command_executor.clone.project_dockerfile": "false",
 	"secretary.language": "en", "speech.enabled": "false",
 
 	// Keys, in a file that only its owner can read, and what goes with them.

@@ -158,12 +158,13 @@ func changesDir(v policy.Verdict) bool {
 }
 
 // foresee settles a verdict before anything runs. What only the expanded words
-// can settle is left to check, unless the runner is one that never calls it.
+// can settle is left to check. A runner that never calls it gets only what is
+// allowed whatever those words turn out to be.
 func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
 		return p.settle(ctx, p.start(), v)
 	}
-	if !p.opaque {
+	if !p.opaque || v.Effect == policy.Allow && v.Sure {
 		return nil
 	}
 	if v.Effect != policy.Deny || v.Why == "" {

@@ -183,6 +183,40 @@ func TestLateWords(t *testing.T) {
 	}
 }
 
+// Before a runner that never calls check, late words may pass where they make
+// no difference to the policy, and are refused where they do.
+func TestOpaqueRunners(t *testing.T) {
+	for script, want := range map[string]string{
+		`for f in *.py; do wc -l "$f"; done > "$out"`: "",
+		`x=$(git rev-parse HEAD); git show $x`:        "",
+		`rm -- "$x"`:                                  "",
+		`rm "$x"`:                                     "container.policy",
+		`git $x`:                                      "not everything of git is allowed",
+		`$x foo`:                                      "the command's name is only known at run time",
+		`sh -c "$x"`:                                  "decides what sh runs",
+	} {
+		g, log := newGate(policy.Default("container", policy.Options{}), opaque{})
+		_, err := g.Run(t.Context(), &run.Request{Script: script})
+		switch {
+		case want == "" && (err != nil || log.story() != "asked started ended"):
+			t.Errorf("%s: %v, %s", script, err, log.story())
+		case want != "" && (fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), want) || fault.Hint(err) == ""):
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+	g, _ := newGate(policy.Default("host", policy.Options{Root: "/x"}), opaque{})
+	if _, err := g.Run(t.Context(), &run.Request{Script: "cat $x"}); fault.KindOf(err) != fault.Denied {
+		t.Errorf("a policy that weighs nothing: %v", err)
+	}
+}
+
+// opaque takes any script.
+type opaque struct{}
+
+func (opaque) Opaque() {}
+
+func (opaque) Run(context.Context, *run.Request) (run.Result, error) { return run.Result{}, nil }
+
 func TestBadSyntax(t *testing.T) {
 	next := &fake{}
 	g, log := newGate(judge{"echo": policy.Allow}, next)

@@ -21,6 +21,8 @@ var ways = map[string][]string{
 	"hako/internal/host":      {"New*", "Runner"},
 	"hako/internal/host/cage": {"Build", "Cage"},
 	"hako/internal/container": {"New*", "Runner"},
+
+	"hako/internal/container/guest": {"Dial", "Runner"},
 }
 
 // allowed lists the files that may make one, and of which packages: the bill of
@@ -30,7 +32,16 @@ var ways = map[string][]string{
 var allowed = map[string][]string{
 	"internal/cli/parts.go": {"hako/internal/shell", "hako/internal/host", "hako/internal/container"},
 	"internal/host/host.go": {"hako/internal/shell", "hako/internal/host/cage"},
-	"bench/sandbox.go":      {"hako/internal/host", "hako/internal/host/cage"}, // it measures them, and runs what is written there
+
+	// The container's runner is put behind Options.Gate where it is made, see
+	// TestContainerGatesItsRunners; the others run what hako itself has to say.
+	"internal/container/execute.go":       {"hako/internal/container/guest"},
+	"internal/container/line.go":          {"hako/internal/container/guest"},
+	"internal/container/keeper/keeper.go": {"hako/internal/container/guest"},
+
+	"bench/containers/main.go": {"hako/internal/container"}, // as the next
+
+	"bench/sandbox.go": {"hako/internal/host", "hako/internal/host/cage"}, // it measures them, and runs what is written there
 }
 
 // TestMakersAreFound keeps the finder itself honest.
@@ -49,9 +60,11 @@ func TestMakersAreFound(t *testing.T) {
 		`var c, err = cage.Build(nil, cage.Plan{}, 1)`:                     1,
 		`var r, err = host.New(nil, host.Options{})`:                       1,
 		`func f(s *shell.Session) {}`:                                      0,
+		`var c, err = guest.Dial(nil, "x")`:                                1,
+		`var r = guest.Runner{}`:                                           1,
 	} {
 		file := filepath.Join(t.TempDir(), "x.go")
-		src := "package x\nimport (\"hako/internal/shell\"; \"hako/internal/host\"; \"hako/internal/host/cage\"; \"hako/internal/gate\"; \"hako/internal/other\")\n" + body
+		src := "package x\nimport (\"hako/internal/shell\"; \"hako/internal/host\"; \"hako/internal/host/cage\"; \"hako/internal/container/guest\"; \"hako/internal/gate\"; \"hako/internal/other\")\n" + body
 		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +131,7 @@ func makers(t *testing.T, file string) (found []maker) {
 		}
 		switch n := n.(type) {
 		case *ast.SelectorExpr: // called, or kept to be called later
-			if strings.HasPrefix(n.Sel.Name, "New") || n.Sel.Name == "Build" {
+			if strings.HasPrefix(n.Sel.Name, "New") || n.Sel.Name == "Build" || n.Sel.Name == "Dial" {
 				made = n
 			}
 		case *ast.CallExpr:
@@ -168,4 +181,118 @@ func makes(names map[string]string, sel *ast.SelectorExpr) bool {
 		start, open := strings.CutSuffix(way, "*")
 		return sel.Sel.Name == way || open && strings.HasPrefix(sel.Sel.Name, start)
 	})
+}
+
+// TestContainerGatesItsRunners finds the runners of package container by their
+// method Run, and every place where one is made: each is handed to Options.Gate
+// right there, and what it is made of is used inside of it alone.
+func TestContainerGatesItsRunners(t *testing.T) {
+	files := containerFiles(t)
+	runners := runnerTypes(files)
+	if len(runners) == 0 {
+		t.Fatal("package container has no runner")
+	}
+	made := 0
+	for _, f := range files {
+		gated := make(map[ast.Node]bool)
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Gate" {
+					for _, arg := range n.Args {
+						gated[arg] = true
+					}
+				}
+			case *ast.CompositeLit:
+				id, ok := n.Type.(*ast.Ident)
+				if !ok || !runners[id.Name] {
+					break
+				}
+				made++
+				if !gated[n] {
+					t.Errorf("%s: a %s is made without Options.Gate", f.fset.Position(n.Pos()), id.Name)
+				}
+			}
+			return true
+		})
+		for _, at := range guestRunners(f, runners) {
+			t.Errorf("%s: a runner of the guest is used outside of one that is gated", at)
+		}
+	}
+	if made == 0 {
+		t.Error("package container makes no runner")
+	}
+}
+
+type sourceFile struct {
+	fset *token.FileSet
+	tree *ast.File
+}
+
+func containerFiles(t *testing.T) (out []sourceFile) {
+	names, err := filepath.Glob(filepath.Join("..", "container", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		tree, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, sourceFile{fset, tree})
+	}
+	return out
+}
+
+// runnerTypes are the types with a method Run that takes a request.
+func runnerTypes(files []sourceFile) map[string]bool {
+	out := make(map[string]bool)
+	for _, f := range files {
+		for _, d := range f.tree.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name == "Run" && fn.Recv != nil {
+				out[receiver(fn)] = true
+			}
+		}
+	}
+	return out
+}
+
+func receiver(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return ""
+	}
+	typ := fn.Recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	id, _ := typ.(*ast.Ident)
+	if id == nil {
+		return ""
+	}
+	return id.Name
+}
+
+// guestRunners are the places outside of the runners' own methods that make a
+// guest.Runner.
+func guestRunners(f sourceFile, runners map[string]bool) (out []string) {
+	for _, d := range f.tree.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && runners[receiver(fn)] {
+			continue
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			lit, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if sel, ok := lit.Type.(*ast.SelectorExpr); ok && sel.Sel.Name == "Runner" {
+				out = append(out, f.fset.Position(n.Pos()).String())
+			}
+			return true
+		})
+	}
+	return out
 }

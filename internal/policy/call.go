@@ -96,7 +96,7 @@ func (w *walker) dynamic(words []word) Verdict {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
 	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
-		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where}
+		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where, weighed: w.p.manner.blind}
 	}
 	v := f.verdict(words)
 	if w.p.manner.strict && w.sc.fed.kind == fedUnknown {
@@ -194,6 +194,9 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 			break
 		}
 		for _, f := range w.fields(e.Value) {
+			if f.splits && w.p.manner.blind {
+				all = append(all, unknownArgs()...) // how many there are is not known
+			}
 			all = append(all, value{f.text, f.late, f.loose})
 		}
 	}
@@ -302,7 +305,7 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	}
 	w.redirectName(r)
 	v := w.one(r.Word)
-	target := word{v.text, v.late, v.loose, r.Word}
+	target := word{text: v.text, late: v.late, loose: v.loose, src: r.Word}
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
 		w.sc.fed = feed{kind: fedUnknown, file: r.Op == syntax.RdrIn && !target.late}
 	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
@@ -417,7 +420,7 @@ func (w *walker) testPath(x syntax.TestExpr) {
 	}
 	v := w.again(src)
 	c := w.newCommand(nil)
-	w.refuse([]word{{text: "[["}, {v.text, v.late, v.loose, src}}, c.path(word{v.text, v.late, v.loose, src}))
+	w.refuse([]word{{text: "[["}, {text: v.text, late: v.late, loose: v.loose, src: src}}, c.path(word{text: v.text, late: v.late, loose: v.loose, src: src}))
 }
 
 // again evaluates a word whose insides were judged before.

@@ -54,7 +54,7 @@ func (p *Policy) For(profile string, opts Options) *Policy {
 		q.manner = manner{strict: true, foreground: true, jobs: true}
 	case "container":
 		q.opts.Root = "" // the container is the wall
-		q.manner = manner{}
+		q.manner = manner{blind: true}
 	default:
 		q.opts.Root = "" // the virtual tree is all there is
 		q.manner = manner{foreground: true, watched: true}

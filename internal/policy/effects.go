@@ -127,10 +127,7 @@ func (w *walker) setArgs(args []word) {
 	if !ok {
 		return
 	}
-	w.sc.args = make([]value, len(args))
-	for i, a := range args {
-		w.sc.args[i] = value{a.text, a.late, a.loose}
-	}
+	w.sc.args = w.argsOf(args)
 }
 
 // afterSwitches skips the switches of set: set -f -- a b sets $1 and $2. It

@@ -14,10 +14,7 @@ func (w *walker) invoke(f *fn, words []word) {
 		w.refuse(words, refusal("background &", "a function that starts itself in the background never stops", "use a loop"))
 		return
 	}
-	args := make([]value, len(words)-1)
-	for i, a := range words[1:] {
-		args[i] = value{a.text, a.late, a.loose}
-	}
+	args := w.argsOf(words[1:])
 	deep := len(w.stack) >= 8
 	if deep && allNumbers(args) {
 		if f.counts {
@@ -42,6 +39,18 @@ func (w *walker) invoke(f *fn, words []word) {
 	w.stack = w.stack[:len(w.stack)-1]
 	w.sc.args = saved
 	w.ok = nil
+}
+
+// argsOf are the positional parameters that words become.
+func (w *walker) argsOf(words []word) []value {
+	args := make([]value, len(words))
+	for i, a := range words {
+		if a.splits && w.p.manner.blind {
+			return unknownArgs() // f $x: which is the second nobody knows
+		}
+		args[i] = value{a.text, a.late, a.loose}
+	}
+	return args
 }
 
 // A localName is what a name meant before it was made local.

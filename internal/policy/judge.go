@@ -31,7 +31,7 @@ func (c *command) judge() finding {
 	if c.depth > maxWrapped {
 		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text, hint: "run the inner command itself"}
 	}
-	r := c.p.rules.find(c.texts())
+	r := c.findRule()
 	if f := c.byRule(r, name.text); f != nil {
 		return *f
 	}
@@ -44,18 +44,48 @@ func (c *command) judge() finding {
 		}
 	}
 	if f := c.known(); f != nil && f.effect <= done.effect {
-		return *f
+		done = *f
+	}
+	if c.p.manner.blind && done.effect == Allow {
+		if f := c.weigh(); f != nil {
+			return *f
+		}
+		done.weighed = true
 	}
 	return done
 }
 
-func (c *command) texts() []string {
-	out := make([]string, len(c.words))
-	for i, w := range c.words {
-		out[i] = w.text
+// findRule returns the most specific rule for the command, or nil.
+func (c *command) findRule() *rule {
+	argv := c.texts()
+	if !c.p.manner.blind {
+		return c.p.rules.find(argv)
 	}
-	return out
+	if climbs(argv[0]) {
+		return nil // ./../../bin/rm is no program of the project
+	}
+	r := c.p.rules.find(argv)
+	if own := projectPath(argv[0]); r == nil && own != argv[0] {
+		argv[0] = own
+		r = c.p.rules.find(argv)
+	}
+	return r
 }
+
+// projectPath spells the path of a program in one way: bin/x is ./bin/x.
+func projectPath(name string) string {
+	if strings.Contains(name, "/") && name[0] != '/' && !strings.HasPrefix(name, "./") {
+		return "./" + name
+	}
+	return name
+}
+
+// climbs reports whether a program is named by a path that leads upwards.
+func climbs(name string) bool {
+	return strings.HasPrefix(name, "../") || strings.Contains(name, "/../")
+}
+
+func (c *command) texts() []string { return textsOf(c.words) }
 
 // byRule returns the refusal by a rule, by the lack of one, or by a name that
 // is a path: a file ./ls in the workspace is not the ls a rule speaks of.
@@ -66,6 +96,8 @@ func (c *command) byRule(r *rule, name string) *finding {
 	switch {
 	case r == nil && c.p.manner.strict && name == "git" && c.gitOption() != nil:
 		return c.gitOption() // says more than that x is no subcommand
+	case r == nil && c.mayBeAllowed():
+		return c.mayBecome(nil, c.firstLate())
 	case r == nil:
 		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)), name)
 	case r.effect == Deny:

@@ -171,7 +171,7 @@ func (c *command) longOption(a *arguments, name string, prog *program, w word, n
 	if !ok {
 		return false, c.unlisted(name, "--"+key, prog)
 	}
-	o := option{name: "--" + key, kind: kind, val: word{val, w.late, w.loose, w.src}}
+	o := option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}
 	if (kind == ':' || kind == '@') && !given {
 		if next == nil {
 			return false, nil // the program itself will complain
@@ -201,7 +201,7 @@ func (c *command) shortOptions(a *arguments, name string, prog *program, w word,
 			a.options = append(a.options, o)
 			continue
 		}
-		o.val = word{t[i+1:], w.late, w.loose, w.src}
+		o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
 		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
 		if !given && kind != '?' && next != nil {
 			o.val, took, given = *next, true, true

@@ -43,7 +43,7 @@ func (c *command) cmake(args []word) *finding {
 func (c *command) makeVariables(args []word) *finding {
 	for _, w := range args {
 		if name, text, ok := strings.Cut(w.text, "="); ok && !strings.HasPrefix(name, "-") {
-			if f := c.makeVariable(name, word{text, w.late, w.loose, w.src}); f != nil {
+			if f := c.makeVariable(name, word{text: text, late: w.late, loose: w.loose, src: w.src}); f != nil {
 				return f
 			}
 		} else if strings.HasPrefix(w.text, "--eval") || strings.HasPrefix(w.text, "-E") {

@@ -60,7 +60,7 @@ func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding
 	if !ok || sub == "env" && (name == "w" || name == "u") {
 		return false, c.refused("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
 	}
-	val := word{text, w.late, w.loose, w.src}
+	val := word{text: text, late: w.late, loose: w.loose, src: w.src}
 	if kind != 0 && !given && len(rest) > 0 && !valueless(sub, name) {
 		val, took, given = rest[0], true, true
 	}

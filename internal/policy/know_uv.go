@@ -11,6 +11,9 @@ var uvProgram = &program{short: "qvnmp:", long: "quiet verbose offline no-cache 
 // The other subcommands fetch and install; a rule has to name them.
 func judgeUv(c *command, args []word) *finding {
 	n, f := c.ownWords(uvProgram, args)
+	if f == nil {
+		f = c.fixed(args[:min(n+1, len(args))])
+	}
 	if f != nil || n >= len(args) {
 		return f
 	}
@@ -22,6 +25,9 @@ func judgeUv(c *command, args []word) *finding {
 	}
 	rest := args[n+1:]
 	m, f := c.ownWords(uvProgram, rest)
+	if f == nil {
+		f = c.fixed(rest[:min(m+1, len(rest))])
+	}
 	if f != nil {
 		return f
 	}

@@ -56,7 +56,11 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 	if f != nil {
 		return f, true
 	}
-	return c.inner(args[min(n+wrap.skip, len(args)):]), true
+	n = min(n+wrap.skip, len(args))
+	if f := c.fixed(args[:n]); f != nil {
+		return f, true
+	}
+	return c.inner(args[n:]), true
 }
 
 // ownWords returns how many words are the wrapper's own options: its parsing
@@ -101,11 +105,17 @@ func judgeEnv(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
+	if f := c.fixed(args[:n]); f != nil {
+		return f
+	}
 	args = args[n:]
 	for len(args) > 0 {
 		name, _, ok := strings.Cut(args[0].text, "=")
 		if !ok {
 			break
+		}
+		if w := args[0]; c.p.manner.blind && w.late && (w.splits || !strings.Contains(w.head, "=")) {
+			return unsettled("env", w, "put it in double quotes, with the name before it: env \"NAME=$x\"")
 		}
 		if c.p.manner.strict {
 			if f := judgeVariable(name, true); f != nil {
@@ -123,6 +133,9 @@ func judgeCommand(c *command, args []word) *finding {
 		return nil
 	}
 	n, f := c.ownWords(&program{short: "p"}, args)
+	if f == nil {
+		f = c.fixed(args[:n])
+	}
 	if f != nil {
 		return f
 	}
@@ -153,6 +166,9 @@ func judgeTrap(c *command, args []word) *finding {
 // judgeShell judges sh -c 'script'. A shell that reads its script from a file
 // or a pipe is refused: what it reads is never judged.
 func judgeShell(c *command, args []word) *finding {
+	if c.p.manner.blind {
+		return c.shellFile(args)
+	}
 	for i, w := range args {
 		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") && i+1 < len(args) {
 			return c.innerScript(args[i+1])
@@ -170,6 +186,9 @@ var xargsProgram = &program{short: "0d:E:e?I:i?L:l?n:P:prs:tx", long: "null deli
 // file of arguments (-a) is not on the list: nobody has seen what is in it.
 func judgeXargs(c *command, args []word) *finding {
 	n, f := c.ownWords(xargsProgram, args)
+	if f == nil {
+		f = c.fixed(args[:n])
+	}
 	if f != nil {
 		return f
 	}
@@ -208,6 +227,9 @@ func (c *command) xargsInner(inner []word) *finding {
 		f.late, f.where = false, "xargs: "+f.where
 		f.why = "the names that " + inner[0].text + " is given come from unchecked text"
 		f.hint = "feed xargs from find, ls or git ls-files"
+		if c.p.manner.blind {
+			f.hint += ", or put -- before the names: xargs " + inner[0].text + " --"
+		}
 	}
 	return f
 }
@@ -215,7 +237,7 @@ func (c *command) xargsInner(inner []word) *finding {
 // readWords are the words that come in through the pipe, as far as known.
 // xargs has its own quoting and separators; text that needs them is unknown.
 func (c *command) readWords(own *arguments, lines bool) []word {
-	unknown := []word{{late: true, loose: true}}
+	unknown := []word{{late: true, loose: true, splits: !lines}}
 	_, zero := own.get("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
 	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.fed.blanks && !cut && !zero && !lines {
@@ -263,6 +285,9 @@ func completed(words []word, mark string, name word) []word {
 	out := make([]word, len(words))
 	for i, w := range words {
 		if strings.Contains(w.text, mark) {
+			if name.late && !w.late {
+				w.head, _, _ = strings.Cut(w.text, mark)
+			}
 			w.text = strings.ReplaceAll(w.text, mark, name.text)
 			w.late, w.loose = w.late || name.late || i == 0, w.loose || name.loose
 		}
@@ -282,6 +307,9 @@ const findTests = " -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1
 // judgeFind judges a find expression word by word.
 func judgeFind(c *command, args []word) *finding {
 	strict := c.p.manner.strict
+	if f := c.weighFind(args); f != nil {
+		return f
+	}
 	expression := false
 	found := insideName
 	for i := 0; i < len(args); i++ {
@@ -315,6 +343,7 @@ func judgeFind(c *command, args []word) *finding {
 			continue
 		}
 		if !strict {
+			i += findTakes(t) // -name -exec looks for a name
 			continue
 		}
 		kind, ok := findLong(findTests, t)
@@ -371,12 +400,12 @@ func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 			return 0, f
 		}
 	}
-	end := 0
-	for end < len(rest) && rest[end].text != ";" && (rest[end].text != "+" || end == 0 || rest[end-1].text != "{}") {
-		end++
-	}
+	end := findEnd(rest)
 	if end == 0 {
 		return 0, nil
+	}
+	if c.p.manner.blind && isOption(rest[0]) {
+		return end + 1, nil // no program is called so
 	}
 	inner := make([]word, end)
 	for i, w := range rest[:end] {
@@ -394,4 +423,13 @@ func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 		return end, f
 	}
 	return end + 1, nil
+}
+
+// findEnd returns how many words the command behind -exec has.
+func findEnd(rest []word) int {
+	end := 0
+	for end < len(rest) && rest[end].text != ";" && (rest[end].text != "+" || end == 0 || rest[end-1].text != "{}") {
+		end++
+	}
+	return end
 }

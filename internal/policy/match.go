@@ -76,7 +76,7 @@ func (r *rule) matches(argv []string) bool {
 		return true
 	}
 	if r.words[0] == "chmod" && len(r.words) == 2 {
-		return anyMode(argv[1:], r.words[1])
+		return sameMode(modeWords(argv[1:]), r.words[1])
 	}
 	return leads(argv[0], argv[1:], r.words[1:], r.effect != Allow)
 }

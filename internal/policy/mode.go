@@ -2,20 +2,37 @@ package policy
 
 import "strings"
 
-// anyMode reports whether one of args is a file mode that grants what the
-// rule's mode word grants: 777, 0777, a+rwx, ugo=rwx and u+rwx,g+rwx,o+rwx are
-// one mode in five spellings. A word that is no mode is compared as text.
-func anyMode(args []string, want string) bool {
-	mode, isMode := parseMode(want)
-	for _, a := range args {
-		if a == want {
-			return true
-		}
-		if got, ok := parseMode(a); ok && isMode && got&0o777 == mode&0o777 {
-			return true
+// sameMode reports whether a file mode grants what the rule's mode grants: 777,
+// 0777, a+rwx, ugo=rwx and u+rwx,g+rwx,o+rwx are one mode in five spellings. A
+// word that is no mode is compared as text.
+func sameMode(mode, want string) bool {
+	if mode == want {
+		return true
+	}
+	got, ok := parseMode(mode)
+	wanted, isMode := parseMode(want)
+	return ok && isMode && got&0o777 == wanted&0o777
+}
+
+// modeWords returns the mode that chmod is given: all its words such as -w,
+// which are no options, or else its first operand.
+func modeWords(args []string) string {
+	var dashed []string
+	for i, a := range args {
+		switch {
+		case a == "--" && dashed == nil && i+1 < len(args):
+			return args[i+1]
+		case a == "--":
+			return strings.Join(dashed, ",")
+		case len(a) < 2 || a[0] != '-':
+			if dashed == nil {
+				return a
+			}
+		case a[1] != '-' && strings.Trim(a[1:], "RfvcHLPh") != "":
+			dashed = append(dashed, a)
 		}
 	}
-	return false
+	return strings.Join(dashed, ",")
 }
 
 // parseMode reads an octal or symbolic file mode. A symbolic mode is read as

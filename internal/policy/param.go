@@ -192,7 +192,7 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	case syntax.OtherParamOps:
-		if w.p.manner.strict && strings.Contains(arg.text, "P") {
+		if (w.p.manner.strict || w.p.manner.blind) && strings.Contains(arg.text, "P") {
 			w.refuse(nil, refusal("${x@P}", "prompt expansion runs the substitutions inside the value", "use $"+name+" as it is"))
 		}
 		return anything

@@ -133,6 +133,7 @@ func globsUp(text string) bool {
 func (c *command) judgeRedirect(op string, target word) finding {
 	ok := finding{effect: Allow, where: "redirection"}
 	if !c.p.manner.strict || isDescriptor(op, target) {
+		ok.weighed = c.p.manner.blind
 		return ok
 	}
 	if f := c.path(target); f != nil {

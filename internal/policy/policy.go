@@ -52,6 +52,10 @@ type Verdict struct {
 	Hint   string   // what to do instead; empty when allowed
 	Late   bool     // part of it is only known at run time; Call has the last word
 
+	// Sure says of what is allowed that it stays so whatever its late words turn
+	// out to be, so that it may go to a runner that never calls Call.
+	Sure bool
+
 	// Unlisted says that the command was denied for what it is: no rule allows
 	// it, or one denies it. A path, an option or a redirection is another matter.
 	Unlisted bool
@@ -111,6 +115,7 @@ type manner struct {
 	strict     bool // options by list, paths inside the root, environment by list
 	foreground bool // no background jobs, coprocesses, process substitution
 	jobs       bool // background jobs nevertheless: the runner ends them with the script
+	blind      bool // the runner never calls Call, so late words are weighed at once
 	watched    bool // what a command runs in its turn comes back to Call, so options need no second look
 }
 
@@ -183,12 +188,13 @@ type finding struct {
 	why, where, hint string
 	late             bool
 	final            bool   // Call would know no more, whatever is late
+	weighed          bool   // its late words change nothing
 	ruled            bool   // a rule, or the lack of one, said so
 	unlisted         string // the name of the command that no rule allows, or that one denies
 }
 
 func (f finding) verdict(words []word) Verdict {
-	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Unlisted: f.unlisted != "", Name: f.unlisted}
+	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.weighed && f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
 	v.Argv = make([]string, len(words))
 	for i, w := range words {
 		v.Argv[i] = w.String()

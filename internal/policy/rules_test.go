@@ -9,7 +9,7 @@ import (
 	"hako/internal/fault"
 )
 
-func mustParse(t *testing.T, text string) *Policy {
+func mustParse(t testing.TB, text string) *Policy {
 	t.Helper()
 	p, err := Parse("test.policy", strings.NewReader(text))
 	if err != nil {

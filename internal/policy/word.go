@@ -14,6 +14,9 @@ type word struct {
 	late  bool   // some part is only known at run time
 	loose bool   // that part may spell anything, a path outside the root too
 	src   *syntax.Word
+
+	head   string // of a late word, what it surely begins with
+	splits bool   // of a late word, it may become several words, or none
 }
 
 // String returns the word for people: as written where it is not known.
@@ -50,13 +53,16 @@ type fieldList struct {
 
 func (f *fieldList) end() {
 	if f.open || len(f.cur) > 0 || f.part.late {
-		f.out = append(f.out, word{string(f.cur), f.part.late, f.part.loose, f.src})
+		f.out = append(f.out, word{text: string(f.cur), late: f.part.late, loose: f.part.loose, src: f.src, head: f.part.head, splits: f.part.splits})
 	}
 	f.cur, f.part, f.open = nil, word{}, false
 }
 
 // addText adds a value without splitting it.
 func (f *fieldList) addText(v value) {
+	if v.late && !f.part.late {
+		f.part.head = string(f.cur)
+	}
 	f.cur = append(f.cur, v.text...)
 	f.part.late = f.part.late || v.late
 	f.part.loose = f.part.loose || v.loose
@@ -73,10 +79,12 @@ func (f *fieldList) addSplit(v value) {
 		if i < 0 {
 			v.text = text
 			f.addText(v)
+			f.part.splits = f.part.splits || v.late
 			return
 		}
 		v.text = text[:i]
 		f.addText(v)
+		f.part.splits = f.part.splits || v.late
 		f.end()
 		text = strings.TrimLeft(text[i:], " \t\n")
 	}
@@ -244,6 +252,7 @@ func (w *walker) addQuoted(f *fieldList, parts []syntax.WordPart) {
 				continue
 			}
 			f.addText(w.param(part))
+			f.part.splits = f.part.splits || f.part.late && many(part)
 		case *syntax.CmdSubst:
 			f.addText(w.substitution(part))
 		case *syntax.ArithmExp:
@@ -270,6 +279,15 @@ func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
 		f.addText(v)
 	}
 	return true
+}
+
+// many reports whether a part is several words even in quotes: "$@".
+func many(part *syntax.ParamExp) bool {
+	if part.Param != nil && part.Param.Value == "@" || part.Names != 0 {
+		return true
+	}
+	index, ok := part.Index.(*syntax.Word)
+	return ok && index.Lit() == "@"
 }
 
 // elements returns what "$@" or "${a[@]}" stands for, or nil if unknown.

@@ -61,7 +61,7 @@ func (d *Dir) hold(name string) error {
 	if err != nil {
 		return err
 	}
-	if tryLock(f) {
+	if TryLock(f) {
 		d.lock = f
 		return nil
 	}
@@ -118,7 +118,7 @@ func removeAbandoned(dir string) {
 		return // somebody else's, or without a lock
 	}
 	defer lock.Close()
-	if tryLock(lock) {
+	if TryLock(lock) {
 		_ = removeAll(dir)
 	}
 }

@@ -21,7 +21,7 @@ func Lock(f *os.File) error {
 // Unlock lets others go on.
 func Unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// tryLock takes the lock unless somebody has it.
-func tryLock(f *os.File) bool {
+// TryLock takes the lock unless somebody has it, and reports whether it did.
+func TryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

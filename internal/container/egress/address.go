@@ -44,9 +44,10 @@ var closed = []netip.Prefix{
 }
 
 var (
-	globalSix = netip.MustParsePrefix("2000::/3")      // all of IPv6 that is given out
-	nat64     = netip.MustParsePrefix("64:ff9b::/96")  // IPv4 inside
-	carrier   = netip.MustParsePrefix("100.64.0.0/10") // also used by private overlays
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // taken for this machine by some
+	globalSix   = netip.MustParsePrefix("2000::/3")      // all of IPv6 that is given out
+	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // IPv4 inside
+	carrier     = netip.MustParsePrefix("100.64.0.0/10") // also used by private overlays
 )
 
 // public reports whether an address belongs to the internet at large.
@@ -90,11 +91,7 @@ func (s *service) addresses(ctx context.Context, v *visit, at place) error {
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(), Why: "the name could not be looked up", Hint: "check the name"}
 	}
 	v.Addresses = found
-	harmless := public
-	if s.rules.mayBePrivate(at) {
-		harmless = tolerable
-	}
-	if slices.ContainsFunc(found, func(a netip.Addr) bool { return !harmless(a) }) {
+	if slices.ContainsFunc(found, func(a netip.Addr) bool { return !s.rules.harmless(at, a) }) {
 		// The address is not told: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: "the name leads to an address that is not public",
 			Hint: "use a public host"}

@@ -31,8 +31,11 @@ type Proxy struct {
 	// ports 80 and 443. False means that only Allow counts.
 	Open bool
 	// Private are hosts, spelled as in Allow, whose names may lead to private
-	// addresses, such as a company's own git server. They must be permitted
-	// besides. Empty means none; metadata services stay out of reach.
+	// addresses, such as a company's own git server, and networks, such as
+	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
+	// besides. Networks do not open the machine itself nor its link (loopback
+	// and link-local addresses): for those a host is named. Empty means none;
+	// metadata services stay out of reach in any case.
 	Private []string
 	// Credentials are lent to git under [Endpoint]. Empty means none.
 	Credentials []Credential

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 // rules are the settings of a proxy, ready for use.
 type rules struct {
 	allow, private []pattern
+	networks       []netip.Prefix // private too
 	open           bool
 	repositories   []*repository
 }
@@ -30,7 +32,12 @@ func (p *Proxy) compile() (*rules, error) {
 	if r.allow, err = parsePatterns(p.Allow); err != nil {
 		return nil, err
 	}
-	if r.private, err = parsePatterns(p.Private); err != nil {
+	hosts, networks, err := parseNetworks(p.Private)
+	if err != nil {
+		return nil, err
+	}
+	r.networks = networks
+	if r.private, err = parsePatterns(hosts); err != nil {
 		return nil, err
 	}
 	for i := range p.Credentials {
@@ -41,6 +48,40 @@ func (p *Proxy) compile() (*rules, error) {
 		r.repositories = append(r.repositories, repo)
 	}
 	return r, nil
+}
+
+// parseNetworks takes the networks out of a list of hosts.
+func parseNetworks(list []string) (hosts []string, networks []netip.Prefix, err error) {
+	for _, text := range list {
+		if !strings.Contains(text, "/") {
+			hosts = append(hosts, text)
+			continue
+		}
+		network, err := parseNetwork(text)
+		if err != nil {
+			return nil, nil, err
+		}
+		networks = append(networks, network)
+	}
+	return hosts, networks, nil
+}
+
+func parseNetwork(text string) (netip.Prefix, error) {
+	refuse := func(why, hint string) (netip.Prefix, error) {
+		return netip.Prefix{}, &fault.Error{Kind: fault.Invalid, Op: "read private networks", Subject: shown(text), Why: why, Hint: hint}
+	}
+	n, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return refuse("it is neither a host nor a network", "write a network as 10.1.0.0/16, a host as git.example.com")
+	case n.Addr().Is4In6() || n.Overlaps(nat64):
+		return refuse("it is an IPv4 network in the clothes of an IPv6 one", "write it as 10.1.0.0/16")
+	case n != n.Masked():
+		return refuse("it is an address in a network, not a network", "write "+n.Masked().String()+" for the network, or the address alone")
+	case n.Bits() == 0:
+		return refuse("it is every network there is", "name those that are meant")
+	}
+	return n, nil
 }
 
 func parsePatterns(list []string) ([]pattern, error) {
@@ -112,6 +153,22 @@ func (r *rules) permit(at place) error {
 		return refuse("port "+strconv.Itoa(at.port)+" is not allowed for this host", "use port 80 or 443, or add "+at.String()+" to allowed_domains")
 	}
 	return refuse("the host is not in allowed_domains", "to permit it, add "+at.host+" to allowed_domains")
+}
+
+// harmless reports whether a name that is permitted may lead to an address.
+func (r *rules) harmless(at place, a netip.Addr) bool {
+	return public(a) || r.mayBePrivate(at) && tolerable(a) || r.inNetworks(a)
+}
+
+// inNetworks reports whether an address is in one of the private networks. This
+// machine and its link are not, however large they are: nobody who writes down a
+// company's network means the services on this very machine.
+func (r *rules) inNetworks(a netip.Addr) bool {
+	a = plain(a)
+	if slices.Contains(metadata, a) || !a.IsGlobalUnicast() || thisNetwork.Contains(a) {
+		return false
+	}
+	return slices.ContainsFunc(r.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 // mayBePrivate reports whether a name is trusted with private addresses.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"hako/internal/container/guest/wire"
 	"hako/internal/fault"
 )
 
@@ -17,7 +18,7 @@ import (
 // lost stays lost: what was running is ended by the guest, and whoever wants to
 // go on dials again.
 type Client struct {
-	Hello Hello // what the guest said about itself
+	Hello wire.Hello // what the guest said about itself
 
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
@@ -33,8 +34,8 @@ type Client struct {
 
 // asked is what the client waits for.
 type asked struct {
-	in    *inbox
-	stdin *window // how much input the guest takes; nil if there is none
+	in    *wire.Inbox
+	stdin *wire.Window // how much input the guest takes; nil if there is none
 }
 
 // Dial connects to the guest that listens on a socket.
@@ -46,7 +47,7 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*asked{}}
-	in := newScanner(conn)
+	in := wire.NewScanner(conn, wire.MaxChunk)
 	err = c.greet(in)
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -75,33 +76,33 @@ func notThere(ctx context.Context, socket string, err error) error {
 }
 
 // greet makes sure that the other side is a guest, in one round trip.
-func (c *Client) greet(in *scanner) error {
-	wrong := c.write(Hello{Version: Version}.frame())
-	f, err := in.next(maxGreeting) // also then: it may have hung up after saying why
+func (c *Client) greet(in *wire.Scanner) error {
+	wrong := c.write(wire.Hello{Version: wire.Version}.Frame())
+	f, err := in.Next(wire.MaxGreeting) // also then: it may have hung up after saying why
 	if err != nil && wrong != nil {
 		return wrong
 	}
 	if err != nil {
 		return err
 	}
-	c.Hello, err = greeted(f)
+	c.Hello, err = wire.Greeted(f)
 	return err
 }
 
 // write sends a frame.
-func (c *Client) write(f frame) error {
+func (c *Client) write(f wire.Frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.buf = f.appendTo(c.buf[:0])
+	c.buf = f.AppendTo(c.buf[:0])
 	_, err := c.conn.Write(c.buf)
-	if cap(c.buf) > keptBuffer {
+	if cap(c.buf) > wire.KeptBuffer {
 		c.buf = nil
 	}
 	return err
 }
 
 // send sends a frame. If it cannot, the other side may have said why.
-func (c *Client) send(f frame) error {
+func (c *Client) send(f wire.Frame) error {
 	if err := c.write(f); err != nil {
 		c.conn.Close()
 		<-c.gone
@@ -118,11 +119,11 @@ func (c *Client) reason() error {
 
 // listen hands what comes to those who wait for it. It never waits for them:
 // nobody is sent more than he has room for.
-func (c *Client) listen(in *scanner) {
+func (c *Client) listen(in *wire.Scanner) {
 	var err error
 	for err == nil {
-		var f frame
-		if f, err = in.next(maxFrame); err == nil {
+		var f wire.Frame
+		if f, err = in.Next(wire.MaxFrame); err == nil {
 			err = c.handle(f)
 		}
 	}
@@ -139,9 +140,9 @@ func (c *Client) listen(in *scanner) {
 }
 
 func (a *asked) end(why error) {
-	a.in.close(why)
+	a.in.Close(why)
 	if a.stdin != nil {
-		a.stdin.close()
+		a.stdin.Close()
 	}
 }
 
@@ -151,7 +152,7 @@ func lost(err error) error {
 	switch {
 	case errors.As(err, &f):
 		return f
-	case errors.Is(err, errFrame), errors.Is(err, errTooLong):
+	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
 		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense", Err: err, Hint: "end the environment with hako env down and start it again"}
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err), Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
@@ -164,34 +165,34 @@ func unlessEOF(err error) error {
 	return err
 }
 
-func (c *Client) handle(f frame) error {
-	if f.id == 0 {
-		if f.op == opError {
-			return faultFrom(f.word(0))
+func (c *Client) handle(f wire.Frame) error {
+	if f.ID == 0 {
+		if f.Op == wire.OpError {
+			return wire.FaultFrom(f.Word(0))
 		}
-		return errFrame
+		return wire.ErrFrame
 	}
 	c.mu.Lock()
-	a := c.open[f.id]
+	a := c.open[f.ID]
 	c.mu.Unlock()
 	if a == nil {
 		return nil // nobody waits for it any more
 	}
 	ok := true
-	switch f.op {
-	case opStdinTaken:
-		ok = a.stdin != nil && f.n <= stdinWindow && a.stdin.give(int(f.n))
-	case opStdinShut:
+	switch f.Op {
+	case wire.OpStdinTaken:
+		ok = a.stdin != nil && f.N <= wire.StdinWindow && a.stdin.Give(int(f.N))
+	case wire.OpStdinShut:
 		if a.stdin != nil {
-			a.stdin.close()
+			a.stdin.Close()
 		}
-	case opStarted, opStdout, opStderr, opExited, opAnswer, opError:
-		ok = a.in.put(f)
+	case wire.OpStarted, wire.OpStdout, wire.OpStderr, wire.OpExited, wire.OpAnswer, wire.OpError:
+		ok = a.in.Put(f)
 	default:
 		ok = false
 	}
 	if !ok {
-		return errFrame
+		return wire.ErrFrame
 	}
 	return nil
 }
@@ -234,11 +235,11 @@ func (c *Client) Close() error {
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
 // ask makes a call and waits for its answer.
-func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) frame) ([][]byte, error) {
+func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire.Frame) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, givenUp(verb, err)
 	}
-	a := &asked{in: newInbox(0)}
+	a := &asked{in: wire.NewInbox(0)}
 	id, err := c.begin(a)
 	if err != nil {
 		return nil, err
@@ -247,21 +248,21 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) fram
 	if err := c.send(what(id)); err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { a.in.close(givenUp(verb, ctx.Err())) })
+	stop := context.AfterFunc(ctx, func() { a.in.Close(givenUp(verb, ctx.Err())) })
 	defer stop()
-	f, err := a.in.take()
+	f, err := a.in.Take()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		_ = c.send(frame{op: opCancel, id: id})
+		_ = c.send(wire.Frame{Op: wire.OpCancel, ID: id})
 		return nil, err
 	case err != nil:
 		return nil, err
-	case f.op == opError:
-		return nil, faultFrom(f.word(0))
-	case f.op != opAnswer:
-		return nil, lost(errFrame)
+	case f.Op == wire.OpError:
+		return nil, wire.FaultFrom(f.Word(0))
+	case f.Op != wire.OpAnswer:
+		return nil, lost(wire.ErrFrame)
 	}
-	return f.words, nil
+	return f.Words, nil
 }
 
 func givenUp(verb string, err error) error {
@@ -273,15 +274,15 @@ func givenUp(verb string, err error) error {
 }
 
 // question makes a call with parameters and reads its answer into result.
-func (c *Client) question(ctx context.Context, verb string, p parameters, result any) ([][]byte, error) {
-	words, err := c.ask(ctx, verb, func(id uint64) frame {
-		return frame{op: opCall, id: id, words: [][]byte{[]byte(verb), asJSON(p)}}
+func (c *Client) question(ctx context.Context, verb string, p wire.Parameters, result any) ([][]byte, error) {
+	words, err := c.ask(ctx, verb, func(id uint64) wire.Frame {
+		return wire.Frame{Op: wire.OpCall, ID: id, Words: [][]byte{[]byte(verb), wire.JSON(p)}}
 	})
 	if err != nil || result == nil {
 		return words, err
 	}
 	if len(words) == 0 || json.Unmarshal(words[0], result) != nil {
-		return nil, lost(errFrame)
+		return nil, lost(wire.ErrFrame)
 	}
 	return words, nil
 }

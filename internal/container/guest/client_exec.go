@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"hako/internal/container/guest/wire"
 	"hako/internal/fault"
 )
 
@@ -42,19 +43,19 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cut(err)
 	}
-	o := cmd.order()
-	if err := o.check(); err != nil {
+	o := cmd.Order()
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: newInbox(2 * outputWindow)}}
+	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: wire.NewInbox(2 * wire.OutputWindow)}}
 	if cmd.Stdin != nil {
-		r.asked.stdin = newWindow(stdinWindow)
+		r.asked.stdin = wire.NewWindow(wire.StdinWindow)
 	}
 	var err error
 	if r.id, err = c.begin(r.asked); err != nil {
 		return nil, err
 	}
-	if err := c.send(o.frame(opExec, r.id)); err != nil {
+	if err := c.send(o.Frame(wire.OpExec, r.id)); err != nil {
 		c.finish(r.id)
 		return nil, err
 	}
@@ -68,10 +69,10 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 // all that came of it by SIGKILL. A command that has ended does not mind.
 func (r *Run) Signal(s os.Signal) error {
 	number, ok := s.(syscall.Signal)
-	if !ok || !signalAllowed(uint64(number)) {
+	if !ok || !wire.SignalAllowed(uint64(number)) {
 		return &fault.Error{Kind: fault.Invalid, Op: "signal command", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
 	}
-	return r.c.send(frame{op: opSignal, id: r.id, n: uint64(number)})
+	return r.c.send(wire.Frame{Op: wire.OpSignal, ID: r.id, N: uint64(number)})
 }
 
 // lingering is how long the guest may take to end a command that nobody wants.
@@ -83,19 +84,19 @@ func (r *Run) Wait() (Result, error) {
 	stop := context.AfterFunc(r.ctx, r.cancel)
 	defer stop()
 	for {
-		f, err := r.asked.in.take()
+		f, err := r.asked.in.Take()
 		if err != nil {
 			return r.lost(err)
 		}
-		switch f.op {
-		case opStdout:
+		switch f.Op {
+		case wire.OpStdout:
 			err = r.pass(f, 0, r.cmd.Stdout)
-		case opStderr:
+		case wire.OpStderr:
 			err = r.pass(f, 1, r.cmd.Stderr)
-		case opExited:
-			return r.ended(f.word(0))
-		case opError:
-			return r.lost(faultFrom(f.word(0)))
+		case wire.OpExited:
+			return r.ended(f.Word(0))
+		case wire.OpError:
+			return r.lost(wire.FaultFrom(f.Word(0)))
 		}
 		if err != nil {
 			return r.unwanted(err)
@@ -105,15 +106,15 @@ func (r *Run) Wait() (Result, error) {
 
 // cancel has the command ended, and waits for that no longer than it can take.
 func (r *Run) cancel() {
-	_ = r.c.send(frame{op: opCancel, id: r.id})
+	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 	time.AfterFunc(lingering, func() {
-		r.asked.in.close(&fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
+		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
 	})
 }
 
 // pass writes a piece of output and tells the guest when it may send more.
-func (r *Run) pass(f frame, stream int, to io.Writer) error {
-	p := f.word(0)
+func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
+	p := f.Word(0)
 	if to != nil {
 		if _, err := to.Write(p); err != nil {
 			return err
@@ -121,28 +122,28 @@ func (r *Run) pass(f frame, stream int, to io.Writer) error {
 	}
 	r.bytes += int64(len(p))
 	r.took[stream] += len(p)
-	if r.took[stream] < outputWindow/4 {
+	if r.took[stream] < wire.OutputWindow/4 {
 		return nil
 	}
 	n := r.took[stream]
 	r.took[stream] = 0
-	return r.c.send(frame{op: [2]byte{opStdoutTaken, opStderrTaken}[stream], id: r.id, n: uint64(n)})
+	return r.c.send(wire.Frame{Op: [2]byte{wire.OpStdoutTaken, wire.OpStderrTaken}[stream], ID: r.id, N: uint64(n)})
 }
 
 // unwanted ends a command whose output cannot be passed on.
 func (r *Run) unwanted(why error) (Result, error) {
 	r.cancel()
 	for {
-		f, err := r.asked.in.take()
-		if err != nil || f.op == opExited || f.op == opError {
+		f, err := r.asked.in.Take()
+		if err != nil || f.Op == wire.OpExited || f.Op == wire.OpError {
 			break
 		}
-		if f.op == opStdout || f.op == opStderr {
-			op := byte(opStdoutTaken)
-			if f.op == opStderr {
-				op = opStderrTaken
+		if f.Op == wire.OpStdout || f.Op == wire.OpStderr {
+			op := byte(wire.OpStdoutTaken)
+			if f.Op == wire.OpStderr {
+				op = wire.OpStderrTaken
 			}
-			_ = r.c.send(frame{op: op, id: r.id, n: uint64(len(f.word(0)))})
+			_ = r.c.send(wire.Frame{Op: op, ID: r.id, N: uint64(len(f.Word(0)))})
 		}
 	}
 	var f *fault.Error
@@ -154,11 +155,12 @@ func (r *Run) unwanted(why error) (Result, error) {
 
 // ended reads how the command ended.
 func (r *Run) ended(text []byte) (Result, error) {
-	var e ending
+	var e wire.Ending
 	if json.Unmarshal(text, &e) != nil {
-		return r.lost(lost(errFrame))
+		return r.lost(lost(wire.ErrFrame))
 	}
-	res := Result{Exit: e.Exit, Signal: e.Signal, TimedOut: e.TimedOut, Duration: e.Duration, Bytes: r.bytes}
+	res := Result{Exit: e.Exit, Signal: e.Signal, TimedOut: e.TimedOut, Duration: e.Duration, Bytes: r.bytes,
+		Note: e.Note, OutOfMemory: e.OutOfMemory, DiskFull: e.DiskFull}
 	if e.TimedOut {
 		res.Exit = -1
 		res.Note = "Command timeout after " + seconds(r.cmd.Timeout) + " seconds"
@@ -195,17 +197,17 @@ func (r *Run) feed() {
 	for {
 		n, err := r.cmd.Stdin.Read(buf)
 		for sent := 0; sent < n; {
-			m := r.asked.stdin.take(n - sent)
+			m := r.asked.stdin.Take(n - sent)
 			if m == 0 {
 				return
 			}
-			if r.c.send(frame{op: opStdin, id: r.id, words: [][]byte{buf[sent : sent+m]}}) != nil {
+			if r.c.send(wire.Frame{Op: wire.OpStdin, ID: r.id, Words: [][]byte{buf[sent : sent+m]}}) != nil {
 				return
 			}
 			sent += m
 		}
 		if err != nil {
-			_ = r.c.send(frame{op: opStdinEnd, id: r.id})
+			_ = r.c.send(wire.Frame{Op: wire.OpStdinEnd, ID: r.id})
 			return
 		}
 	}

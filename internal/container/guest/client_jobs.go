@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"hako/internal/container/guest/wire"
 	"hako/internal/fault"
 )
 
@@ -16,35 +17,35 @@ func (c *Client) Start(ctx context.Context, cmd Command) (Job, error) {
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
 		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own", Hint: "leave them empty and read the output by handle"}
 	}
-	o := cmd.order()
-	if err := o.check(); err != nil {
+	o := cmd.Order()
+	if err := o.Check(); err != nil {
 		return j, err
 	}
-	words, err := c.ask(ctx, callStart, func(id uint64) frame { return o.frame(opCall, id, callStart) })
+	words, err := c.ask(ctx, wire.CallStart, func(id uint64) wire.Frame { return o.Frame(wire.OpCall, id, wire.CallStart) })
 	if err != nil {
 		return j, err
 	}
 	if len(words) == 0 || json.Unmarshal(words[0], &j) != nil {
-		return j, lost(errFrame)
+		return j, lost(wire.ErrFrame)
 	}
 	return j, nil
 }
 
 // Job tells how a job is.
 func (c *Client) Job(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, callStatus, parameters{Handle: h}, &j)
+	_, err = c.question(ctx, wire.CallStatus, wire.Parameters{Handle: string(h)}, &j)
 	return j, err
 }
 
 // Jobs lists the jobs as they were started, those that ended long ago left out.
 func (c *Client) Jobs(ctx context.Context) (list []Job, err error) {
-	_, err = c.question(ctx, callList, parameters{}, &list)
+	_, err = c.question(ctx, wire.CallList, wire.Parameters{}, &list)
 	return list, err
 }
 
 // Kill ends a job and all that came of it, and waits for that.
 func (c *Client) Kill(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, callKill, parameters{Handle: h}, &j)
+	_, err = c.question(ctx, wire.CallKill, wire.Parameters{Handle: string(h)}, &j)
 	return j, err
 }
 
@@ -55,13 +56,13 @@ func (c *Client) Signal(ctx context.Context, h Handle, s os.Signal) error {
 	if !ok {
 		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
 	}
-	_, err := c.question(ctx, callSignal, parameters{Handle: h, Signal: int(number)}, nil)
+	_, err := c.question(ctx, wire.CallSignal, wire.Parameters{Handle: string(h), Signal: int(number)}, nil)
 	return err
 }
 
 // Wait waits for the end of a job.
 func (c *Client) Wait(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, callWait, parameters{Handle: h}, &j)
+	_, err = c.question(ctx, wire.CallWait, wire.Parameters{Handle: string(h)}, &j)
 	return j, err
 }
 
@@ -79,7 +80,7 @@ const (
 // on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB. Beyond what was printed so far there is an empty page.
 func (c *Client) Output(ctx context.Context, h Handle, from Stream, offset int64, limit int) (p Page, err error) {
-	words, err := c.question(ctx, callOutput, parameters{Handle: h, Stream: string(from), Offset: offset, Limit: limit}, &p)
+	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Stream: string(from), Offset: offset, Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
 		p.Data = words[1]
 	}
@@ -89,9 +90,9 @@ func (c *Client) Output(ctx context.Context, h Handle, from Stream, offset int64
 // Tails returns the last megabyte of each stream of a job.
 func (c *Client) Tails(ctx context.Context, h Handle) (stdout, stderr Tail, err error) {
 	var cuts [2]int64
-	words, err := c.question(ctx, callTails, parameters{Handle: h}, &cuts)
+	words, err := c.question(ctx, wire.CallTails, wire.Parameters{Handle: string(h)}, &cuts)
 	if err == nil && len(words) != 3 {
-		err = lost(errFrame)
+		err = lost(wire.ErrFrame)
 	}
 	if err != nil {
 		return Tail{}, Tail{}, err
@@ -101,27 +102,27 @@ func (c *Client) Tails(ctx context.Context, h Handle) (stdout, stderr Tail, err 
 
 // Ping asks the guest for a sign of life.
 func (c *Client) Ping(ctx context.Context) error {
-	_, err := c.question(ctx, callPing, parameters{}, nil)
+	_, err := c.question(ctx, wire.CallPing, wire.Parameters{}, nil)
 	return err
 }
 
-// Stats tells what the container uses. With disk it also adds up the files in
-// the directory of commands, which takes its time.
+// Stats tells what the container uses. With disk it adds up the files of the
+// workspace, where that is not a file system of its own; this takes its time.
 func (c *Client) Stats(ctx context.Context, disk bool) (s Stats, err error) {
-	_, err = c.question(ctx, callStats, parameters{Disk: disk}, &s)
+	_, err = c.question(ctx, wire.CallStats, wire.Parameters{Disk: disk}, &s)
 	return s, err
 }
 
 // Edit makes one call of the text editor.
 func (c *Client) Edit(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
-	words, err := c.ask(ctx, callEdit, func(id uint64) frame {
-		return frame{op: opCall, id: id, words: [][]byte{[]byte(callEdit), call}}
+	words, err := c.ask(ctx, wire.CallEdit, func(id uint64) wire.Frame {
+		return wire.Frame{Op: wire.OpCall, ID: id, Words: [][]byte{[]byte(wire.CallEdit), call}}
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(words) == 0 {
-		return nil, lost(errFrame)
+		return nil, lost(wire.ErrFrame)
 	}
 	return words[0], nil
 }
@@ -129,6 +130,6 @@ func (c *Client) Edit(ctx context.Context, call json.RawMessage) (json.RawMessag
 // Shutdown has the guest end all processes and itself. It returns when the guest
 // has agreed; see [Client.Gone].
 func (c *Client) Shutdown(ctx context.Context) error {
-	_, err := c.question(ctx, callShutdown, parameters{}, nil)
+	_, err := c.question(ctx, wire.CallShutdown, wire.Parameters{}, nil)
 	return err
 }

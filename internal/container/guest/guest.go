@@ -1,10 +1,11 @@
 // Package guest runs commands inside a container on behalf of hako outside it.
 //
-// Inside, [Guest] is the first process: it listens on a socket, starts commands,
-// passes on what they print, keeps background jobs, collects whatever ends, and
-// ends what outlives its time. Outside, a [Client] talks to it, and a [Runner]
-// makes a client look like every other runner. Deliberately not here: containers
-// themselves, and whether something may be run, which is for the gate.
+// Here is the outside: a [Client] talks to the guest, a [Runner] makes a client
+// look like every other runner, and [Options] say how a guest is started. The
+// inside is package server: the first process of the container, which listens on
+// a socket, starts commands, passes on what they print, keeps background jobs,
+// collects whatever ends, and ends what outlives its time. Deliberately not here:
+// containers themselves, and whether something may be run, which is for the gate.
 //
 // Commands run as another user and can neither reach the guest nor its socket.
 // For that it needs to be root in its container, with the capabilities SETUID,
@@ -17,17 +18,17 @@
 package guest
 
 import (
-	"context"
-	"encoding/json"
 	"flag"
 	"io"
+	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"hako/internal/fault"
 )
 
-// Name is what the guest is called by, see [Guest].
+// Name is what the program must be called by to be the guest.
 const Name = "hako-guest"
 
 // Options say how a guest works.
@@ -39,37 +40,22 @@ type Options struct {
 	Home   string // their home directory; empty means what the system knows about the user, or Dir
 	Spool  string // where the output of jobs is kept; empty means the temporary directory
 
+	// Within is the directory that commands must be started in or below, after
+	// links are followed, and that the text editor sees; empty means that
+	// commands start anywhere and that the editor sees Dir.
+	Within string
+	Make   []string // directories that are made for the user of the commands at the start; nil means none
+	Disk   int64    // bytes that Within, or else Dir, may hold; zero means any
+
+	Owner      int    // whom the socket is made by; zero means the owner of its directory
+	OwnerGroup int    // its group; zero means the number of Owner
+	Bridge     string // ADDRESS=SOCKET: who connects to the address inside is passed to the socket; empty means none
+
 	Running int           // commands and jobs at the same time; zero means 512
 	Links   int           // connections at the same time; zero means 256
 	Keep    int           // jobs that have ended and can still be asked about; zero means 50
 	Log     int64         // bytes of a job's output that are kept; zero means 64 MB
 	Grace   time.Duration // what processes get to end by themselves when the guest stops; zero means 10 s
-
-	// Edit answers calls of the text editor; nil means that there is none. It
-	// is called with the rights of the commands' user on files, and must do all
-	// its work on the goroutine it is called on, or it does it as root.
-	Edit Edit
-}
-
-// Edit does one edit: a call in, its result out.
-type Edit func(ctx context.Context, call json.RawMessage) json.RawMessage
-
-func (o Options) filled() Options {
-	o.Dir = or(o.Dir, "/")
-	o.Running = or(o.Running, 512)
-	o.Links = or(o.Links, 256)
-	o.Keep = or(o.Keep, 50)
-	o.Log = or(o.Log, 64<<20)
-	o.Grace = or(o.Grace, 10*time.Second)
-	return o
-}
-
-func or[T comparable](value, usual T) T {
-	var zero T
-	if value == zero {
-		return usual
-	}
-	return value
 }
 
 // flags ties the options to their spelling. As they are is how they stay where
@@ -83,6 +69,12 @@ func (o *Options) flags() *flag.FlagSet {
 	f.StringVar(&o.Dir, "dir", o.Dir, "")
 	f.StringVar(&o.Home, "home", o.Home, "")
 	f.StringVar(&o.Spool, "spool", o.Spool, "")
+	f.StringVar(&o.Within, "within", o.Within, "")
+	f.Var((*list)(&o.Make), "make", "")
+	f.Int64Var(&o.Disk, "disk", o.Disk, "")
+	f.IntVar(&o.Owner, "owner", o.Owner, "")
+	f.IntVar(&o.OwnerGroup, "owner-group", o.OwnerGroup, "")
+	f.StringVar(&o.Bridge, "bridge", o.Bridge, "")
 	f.IntVar(&o.Running, "running", o.Running, "")
 	f.IntVar(&o.Links, "links", o.Links, "")
 	f.IntVar(&o.Keep, "keep", o.Keep, "")
@@ -91,7 +83,17 @@ func (o *Options) flags() *flag.FlagSet {
 	return f
 }
 
-// Args returns the options as the words that [Guest] reads.
+// A list is several words in one, with colons between them.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ":") }
+
+func (l *list) Set(text string) error {
+	*l = strings.Split(text, ":")
+	return nil
+}
+
+// Args returns the options as the words that [Parse] reads.
 func (o Options) Args() []string {
 	var args []string
 	o.flags().VisitAll(func(f *flag.Flag) {
@@ -102,7 +104,8 @@ func (o Options) Args() []string {
 	return args
 }
 
-func parseArgs(args []string) (Options, error) {
+// Parse reads what [Options.Args] wrote.
+func Parse(args []string) (Options, error) {
 	var o Options
 	f := o.flags()
 	err := f.Parse(args)
@@ -113,10 +116,26 @@ func parseArgs(args []string) (Options, error) {
 		return o, badArgs("nothing is expected after the options, not " + strconv.Quote(f.Arg(0)))
 	case o.Socket == "":
 		return o, badArgs("there is no -socket")
-	case o.UID < 0 || o.GID < 0 || o.Running < 0 || o.Links < 0 || o.Keep < 0 || o.Log < 0 || o.Grace < 0:
+	case min(o.UID, o.GID, o.Owner, o.OwnerGroup, o.Running, o.Links, o.Keep) < 0 || min(o.Disk, o.Log) < 0 || o.Grace < 0:
 		return o, badArgs("a number is below zero")
+	case o.UID != 0 && o.UID == o.Owner:
+		// They could take the socket away and put their own in its place.
+		return o, badArgs("commands would run as the owner of the socket, user " + strconv.Itoa(o.UID))
 	}
-	return o, nil
+	return o, o.check()
+}
+
+// check refuses paths that depend on where the guest happens to stand.
+func (o Options) check() error {
+	for _, dir := range append([]string{o.Within, o.Dir, o.Home}, o.Make...) {
+		if dir != "" && !path.IsAbs(dir) {
+			return badArgs("the path " + strconv.Quote(dir) + " is not absolute")
+		}
+	}
+	if _, _, is := strings.Cut(o.Bridge, "="); o.Bridge != "" && !is {
+		return badArgs("the bridge " + strconv.Quote(o.Bridge) + " has no =")
+	}
+	return nil
 }
 
 func badArgs(why string) error {

@@ -1,6 +1,9 @@
 package loose
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A Listener passes the text of one member of the answer on while the answer
 // still arrives. It passes on nothing but that: neither JSON, nor members of the
@@ -31,7 +34,7 @@ func (l *Listener) Hear(piece string) string {
 	if l.decoder == nil && !l.begins(before) {
 		return ""
 	}
-	l.decoder.text = l.heard.String()[l.begin:]
+	l.decoder.text = whole(l.heard.String())[l.begin:]
 	l.decoder.run()
 	text := l.decoder.out.String()
 	fresh := text[l.given:]
@@ -39,11 +42,26 @@ func (l *Listener) Hear(piece string) string {
 	return fresh
 }
 
+// whole is a text without the character at its end that is still to come in
+// part: what a quote means is decided by the one behind it.
+func whole(text string) string {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		last := text[len(text)-n:]
+		if utf8.RuneStart(last[0]) {
+			if utf8.FullRuneInString(last) {
+				return text
+			}
+			return text[:len(text)-n]
+		}
+	}
+	return text
+}
+
 // begins looks for the beginning of the text, if the name of the member came
 // just now or shortly before.
 func (l *Listener) begins(before int) bool {
-	name, heard := l.member(), l.heard.String()
-	from := max(0, before-len(name))
+	name, heard := l.member(), whole(l.heard.String())
+	from := max(0, min(before, len(heard))-len(name))
 	if at := strings.LastIndex(heard[from:], name); at >= 0 {
 		l.met = from + at + len(name)
 	}

@@ -150,32 +150,55 @@ func (r *reader) value() (Value, bool) {
 
 func (r *reader) object(open int) (v Value) {
 	v.Kind, v.at = Object, r.at
+	v.Cut = !r.within(open, '}', func() bool {
+		m, ok := r.pair()
+		if m.Name != "" || ok {
+			v.Members = append(v.Members, m)
+		}
+		return ok
+	})
+	return v
+}
+
+func (r *reader) list(open int) (v Value) {
+	v.Kind = List
+	v.Cut = !r.within(open, ']', func() bool {
+		e, ok := r.value()
+		if ok {
+			v.List = append(v.List, e)
+		}
+		return ok
+	})
+	return v
+}
+
+// within reads one element after the other up to the closing bracket, and tells
+// whether it came that far.
+func (r *reader) within(open int, closing rune, element func() bool) (whole bool) {
+	own, around, stray := &r.objects, &r.lists, ']'
+	if closing == ']' {
+		own, around, stray = &r.lists, &r.objects, '}'
+	}
 	r.at += open
 	r.depth++
-	r.objects++
-	defer func() { r.depth--; r.objects-- }()
+	*own++
+	defer func() { r.depth--; *own-- }()
 	for {
 		r.skip()
 		c, n := r.peek()
 		switch {
 		case n == 0:
-			v.Cut = true
-			return v
-		case c == '}':
+			return false
+		case c == closing:
 			r.at += n
-			return v
-		case c == ']' && r.lists > 0:
-			return v // a brace is missing; the bracket is the list's
-		case c == ',' || c == ']' || c == ':' || c == '=':
+			return true
+		case c == stray && *around > 0:
+			return true // the closing bracket is missing; this one is that of what is around
+		case c == ',' || c == stray || c == ':' || c == '=' && closing == '}':
 			r.at += n
 		default:
-			m, ok := r.pair()
-			if m.Name != "" || ok {
-				v.Members = append(v.Members, m)
-			}
-			if !ok {
-				v.Cut = true
-				return v
+			if !element() {
+				return false
 			}
 		}
 	}
@@ -213,37 +236,6 @@ func (r *reader) meet(name string) {
 	}
 	if c, n := r.peek(); isQuote(c) {
 		r.member, r.closer = r.at+n, c
-	}
-}
-
-func (r *reader) list(open int) (v Value) {
-	v.Kind = List
-	r.at += open
-	r.depth++
-	r.lists++
-	defer func() { r.depth--; r.lists-- }()
-	for {
-		r.skip()
-		c, n := r.peek()
-		switch {
-		case n == 0:
-			v.Cut = true
-			return v
-		case c == ']':
-			r.at += n
-			return v
-		case c == '}' && r.objects > 0:
-			return v // a bracket is missing; the brace is the object's
-		case c == ',' || c == '}' || c == ':':
-			r.at += n
-		default:
-			e, ok := r.value()
-			if !ok {
-				v.Cut = true
-				return v
-			}
-			v.List = append(v.List, e)
-		}
 	}
 }
 

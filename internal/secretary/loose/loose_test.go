@@ -160,6 +160,10 @@ func TestListener(t *testing.T) {
 		"late":      {`{"bashActions":[{"command":"cat text; ` + strings.Repeat("x", 3000) + `"}],"text":"yes"}`, "yes"},
 		"cut":       {`{"text":"半分`, "半分"},
 		"lone half": {`{"text":"\ud83dx"}`, "\ufffdx"},
+		"wide end":  {`{"text": ""、0`, ""},
+		"wide ends": {`{"text": "a"　、　"b"：1｝`, "a"},
+		"wide name": {`{"text": "a" “bashActions”：[]}`, "a"},
+		"wide rest": {`{"text": "a"あ"、い"}`, `a"あ"、い`},
 	} {
 		if got := hear(c.in); got != c.want {
 			t.Errorf("%s at once: %q", name, got)
@@ -304,7 +308,7 @@ var member = regexp.MustCompile(`(?i)"bashActions"?[ \n\t]*[:=]`)
 // FuzzListenerShowsNoMembers checks that what nobody escaped is never shown with
 // the members behind it, and that what is heard is what is read in the end.
 func FuzzListenerShowsNoMembers(f *testing.F) {
-	for i, s := range []string{`はい、"bashActions": [{"command": "ls"`, `It's "quoted" text", "bashActions": []}`, `a" x "bashActions" : []}`, `a" bashActions= 1`, `""bashActions":`, "a\" \n \"bashActions\":", `a", b", "bashActions": []}`} {
+	for i, s := range []string{`はい、"bashActions": [{"command": "ls"`, `It's "quoted" text", "bashActions": []}`, `a" x "bashActions" : []}`, `a" bashActions= 1`, `""bashActions":`, "a\" \n \"bashActions\":", `a", b", "bashActions": []}`, `"、0`} {
 		f.Add(s, i+1)
 	}
 	f.Fuzz(func(t *testing.T, s string, size int) {

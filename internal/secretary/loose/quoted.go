@@ -49,7 +49,7 @@ func (r *reader) quoted(where place) (string, bool) {
 // A decoder reads what stands in quotes. With last unset more may follow, and
 // what cannot be told yet is left for later.
 type decoder struct {
-	text  string
+	text  string // ends with a whole character, unless last is set
 	at    int
 	open  rune
 	where place
@@ -73,9 +73,6 @@ func (d *decoder) run() {
 
 // step reads one character.
 func (d *decoder) step() {
-	if !d.last && !utf8.FullRuneInString(d.text[d.at:]) {
-		return
-	}
 	c, n := utf8.DecodeRuneInString(d.text[d.at:])
 	switch {
 	case c == '\\':

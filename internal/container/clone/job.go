@@ -1,0 +1,139 @@
+package clone
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// A job is one clone under way.
+type job struct {
+	*Store
+	src      Source
+	url      *url.URL // of the repository; it may get a .git on the way
+	shown    string   // the address for messages
+	key      *key     // nil means that nothing is shown to the server
+	tls      []setting
+	git      *git
+	progress func(string)
+}
+
+func (s *Store) newJob(src Source, progress func(string)) (*job, error) {
+	u, err := parseURL(src.URL)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{Store: s, src: src, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	home := filepath.Join(s.Dir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, cacheFault(s.Dir, "it cannot be made", err)
+	}
+	if j.tls, err = s.tlsSettings(); err != nil {
+		return nil, err
+	}
+	j.git, err = s.git(home, progress)
+	return j, err
+}
+
+func cacheFault(dir, why string, err error) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "use clone cache", Subject: dir, Why: why, Err: err,
+		Hint: "see to it that the directory can be written and has room"}
+}
+
+// errStale says that the cache is of no more use.
+var errStale = errors.New("the cache is damaged or full")
+
+// run clones. A cache that turns out to be of no use is thrown away, once.
+func (j *job) run(ctx context.Context, g Guest, dir string) (Checkout, error) {
+	if err := j.git.checkVersion(ctx); err != nil {
+		return Checkout{}, err
+	}
+	at, err := j.look(ctx)
+	if err != nil {
+		return Checkout{}, err
+	}
+	done, err := j.bring(ctx, at, g, dir)
+	if errors.Is(err, errStale) {
+		j.progress("the cache of this repository is of no use, fetching it anew")
+		done, err = j.bring(ctx, at, g, dir)
+	}
+	if errors.Is(err, errStale) {
+		err = cacheFault(j.Dir, "what is written there does not stay as it was", err)
+	}
+	return done, err
+}
+
+// bring fetches what is missing and sends it into the container.
+func (j *job) bring(ctx context.Context, at tips, g Guest, dir string) (Checkout, error) {
+	c, err := j.open(ctx, at)
+	if err != nil {
+		return Checkout{}, err
+	}
+	defer c.close()
+	load, err := c.load(ctx, at)
+	if err != nil {
+		return Checkout{}, c.spoiled(err)
+	}
+	defer load.close()
+	c.unlock() // the files of the load are open: they stay, whatever others do to their names
+	if err := j.deliver(ctx, load, g, dir); err != nil {
+		return Checkout{}, c.suspect(ctx, load, err)
+	}
+	return Checkout{Commit: load.Commit, Branch: load.branch, Default: at.standard, URL: j.url.String(), Cached: load.cached,
+		Bytes: load.Bytes, Warnings: j.warnings(load)}, nil
+}
+
+func (j *job) warnings(l *load) []string {
+	var all []string
+	if j.InsecureTLS && j.url.Scheme == "https" {
+		all = append(all, "insecure_tls is set: nobody checked that "+j.url.Host+" is the server it says it is")
+	}
+	if j.url.Scheme == "http" && j.key != nil {
+		all = append(all, "the token in "+j.key.variable+" was sent to "+j.url.Host+" without encryption")
+	}
+	return append(all, l.Warnings...)
+}
+
+// depth returns how many commits of a branch are wanted; zero means all.
+func (j *job) depth() int {
+	const comparable = 50
+	switch {
+	case j.src.Full:
+		return 0
+	case j.src.Depth > 0:
+		return j.src.Depth
+	case j.src.Target != "":
+		return comparable
+	}
+	return 1
+}
+
+// place returns the name that the repository has in the cache. Whoever shows
+// another credential has another cache; so have other depths, because a
+// repository knows only one border of its history.
+func (j *job) place() string {
+	seen := ""
+	if j.key != nil {
+		seen = j.key.credential().fingerprint()
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// online returns the settings of a git that asks the server: with them, and only
+// then, it knows the credential.
+func (j *job) online() []setting {
+	all := j.tls
+	if j.key != nil {
+		all = append(all[:len(all):len(all)], setting{"http." + j.url.String() + ".extraHeader", "Authorization: " + j.key.credential().basic()})
+	}
+	return all
+}

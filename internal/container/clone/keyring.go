@@ -1,0 +1,221 @@
+package clone
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hako/internal/container/egress"
+	"hako/internal/fault"
+)
+
+// A Credential is what a server wants to see. However it is printed, nothing of
+// it shows.
+type Credential struct {
+	User, Token string
+}
+
+// hidden is what a credential looks like.
+const hidden = "(credential)"
+
+// String implements fmt.Stringer.
+func (Credential) String() string { return hidden }
+
+// GoString implements fmt.GoStringer.
+func (Credential) GoString() string { return hidden }
+
+// Format implements fmt.Formatter: no verb shows more than another.
+func (Credential) Format(f fmt.State, _ rune) { io.WriteString(f, hidden) }
+
+// MarshalText implements encoding.TextMarshaler, for logs and YAML.
+func (Credential) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// MarshalJSON implements json.Marshaler.
+func (Credential) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+
+// basic returns the value of the header that shows the credential to a server.
+func (c Credential) basic() string { return "Basic " + c.pair(base64.StdEncoding) }
+
+func (c Credential) pair(e *base64.Encoding) string {
+	return e.EncodeToString([]byte(c.User + ":" + c.Token))
+}
+
+// fingerprint stands for the credential where it must not be seen.
+func (c Credential) fingerprint() string {
+	sum := sha256.Sum256([]byte("hako clone\x00" + c.User + "\x00" + c.Token))
+	return hex.EncodeToString(sum[:])
+}
+
+// secrets are all spellings that must not be seen.
+func (c Credential) secrets() []string {
+	all := []string{c.Token, c.pair(base64.StdEncoding), c.pair(base64.RawURLEncoding), base64.StdEncoding.EncodeToString([]byte(c.Token))}
+	for _, escaped := range []string{url.QueryEscape(c.Token), url.PathEscape(c.Token)} {
+		if !slices.Contains(all, escaped) {
+			all = append(all, escaped)
+		}
+	}
+	return all
+}
+
+// A Keyring knows which credential belongs to which server. A nil one knows none.
+type Keyring struct {
+	keys []key
+}
+
+// Format implements fmt.Formatter: only the servers show.
+func (k *Keyring) Format(f fmt.State, _ rune) {
+	io.WriteString(f, "keyring for "+strings.Join(k.Hosts(), ", "))
+}
+
+type key struct {
+	scheme, host string // host with its port, see origin
+	variable     string // where the token is from
+	// credential is a function so that nothing that prints structures, or
+	// looks into them, comes upon the token.
+	credential func() Credential
+}
+
+// A forge is where the credentials of one kind of server are found.
+type forge struct {
+	token, api string // environment variables
+	user, host string
+	web        func(apiHost string) string
+}
+
+func forges() []forge {
+	return []forge{
+		{"GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_API_URL", "x-access-token", "github.com", githubWeb},
+		{"GITLAB_PERSONAL_ACCESS_TOKEN", "GITLAB_API_URL", "oauth2", "gitlab.com", func(host string) string { return host }},
+	}
+}
+
+// githubWeb returns the host of the repositories: GitHub's own services have
+// their API on a host beside it.
+func githubWeb(api string) string {
+	if host, ok := strings.CutPrefix(api, "api."); ok && (host == "github.com" || strings.HasSuffix(host, ".ghe.com")) {
+		return host
+	}
+	return api
+}
+
+// FromEnviron takes the tokens from the environment: GITHUB_PERSONAL_ACCESS_TOKEN
+// for github.com or the server of GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for
+// gitlab.com or the server of GITLAB_API_URL.
+func FromEnviron(getenv func(string) string) (*Keyring, error) {
+	k := &Keyring{}
+	for _, f := range forges() {
+		token := strings.TrimSpace(getenv(f.token))
+		if token == "" {
+			continue
+		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, badVariable(f.token, "it is not a token: there are blanks or unusual characters in it", "set it to the token and nothing else")
+		}
+		scheme, host, err := f.server(getenv(f.api))
+		if err != nil {
+			return nil, err
+		}
+		c := Credential{f.user, token}
+		k.keys = append(k.keys, key{scheme, host, f.token, func() Credential { return c }})
+	}
+	return k, nil
+}
+
+func (f forge) server(api string) (scheme, host string, err error) {
+	if api = strings.TrimSpace(api); api == "" {
+		return "https", f.host + ":443", nil
+	}
+	u, err := url.Parse(api)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "":
+		return "", "", badVariable(f.api, "it is not the address of a server", "write it as https://"+f.host+"/api")
+	case u.User != nil:
+		return "", "", badVariable(f.api, "there is a user or a password in it", "leave them out; the token belongs into "+f.token)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", "", badVariable(f.api, "it begins with neither https:// nor http://", "write it as https://"+f.host+"/api")
+	}
+	u.Host = strings.Replace(strings.ToLower(u.Host), u.Hostname(), f.web(strings.ToLower(u.Hostname())), 1)
+	scheme, host = origin(u)
+	return scheme, host, nil
+}
+
+func badVariable(name, why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read", Subject: name, Why: why, Hint: hint}
+}
+
+// origin returns what must be the same for a credential to be shown: scheme, and
+// host with port.
+func origin(u *url.URL) (scheme, host string) {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme, strings.ToLower(u.Hostname()) + ":" + port
+}
+
+func (k *Keyring) find(u *url.URL) *key {
+	if k == nil || u == nil {
+		return nil
+	}
+	scheme, host := origin(u)
+	for i := range k.keys {
+		if k.keys[i].scheme == scheme && k.keys[i].host == host {
+			return &k.keys[i]
+		}
+	}
+	return nil
+}
+
+// For returns the credential for an address. Scheme, host and port must be those
+// that the credential is for: one for https is never shown on plain http.
+func (k *Keyring) For(u *url.URL) (Credential, bool) {
+	if key := k.find(u); key != nil {
+		return key.credential(), true
+	}
+	return Credential{}, false
+}
+
+// Lend returns the credential for exactly this repository, to fetch from it and
+// to push to it, in the form that the egress proxy takes. Without one there is
+// nothing to lend. [Store.Lend] knows about TLS besides.
+func (k *Keyring) Lend(u *url.URL) []egress.Credential {
+	key := k.find(u)
+	if key == nil {
+		return nil
+	}
+	return []egress.Credential{{
+		Host: u.Host, Repository: strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git"),
+		Services:  []string{egress.UploadPack, egress.ReceivePack},
+		Header:    func() (string, string, error) { return "Authorization", key.credential().basic(), nil },
+		PlainHTTP: u.Scheme == "http",
+	}}
+}
+
+// Secrets returns the tokens in all spellings in which they could show up, so
+// that they can be cut out of whatever is shown.
+func (k *Keyring) Secrets() []string {
+	var all []string
+	if k != nil {
+		for _, key := range k.keys {
+			all = append(all, key.credential().secrets()...)
+		}
+	}
+	return all
+}
+
+// Hosts returns the servers that there is a credential for; standard ports are
+// left out.
+func (k *Keyring) Hosts() []string {
+	var all []string
+	if k != nil {
+		for _, key := range k.keys {
+			all = append(all, strings.TrimSuffix(key.host, map[string]string{"http": ":80", "https": ":443"}[key.scheme]))
+		}
+	}
+	return all
+}

@@ -1,0 +1,75 @@
+package clone
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	longestLine = 400
+	longestRaw  = 16 * longestLine // cut before it is cleaned: far enough away that no half of a secret is shown
+	mostLines   = 20
+	beat        = 200 * time.Millisecond // between two lines of progress
+)
+
+// speech is what git says on its standard error: partly its own words, partly
+// those of a server that may say anything. Lines are cleaned one by one; those
+// that only tell how far it is are passed on, the others are kept.
+type speech struct {
+	clean    func(string) string
+	progress func(string)
+	line     []byte
+	lines    []string
+	told     time.Time
+}
+
+// Write implements io.Writer; it never fails, because git must not mind.
+func (s *speech) Write(p []byte) (int, error) {
+	for _, b := range p {
+		switch {
+		case b == '\n' || b == '\r':
+			s.end(b == '\r')
+		case len(s.line) < longestRaw:
+			s.line = append(s.line, b)
+		}
+	}
+	return len(p), nil
+}
+
+func (s *speech) end(transient bool) {
+	line := tidy(s.clean(string(s.line)))
+	s.line = s.line[:0]
+	if len(line) > longestLine {
+		line = strings.ToValidUTF8(line[:longestLine], "") + "..."
+	}
+	if line == "" {
+		return
+	}
+	if !transient && !strings.HasSuffix(line, "done.") {
+		if s.lines = append(s.lines, line); len(s.lines) > mostLines {
+			s.lines = s.lines[1:]
+		}
+	}
+	if s.progress != nil && strings.Contains(line, "%") && time.Since(s.told) >= beat {
+		s.told = time.Now()
+		s.progress(line)
+	}
+}
+
+// text returns the lines that were kept, as one.
+func (s *speech) text() string {
+	s.end(false)
+	return strings.Join(s.lines, "; ")
+}
+
+// tidy makes a line of plain text: a terminal would obey the rest.
+func tidy(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(line, "?"))
+	return strings.TrimSpace(line)
+}

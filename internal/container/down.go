@@ -1,0 +1,129 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"hako/internal/fault"
+)
+
+// grace is what processes in a container get to end by themselves.
+const grace = 10 * time.Second
+
+// removals is how often it is tried to remove a container.
+const removals = 3
+
+// Cleanup removes the container of a task with all that belongs to it. Processes
+// get ten seconds to end by themselves.
+func (d *Dock) Cleanup(ctx context.Context, task string) error {
+	if err := CheckTask(task); err != nil {
+		return err
+	}
+	turn, err := d.turn(ctx, task)
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	b, err := d.find(task)
+	if err == nil {
+		d.farewell(ctx, b)
+		err = d.remove(ctx, b)
+	}
+	if err == nil || fault.KindOf(err) == fault.NotFound {
+		_ = os.Remove(turn.Name()) // who waits for it notices
+	}
+	return err
+}
+
+// CleanupAll removes the containers that this process owns, several at a time:
+// each may take its ten seconds.
+func (d *Dock) CleanupAll(ctx context.Context) error {
+	all, err := d.boxes()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for i, b := range all {
+		if !d.holds(b.Box) {
+			continue
+		}
+		places <- struct{}{}
+		wg.Go(func() {
+			d.farewell(ctx, b)
+			errs[i] = d.remove(ctx, b)
+			<-places
+		})
+	}
+	wg.Wait()
+	return errors.Join(append(errs, err)...)
+}
+
+func (d *Dock) holds(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[id] != nil
+}
+
+// farewell asks the processes of a container to end, and waits for that.
+func (d *Dock) farewell(ctx context.Context, b *box) {
+	ctx, cancel := context.WithTimeout(ctx, grace+2*time.Second)
+	defer cancel()
+	c, err := d.client(ctx, b)
+	if err != nil || c.Shutdown(ctx) != nil {
+		return
+	}
+	select {
+	case <-c.Gone():
+	case <-ctx.Done():
+	}
+}
+
+// remove removes the container of a box and then its folder. What could not be
+// removed stays on record.
+func (d *Dock) remove(ctx context.Context, b *box) error {
+	d.hangUp(b.Box)
+	b.Doomed, b.Status = true, Stopped
+	_ = b.save() // of what cannot be noted down the lock tells
+	var err error
+	for try := range removals {
+		if err = d.removeEach(ctx, b); err == nil {
+			return d.forget(b)
+		}
+		if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(time.Duration(try+1) * 200 * time.Millisecond)
+	}
+	b.Warnings = []string{"it could not be removed: " + shown(err.Error())}
+	_ = b.save()
+	return &fault.Error{Kind: fault.KindOf(err), Op: "remove", Subject: b.Name, Err: err, Hint: "it stays on record; hako env prune tries again"}
+}
+
+// removeEach removes what was made for a box. The engine may still be busy with
+// what was asked for by somebody who was killed, or did not wait: such a box is
+// watched a little.
+func (d *Dock) removeEach(ctx context.Context, b *box) error {
+	err := d.removeContainer(ctx, b)
+	for try := 0; err == nil && b.ContainerID == "" && !b.unmade && try < 10; try++ {
+		time.Sleep(50 * time.Millisecond)
+		err = d.removeContainer(ctx, b)
+	}
+	return err
+}
+
+// removeContainer removes every container that was made for a box: of one that
+// nobody got to note down the label tells.
+func (d *Dock) removeContainer(ctx context.Context, b *box) error {
+	all, err := d.Engine.List(ctx, map[string]string{labelState: d.id, labelBox: b.Box})
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if rerr := d.Engine.Remove(ctx, c.ID); rerr != nil {
+			err = rerr
+		}
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+
+	"hako/internal/container/guest"
+	"hako/internal/container/guest/gauge"
+	"hako/internal/container/guest/nursery"
+	"hako/internal/fault"
+)
+
+// stats tells what the container uses. With disk the workspace is measured, unless
+// the system knows.
+func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
+	u := gauge.Group(gauge.Groups)
+	got := guest.Stats{Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU,
+		Processes: s.nursery.Count(), Running: int(s.running.Load()),
+		Guest: guest.GuestStats{Memory: gauge.OwnMemory(), Files: gauge.OwnFiles(), Goroutines: runtime.NumGoroutine()}}
+	s.mu.Lock()
+	got.Guest.Links = len(s.links)
+	s.mu.Unlock()
+	dir, watched := s.site.workspace(), s.site.wards.disk
+	switch {
+	case gauge.OwnFileSystem(dir, s.opts.Disk):
+		room := gauge.Room(dir)
+		got.Disk, got.DiskLimit, got.DiskOwn = room.Used, room.Size, true
+		return got, nil
+	case watched != nil:
+		got.Disk, got.DiskLimit = watched.last(), watched.limit
+	}
+	if !disk {
+		return got, nil
+	}
+	used, err := s.site.diskUse(ctx)
+	if err != nil {
+		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err, Hint: "remove what is not needed"}
+	}
+	got.Disk = used
+	return got, nil
+}
+
+// workspace is the directory whose size matters.
+func (s site) workspace() string { return cmp.Or(s.within, s.dir) }
+
+// diskUse adds up what lies in the workspace. It looks in the place of the user
+// of the commands, who may have locked root out.
+func (s site) diskUse(ctx context.Context) (total int64, err error) {
+	denied := nursery.As(s.uid, s.gid, func() { total, err = gauge.Tree(ctx, s.workspace()) })
+	if denied != nil {
+		return 0, denied
+	}
+	return total, err
+}
+
+// watchDisk has the workspace watched if it has a limit that the system does not
+// keep.
+func (s site) watchDisk(limit int64) *watch {
+	dir := s.workspace()
+	if limit == 0 || gauge.OwnFileSystem(dir, limit) {
+		return nil
+	}
+	return &watch{dir: dir, limit: limit, measure: s.diskUse, busy: s.wards.busy, over: s.wards.evict,
+		free: func() int64 { return gauge.Room(dir).Free }}
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"sync"
+)
+
+// A Window says how many bytes may still be sent before the other side has taken
+// some.
+type Window struct {
+	mu     sync.Mutex
+	change sync.Cond
+	size   int
+	free   int
+	closed bool
+}
+
+// NewWindow returns a window that lets so many bytes through.
+func NewWindow(size int) *Window {
+	w := &Window{size: size, free: size}
+	w.change.L = &w.mu
+	return w
+}
+
+// Take waits until something may be sent and reserves up to most bytes. It
+// returns zero when nothing will ever be taken again.
+func (w *Window) Take(most int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.free == 0 && !w.closed {
+		w.change.Wait()
+	}
+	if w.closed {
+		return 0
+	}
+	n := min(w.free, most)
+	w.free -= n
+	return n
+}
+
+// Give adds n bytes, because they were taken or not used after all. It reports
+// whether that can be true.
+func (w *Window) Give(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n < 0 || n > w.size-w.free {
+		return false
+	}
+	w.free += n
+	w.change.Broadcast()
+	return true
+}
+
+// Close wakes everybody who waits.
+func (w *Window) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.change.Broadcast()
+}
+
+// An Inbox holds the frames about one request until somebody takes them. It
+// never holds more bytes of streams than limit; the sender knows that.
+type Inbox struct {
+	limit int
+
+	mu     sync.Mutex
+	change sync.Cond
+	frames []Frame
+	bytes  int
+	err    error // why nothing will come any more
+}
+
+// NewInbox returns an inbox for so many bytes of streams.
+func NewInbox(limit int) *Inbox {
+	b := &Inbox{limit: limit}
+	b.change.L = &b.mu
+	return b
+}
+
+// Put adds a frame, whose words it copies. It reports whether there was room.
+// Many small pieces of a stream become one, so that they do not cost more than
+// they hold.
+func (b *Inbox) Put(f Frame) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return true
+	}
+	if isStream(f.Op) {
+		b.bytes += len(f.Word(0))
+		if b.bytes > b.limit {
+			return false
+		}
+		if b.merge(f) {
+			return true
+		}
+	}
+	if len(b.frames) == maxFrames || isStream(f.Op) && len(f.Words) != 1 {
+		return false
+	}
+	b.frames = append(b.frames, f.Owned())
+	b.change.Signal()
+	return true
+}
+
+// crowded is how many frames wait before two streams are no longer kept in the
+// order in which they came; maxFrames is more than ever wait then.
+const (
+	crowded   = 1 << 10
+	maxFrames = 2 * crowded
+)
+
+// merge adds a piece of a stream to one that waits already.
+func (b *Inbox) merge(f Frame) bool {
+	reach := 1
+	if len(b.frames) > crowded {
+		reach = 2
+	}
+	for i := len(b.frames) - 1; i >= max(len(b.frames)-reach, 0); i-- {
+		if last := b.frames[i]; last.Op == f.Op && len(last.Words[0]) < MaxChunk {
+			last.Words[0] = append(last.Words[0], f.Word(0)...)
+			return true
+		}
+	}
+	return false
+}
+
+func isStream(op byte) bool { return op == OpStdout || op == OpStderr || op == OpStdin }
+
+// Take waits for the next frame.
+func (b *Inbox) Take() (Frame, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.frames) == 0 && b.err == nil {
+		b.change.Wait()
+	}
+	if len(b.frames) == 0 {
+		return Frame{}, b.err
+	}
+	f := b.frames[0]
+	b.frames = b.frames[1:]
+	if isStream(f.Op) {
+		b.bytes -= len(f.Word(0))
+	}
+	return f, nil
+}
+
+// Close lets Take return err once the frames are taken.
+func (b *Inbox) Close(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = err
+		b.change.Broadcast()
+	}
+}

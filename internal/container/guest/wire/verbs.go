@@ -1,0 +1,27 @@
+package wire
+
+// The calls that the guest answers.
+const (
+	CallPing     = "ping"
+	CallStats    = "stats"
+	CallShutdown = "shutdown"
+	CallEdit     = "edit"
+	CallStart    = "job.start"
+	CallStatus   = "job.status"
+	CallList     = "job.list"
+	CallKill     = "job.kill"
+	CallSignal   = "job.signal"
+	CallWait     = "job.wait"
+	CallOutput   = "job.output"
+	CallTails    = "job.tails"
+)
+
+// Parameters are what calls need.
+type Parameters struct {
+	Handle string `json:"handle,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	Stream string `json:"stream,omitempty"`
+	Signal int    `json:"signal,omitempty"`
+	Disk   bool   `json:"disk,omitempty"`
+}

@@ -1,0 +1,159 @@
+package container
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hako/internal/container/engine"
+	"hako/internal/container/guest"
+	"hako/internal/fault"
+)
+
+// Details are an [Info] with what the container uses at the moment.
+type Details struct {
+	Info
+	Usage *guest.Stats `json:"usage,omitempty"` // nil means that nobody answers
+	Limit Resources    `json:"-"`
+}
+
+// ContainerInfo returns what is on record about the container of a task.
+func (d *Dock) ContainerInfo(task string) (Info, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return Info{}, err
+	}
+	return b.Info, nil
+}
+
+// Look asks the container of a task how it is.
+func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return Details{}, err
+	}
+	x := Details{Info: b.Info, Limit: d.Resources}
+	if b.Bare {
+		return x, d.lookBare(ctx, b, &x)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	c, err := d.client(ctx, b)
+	if err != nil {
+		return x, d.lookBare(ctx, b, &x)
+	}
+	s, err := c.Stats(ctx, true)
+	if err != nil {
+		return x, err
+	}
+	x.Usage = &s
+	if s.Running > 0 && x.Status == Ready {
+		x.Status = Running
+	}
+	return x, nil
+}
+
+// lookBare asks the engine how a container is.
+func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
+	c, err := d.Engine.Inspect(ctx, b.ContainerID)
+	switch {
+	case errors.Is(err, engine.ErrGone):
+		x.Status = Deleted
+		return nil
+	case err != nil:
+		return err
+	case c.State != "running":
+		x.Status = Stopped
+		return nil
+	}
+	u, err := d.Engine.Usage(ctx, b.ContainerID)
+	if err == nil {
+		x.Usage = &guest.Stats{Processes: int(u.Pids), Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU}
+	}
+	return err
+}
+
+// Tasks lists what is on record about all tasks.
+func (d *Dock) Tasks() ([]Info, error) {
+	all, err := d.boxes()
+	var list []Info
+	for _, b := range all {
+		if b.TaskUUID != "" {
+			list = append(list, b.Info)
+		}
+	}
+	return list, err
+}
+
+// WarmCount counts the containers that wait for a task, by environment.
+func (d *Dock) WarmCount() map[string]int {
+	all, _ := d.boxes()
+	count := make(map[string]int)
+	for _, b := range all {
+		if b.warm(b.Environment, b.Fit) {
+			count[b.Environment]++
+		}
+	}
+	return count
+}
+
+// Desk is what can be asked about jobs; [*guest.Client] is one.
+type Desk interface {
+	Jobs(ctx context.Context) ([]guest.Job, error)
+	Job(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Wait(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Kill(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Output(ctx context.Context, h guest.Handle, from guest.Stream, offset int64, limit int) (guest.Page, error)
+}
+
+// Desk returns what answers about the jobs of a task. It starts nothing.
+func (d *Dock) Desk(ctx context.Context, task string) (Desk, error) {
+	b, err := d.readyBox(task)
+	if err != nil {
+		return nil, err
+	}
+	if b.Bare {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "list jobs", Subject: task, Why: "there are none on an engine that is another machine", Hint: "use a local engine"}
+	}
+	return d.client(ctx, b)
+}
+
+// CallTextEditor makes one call of the text editor for the current task.
+func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
+	task, err := d.currentTask()
+	if err != nil {
+		return nil, err
+	}
+	return d.Edit(ctx, task, call)
+}
+
+// Edit makes one call of the text editor in the container of a task.
+func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (json.RawMessage, error) {
+	b, err := d.readyBox(task)
+	if err != nil {
+		return nil, err
+	}
+	if b.Bare {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task, Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
+	}
+	if err := d.recordEdit(task, call); err != nil {
+		return nil, err
+	}
+	c, err := d.client(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.Edit(ctx, call)
+	return answer, d.lost(ctx, b, err)
+}
+
+// recordEdit puts a call of the editor on record: what it does and to which file.
+func (d *Dock) recordEdit(task string, call json.RawMessage) error {
+	var c struct{ Command, Path string }
+	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
+	if d.Record == nil {
+		return &fault.Error{Kind: fault.Denied, Op: "edit", Subject: task, Why: "nobody keeps a record"}
+	}
+	return d.Record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+}

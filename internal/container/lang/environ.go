@@ -1,0 +1,152 @@
+package lang
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Surroundings are what a container has besides its image.
+type Surroundings struct {
+	Proxy bool // there is a way out, at [ProxyHost]:[ProxyPort]; false means none
+	CA    bool // the results of [Bundle] are at [CABundle] and [TrustStore]; false means that the image's own count
+
+	// Git are the servers, as "github.com" or "gitlab.example.com:8443",
+	// whose repositories git asks the proxy's endpoint for. It needs Proxy.
+	Git []string
+
+	// Path is the PATH of the image; empty means the usual one, or for a
+	// language without a path of its own that PATH is left alone.
+	Path string
+}
+
+const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// endpoint is where the proxy lends git its credentials.
+const endpoint = "http://git.hako.internal/"
+
+// ours are variables that no environment may set: it could not know their
+// values.
+var ours = []string{"HOME", "PATH", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+	"PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT"}
+
+// Environ returns what commands have in their environment, as NAME=value in the
+// order of the names.
+func (l Language) Environ(o Surroundings) []string {
+	env := map[string]string{}
+	maps.Copy(env, l.Env)
+	maps.Copy(env, map[string]string{
+		"HOME":                Home,
+		"LANG":                "C.UTF-8",
+		"TMPDIR":              Temp,
+		"GIT_TERMINAL_PROMPT": "0", // nobody is there to answer
+	})
+	if len(l.Path) > 0 || o.Path != "" {
+		env["PATH"] = l.path(o.Path)
+	}
+	if o.Proxy {
+		maps.Copy(env, proxies())
+	}
+	if o.CA {
+		maps.Copy(env, authorities())
+	}
+	addJava(env, o)
+	if !o.Proxy {
+		o.Git = nil
+	}
+	addGit(env, o.Git)
+	return sorted(env)
+}
+
+// GitEnviron returns the part of the environment by which git asks the proxy's
+// endpoint for the repositories of servers, for a container that has a proxy and
+// was made before anybody knew which repository it is for.
+func GitEnviron(servers []string) []string {
+	env := map[string]string{}
+	addGit(env, servers)
+	return sorted(env)
+}
+
+func sorted(env map[string]string) []string {
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}
+
+func (l Language) path(image string) string {
+	if image == "" {
+		image = usualPath
+	}
+	return strings.Join(append(slices.Clone(l.Path), image), ":")
+}
+
+// proxies are the names under which programs look for a proxy.
+func proxies() map[string]string {
+	const url, none = "http://" + ProxyHost + ":" + ProxyPort, "localhost,127.0.0.1,::1"
+	env := map[string]string{"NO_PROXY": none, "no_proxy": none}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "npm_config_proxy", "npm_config_https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
+		env[name] = url
+	}
+	env["http_proxy"], env["https_proxy"] = url, url // curl takes no other spelling for http
+	env["NODE_USE_ENV_PROXY"] = "1"                  // or fetch in Node.js goes straight
+	return env
+}
+
+// authorities are the names under which programs look for certificates.
+func authorities() map[string]string {
+	env := map[string]string{}
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS",
+		"GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO", "CONDA_SSL_VERIFY", "MAMBA_SSL_VERIFY"} {
+		env[name] = CABundle
+	}
+	return env
+}
+
+// addJava tells Maven and Gradle, which read none of the other variables. Not
+// JAVA_TOOL_OPTIONS: with it every program in Java would begin by printing it.
+func addJava(env map[string]string, o Surroundings) {
+	var options []string
+	if o.Proxy {
+		for _, scheme := range []string{"http", "https"} {
+			options = append(options, "-D"+scheme+".proxyHost="+ProxyHost, "-D"+scheme+".proxyPort="+ProxyPort)
+		}
+	}
+	if o.CA {
+		options = append(options, "-Djavax.net.ssl.trustStore="+TrustStore, "-Djavax.net.ssl.trustStoreType=JKS", "-Djavax.net.ssl.trustStorePassword="+storePassword)
+	}
+	if len(options) == 0 {
+		return
+	}
+	gradle := strings.Join(options, " ")
+	maven := gradle + " -Daether.connector.http.useSystemProperties=true -Daether.transport.http.useSystemProperties=true"
+	env["GRADLE_OPTS"] = strings.TrimSpace(env["GRADLE_OPTS"] + " " + gradle)
+	env["MAVEN_OPTS"] = strings.TrimSpace(env["MAVEN_OPTS"] + " " + maven)
+}
+
+var serverForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+
+// addGit tells git what it would find in a configuration file. The clone belongs
+// to the user of the commands, but the directory above it may not.
+func addGit(env map[string]string, servers []string) {
+	config := [][2]string{{"safe.directory", "*"}}
+	for _, server := range servers {
+		if !serverForm.MatchString(server) {
+			continue
+		}
+		key := "url." + endpoint + server + "/.insteadOf"
+		host, _, _ := strings.Cut(server, ":")
+		for _, other := range []string{"https://" + server + "/", "http://" + server + "/", "ssh://git@" + host + "/", "git@" + host + ":"} {
+			config = append(config, [2]string{key, other})
+		}
+	}
+	env["GIT_CONFIG_COUNT"] = strconv.Itoa(len(config))
+	for i, pair := range config {
+		n := strconv.Itoa(i)
+		env["GIT_CONFIG_KEY_"+n], env["GIT_CONFIG_VALUE_"+n] = pair[0], pair[1]
+	}
+}

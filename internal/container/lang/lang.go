@@ -1,0 +1,149 @@
+// Package lang knows the language environments: which there are, what their
+// images are called, what commands in them need around them, how dependencies
+// are installed, and what a model is told about all that.
+//
+// Each environment is a YAML file in this folder; the folder is the list.
+// Deliberately not here: images and containers themselves, and running anything.
+//
+// The one rule to keep: what a model or a project says is only ever compared
+// with what the files say, and never becomes a part of a name, path or command.
+package lang
+
+import (
+	"embed"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Where things are in every container.
+const (
+	Workspace = "/workspace"         // the volume that commands may write to
+	Project   = "/workspace/project" // the clone
+	Home      = "/workspace/.home"
+	Temp      = "/workspace/tmp"
+
+	CABundle   = "/etc/ssl/hako/ca.pem" // the first result of [Bundle]
+	TrustStore = "/etc/ssl/hako/ca.jks" // the second
+
+	ProxyHost = "127.0.0.1" // of the way out, as the guest offers it
+	ProxyPort = "3128"
+)
+
+// A Language is an environment that tasks can be given.
+type Language struct {
+	Name        string // as plans and settings spell it
+	Order       int    // its place in lists; those with zero come last
+	Image       string // what it runs from
+	Base        string // what the image is built on
+	Dockerfile  string // how, in the folder docker
+	Description string // in a line
+	Use         []string
+	Packages    string            // how libraries are installed, for the model
+	Env         map[string]string // what commands have besides what all have
+	Path        []string          // directories of programs, before those of the image
+	Install     []Step            // in order
+}
+
+// A Step installs dependencies of one kind.
+type Step struct {
+	Name    string        // unique in its environment
+	Group   string        // of all steps in a group the first that fits is taken; empty means its own
+	When    []string      // files that must all be in the project
+	Needs   []string      // programs that must all be there
+	Key     []string      // files, or patterns of files, whose contents decide whether a kept result is still good
+	Keep    []string      // directories, or patterns of them, below [Workspace] that are kept; empty means nothing
+	Command string        // for the container's shell, in the project
+	Timeout time.Duration // zero means what the installer takes for usual
+}
+
+//go:embed *.yaml
+var files embed.FS
+
+//go:embed system_prompt_command_executor.txt
+var systemPrompt string
+
+// All returns the environments in their order. Projects have more than one
+// language, so each environment also has the steps of groups that only others
+// know; whether it can do them is for their needs to say.
+func All() ([]Language, error) {
+	own, err := described()
+	if err != nil {
+		return nil, err
+	}
+	list := slices.Clone(own)
+	for i := range list {
+		list[i].Install = borrow(list[i].Install, own)
+	}
+	return list, nil
+}
+
+// described returns the environments as their files describe them.
+func described() ([]Language, error) {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var list []Language
+	for _, e := range entries {
+		text, err := files.ReadFile(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		l, err := read(e.Name(), text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	slices.SortFunc(list, before)
+	return list, nil
+}
+
+// borrow adds steps of other languages, a group from the first that has it.
+func borrow(steps []Step, from []Language) []Step {
+	steps = slices.Clone(steps)
+	for _, l := range from {
+		groups, names := map[string]bool{}, map[string]bool{}
+		for _, s := range steps {
+			groups[s.Group], names[s.Name] = s.Group != "", true
+		}
+		for _, s := range l.Install {
+			if !groups[s.Group] && !names[s.Name] {
+				steps = append(steps, s)
+			}
+		}
+	}
+	return steps
+}
+
+// Unlisted returns an environment that no file describes: an image of somebody's
+// own, with the steps of all languages.
+func Unlisted(name, image string) (Language, error) {
+	own, err := described()
+	l := Language{Name: name, Image: image, Description: "an image of your own", Use: []string{"what the image " + image + " was made for"},
+		Packages: "with the package managers that are installed in the image", Install: borrow(nil, own)}
+	return l, err
+}
+
+func before(a, b Language) int {
+	switch {
+	case a.Order == b.Order:
+		return strings.Compare(a.Name, b.Name)
+	case a.Order == 0:
+		return 1
+	case b.Order == 0:
+		return -1
+	}
+	return a.Order - b.Order
+}
+
+// Find returns the environment of a name.
+func Find(name string) (Language, bool) {
+	all, err := All()
+	i := slices.IndexFunc(all, func(l Language) bool { return l.Name == name })
+	if err != nil || i < 0 {
+		return Language{}, false
+	}
+	return all[i], true
+}

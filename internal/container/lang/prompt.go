@@ -1,0 +1,57 @@
+package lang
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Prompt returns what a model is told about running commands: which are allowed,
+// in lines, and how libraries are installed in its environment.
+func Prompt(allowed string, l Language) string {
+	fill := strings.NewReplacer(
+		"{allowed_commands_list}", strings.TrimSpace(allowed),
+		"{environment}", l.Name+" ("+l.Description+")",
+		"{package_instructions}", strings.TrimSpace(l.Packages))
+	return fill.Replace(systemPrompt)
+}
+
+// Table returns the part of the planning prompt that environments are chosen by.
+func Table(list []Language) string {
+	var b strings.Builder
+	b.WriteString("## Execution Environment Selection\n\n" +
+		"You must select an appropriate execution environment for this task. The following environments are available:\n\n" +
+		"| Environment | Image | Recommended For |\n" +
+		"|------------|-------|-----------------|\n")
+	for _, l := range list {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(l.Name), cell(l.Image), cell(strings.Join(l.Use, ", ")))
+	}
+	return b.String()
+}
+
+// cell keeps a text in its cell, whoever configured it.
+func cell(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
+}
+
+// Choose returns the environment to use: the one that was asked for if it is
+// available, else the fallback, else whatever there is, and then a warning. The
+// name is always one of those available, and empty only if there are none.
+func Choose(asked string, available map[string]string, fallback string) (name, warning string) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(available)), func(n string) bool { return !isName(n) })
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, asked) }); i >= 0 {
+		return names[i], ""
+	}
+	if len(names) == 0 {
+		return "", "no execution environment is available"
+	}
+	name = names[0]
+	if slices.Contains(names, fallback) {
+		name = fallback
+	}
+	if asked == "" {
+		return name, "no execution environment was selected; " + name + " is used"
+	}
+	return name, fmt.Sprintf("there is no execution environment %.40q (there are: %s); %s is used", asked, strings.Join(names, ", "), name)
+}

@@ -1,0 +1,81 @@
+package container
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// An Owner is a process that containers belong to.
+type Owner struct {
+	Host  string `json:"host"` // the machine, a point, and which of its starts
+	PID   int    `json:"pid"`
+	Start string `json:"start"` // when the process began, in the kernel's words: pids are used again
+}
+
+// self is this process.
+var self = sync.OnceValue(func() Owner {
+	return Owner{Host: host(), PID: os.Getpid(), Start: startOf(os.Getpid())}
+})
+
+// host names this machine since its last start. One that has no name of its own
+// is not known again after another start, which keeps containers rather than
+// removes them.
+func host() string {
+	name, _ := os.Hostname()
+	machine, _ := os.ReadFile("/etc/machine-id")
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if len(machine) == 0 {
+		machine = boot
+	}
+	return digest(name+"\n"+string(machine)) + "." + digest(string(boot))
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// before reports whether an owner was a process of an earlier start of the
+// machine that another one runs on: then it has certainly ended.
+func (o Owner) before(other Owner) bool {
+	machine, boot, ok := strings.Cut(o.Host, ".")
+	same, now, _ := strings.Cut(other.Host, ".")
+	return ok && machine == same && boot != now && boot != digest("") && now != digest("")
+}
+
+// startOf returns when a process began; empty means that there is none, or that
+// this system does not tell.
+func startOf(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), ") ") // the name before it may hold anything
+	if fields := strings.Fields(rest); len(fields) > 19 {
+		return fields[19]
+	}
+	return ""
+}
+
+// String is the owner as a label.
+func (o Owner) String() string { return fmt.Sprintf("%s/%d/%s", o.Host, o.PID, o.Start) }
+
+// parseOwner reads a label.
+func parseOwner(label string) (o Owner, ok bool) {
+	parts := strings.Split(label, "/")
+	if len(parts) != 3 {
+		return o, false
+	}
+	pid, err := strconv.Atoi(parts[1])
+	return Owner{parts[0], pid, parts[2]}, err == nil
+}
+
+// gone reports whether a process of this machine has certainly ended.
+func (o Owner) gone() bool {
+	return o.before(self()) || o.Host == self().Host && o.Start != "" && self().Start != "" && startOf(o.PID) != o.Start
+}

@@ -1,0 +1,178 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"hako/internal/container/clone"
+	"hako/internal/container/deps"
+	"hako/internal/container/engine"
+	"hako/internal/container/lang"
+	"hako/internal/fault"
+)
+
+// Prepare gives a task a clean container: in the environment that was asked for
+// or else the default one, with its repository cloned and dependencies
+// installed. One that the task had before is removed. What went wrong without
+// being in the way is among the warnings.
+func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
+	if err := d.check(t); err != nil {
+		return Info{}, err
+	}
+	turn, err := d.turn(ctx, t.ID)
+	if err != nil {
+		return Info{}, err
+	}
+	defer turn.Close()
+	if err := d.clear(ctx, t.ID); err != nil {
+		return Info{}, err
+	}
+	swept := make(chan error, 1)
+	go func() { _, err := d.CleanupStale(ctx); swept <- err }()
+	b, err := d.raise(ctx, t, environment)
+	if serr := <-swept; serr != nil && err == nil {
+		b.Warnings = append(b.Warnings, "what others left could not be removed: "+serr.Error())
+	}
+	if err == nil {
+		err = d.settle(b)
+	}
+	if err != nil {
+		d.discard(ctx, b)
+		_ = os.Remove(turn.Name()) // who waits for it notices
+		return Info{}, err
+	}
+	return b.Info, nil
+}
+
+func (d *Dock) check(t Task) error {
+	if err := CheckTask(t.ID); err != nil {
+		return err
+	}
+	if t.Repository == "" {
+		return nil
+	}
+	if d.Clones == nil {
+		return clone.Check(d.source(t))
+	}
+	return d.Clones.Check(d.source(t))
+}
+
+func (d *Dock) source(t Task) clone.Source {
+	return clone.Source{URL: t.Repository, Branch: t.Branch, Target: t.Target, Full: d.Full, Depth: d.Depth}
+}
+
+// clear removes what a task had before.
+func (d *Dock) clear(ctx context.Context, task string) error {
+	b, err := d.find(task)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.say("removing the container that " + task + " had before")
+	return d.remove(ctx, b)
+}
+
+// raise takes a warm container or makes one, and fills it. What it returns
+// beside an error is to be discarded.
+func (d *Dock) raise(ctx context.Context, t Task, environment string) (*box, error) {
+	name, warning := lang.Choose(environment, d.Images, d.Default)
+	l := d.language(name)
+	img, err := d.image(ctx, l.Name, l.Image)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.claim(ctx, t.ID, l.Name, img.ID)
+	if b == nil && err == nil {
+		d.say("starting the " + l.Name + " environment")
+		b, err = d.make(ctx, l, img, Name(t.ID), t.ID)
+	}
+	if err != nil {
+		return b, nameTaken(err, t.ID)
+	}
+	if warning != "" {
+		b.Warnings = append(b.Warnings, warning)
+	}
+	return b, d.equip(ctx, b, t, l)
+}
+
+// nameTaken explains a name that is in use: by a container that is not ours, or
+// it would have been removed.
+func nameTaken(err error, task string) error {
+	if !errors.Is(err, engine.ErrConflict) {
+		return err
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "start environment of task", Subject: task, Why: "there is a container " + Name(task) + " that was not made here",
+		Hint: "choose another task id, or remove it: docker rm -f " + Name(task)}
+}
+
+// equip opens the way out, clones and installs.
+func (d *Dock) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
+	if err := d.openWay(ctx, b, t); err != nil {
+		return err
+	}
+	if t.Repository == "" {
+		return nil
+	}
+	if err := d.fetch(ctx, b, t); err != nil {
+		return err
+	}
+	if !d.Install || d.Packages == nil {
+		return nil
+	}
+	return d.install(ctx, b, l)
+}
+
+func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
+	if d.Clones == nil {
+		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository), Why: "there is no place for clones"}
+	}
+	h, err := d.hands(ctx, b)
+	if err != nil {
+		return err
+	}
+	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.say)
+	if err != nil {
+		return err
+	}
+	b.Repository, b.Branch, b.Commit = t.Repository, c.Branch, c.Commit
+	b.Warnings = append(b.Warnings, c.Warnings...)
+	return nil
+}
+
+// install installs dependencies. That it did not work is for the model to know,
+// not a reason to stop.
+func (d *Dock) install(ctx context.Context, b *box, l lang.Language) error {
+	h, err := d.hands(ctx, b)
+	if err != nil {
+		return err
+	}
+	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.say})
+	if err != nil {
+		return err
+	}
+	for _, s := range r.Steps {
+		if s.Warning != "" {
+			b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %s", s.Command, s.Warning))
+		}
+	}
+	return nil
+}
+
+// salt tells apart results that must not be shared: what a branch installs ran
+// code of that branch, and another one must not trust it.
+func salt(b *box) string { return strings.Join([]string{b.ImageID, b.Repository, b.Branch}, "\n") }
+
+// discard removes a box that did not become ready.
+func (d *Dock) discard(ctx context.Context, b *box) {
+	if b == nil {
+		return
+	}
+	if err := d.remove(context.WithoutCancel(ctx), b); err != nil {
+		d.say("could not remove " + b.Name + ": " + err.Error())
+	}
+}
