@@ -152,7 +152,7 @@ func containerOptions(conf *config.Config) (container.Options, error) {
 			CPUs: config.DockerCPU.Of(conf).V, Memory: int64(config.DockerMemory.Of(conf).V),
 			Disk: int64(config.DockerDisk.Of(conf).V), Pids: int64(config.DockerPids.Of(conf).V),
 		},
-		Network: networkOf(conf), Depth: config.CloneDepth.Of(conf).V, Full: !config.CloneShallow.Of(conf).V,
+		Network: networkOf(conf), Depth: depthOf(conf), Full: !config.CloneShallow.Of(conf).V,
 		Install: config.CloneInstall.Of(conf).V, Own: config.CloneOwnImage.Of(conf).V,
 		Timeout: time.Duration(config.ContainerTimeout.Of(conf).V) * time.Second, Output: int(config.ContainerOutput.Of(conf).V),
 		Stale: time.Duration(config.CleanupStale.Of(conf).V) * time.Hour, Detached: true,
@@ -203,6 +203,15 @@ func environmentImages(conf *config.Config) (map[string]string, error) {
 		images[name] = image
 	}
 	return images, nil
+}
+
+// depthOf is how many commits are cloned; zero leaves it to the clone, which
+// takes more where there is a branch to merge into.
+func depthOf(conf *config.Config) int {
+	if d := config.CloneDepth.Of(conf); d.From != "default" {
+		return d.V
+	}
+	return 0
 }
 
 func networkOf(conf *config.Config) container.Network {

@@ -202,8 +202,8 @@ func newEnvJobs(s streams) *cobra.Command {
 		Use:   "jobs --task ID [HANDLE [--output [--offset N] | --wait | --kill]] [--log NAME] [--json]",
 		Short: "List, follow and end commands that run in the background",
 		Example: `  hako env jobs --task t1
-  hako env jobs --task t1 j1 --output --offset 4096
-  hako env jobs --task t1 j1 --kill
+  hako env jobs --task t1 job-a76fd033 --output --offset 4096
+  hako env jobs --task t1 job-a76fd033 --kill
   hako env jobs --task t1 --log 101530.123456      # the whole output of a result that was cut`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
@@ -236,7 +236,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	}
 	if len(args) == 0 {
 		if o.output || o.wait || o.kill {
-			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job", Hint: "name it: hako env jobs --task " + o.task + " j1 --output"}
+			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job", Hint: "name it: hako env jobs --task " + o.task + " job-a76fd033 --output"}
 		}
 		list, err := desk.Jobs(ctx)
 		if err != nil {

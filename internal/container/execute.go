@@ -244,7 +244,9 @@ func (c *captured) Write(p []byte) (int, error) {
 
 // spill moves what was kept so far, which is all there was, to a file.
 func (c *captured) spill() {
-	if c.err = os.MkdirAll(filepath.Dir(c.path), 0o700); c.err != nil {
+	// Not MkdirAll: the box may have been removed meanwhile, and stays so.
+	if err := os.Mkdir(filepath.Dir(c.path), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		c.err = err
 		return
 	}
 	if c.file, c.err = os.OpenFile(c.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); c.err != nil {

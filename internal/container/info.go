@@ -56,6 +56,9 @@ func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
 
 // lookBare asks the engine how a container is.
 func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
+	if b.ContainerID == "" {
+		return nil // it does not exist yet, or nobody got to note it down
+	}
 	c, err := d.Engine.Inspect(ctx, b.ContainerID)
 	switch {
 	case errors.Is(err, engine.ErrGone):

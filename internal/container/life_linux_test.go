@@ -112,8 +112,8 @@ func watchMaking(t *testing.T, d *Dock, task string, want State) {
 	saw := make(chan bool, 1)
 	go func() {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			if info, err := d.ContainerInfo(task); err == nil {
-				saw <- info.Status == want
+			if x, err := d.Look(context.Background(), task); err == nil {
+				saw <- x.Status == want
 				return
 			}
 		}
@@ -257,4 +257,26 @@ func TestLog(t *testing.T) {
 	if _, err := d.Log(task, res.Log, "stdout"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("the oldest log is kept: %v", err)
 	}
+}
+
+// TestCleanupWhileRunning removes a container while a command in it prints more
+// than a result holds.
+func TestCleanupWhileRunning(t *testing.T) {
+	d, task := ownDock(t, func(o *Options) { o.Output = 1000 }), unique("busy")
+	prepare(t, d, task)
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.ExecuteIn(t.Context(), task, &run.Request{Script: "trap 'seq 1 10000' TERM; echo up; sleep 600 & wait"})
+		done <- err
+	}()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if x, err := d.Look(t.Context(), task); err == nil && x.Status == Running {
+			break
+		}
+	}
+	if err := d.Cleanup(t.Context(), task); err != nil {
+		t.Error(err)
+	}
+	<-done
+	checkNothingLeft(t, d.State)
 }

@@ -144,8 +144,8 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
 		Labels: map[string]string{labelState: d.id, labelBox: b.Box, labelOwner: self().String(), labelEnv: l.Name},
 		CapAdd: []string{"SETUID", "SETGID", "KILL"}, Seccomp: seccomp.Profile(),
-		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: 64 << 20, Grace: 10 * time.Second,
-		Tmpfs:   map[string]string{"/tmp": "size=1g,mode=1777,exec,nosuid,nodev", "/var/tmp": "size=256m,mode=1777,nosuid,nodev", "/run": "size=16m,mode=755,nosuid,nodev,noexec"},
+		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
+		Tmpfs:   d.inMemory(),
 		Ulimits: []engine.Ulimit{{Name: "core"}},
 		Env:     l.Environ(lang.Surroundings{Proxy: d.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
 	}
@@ -166,6 +166,19 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 	}
 	s.Mounts = append(s.Mounts, work)
 	return s, vol, nil
+}
+
+// inMemory are the directories whose files count as memory of the container, and
+// stay when their writer is ended: together they leave room for the guest.
+func (d *Dock) inMemory() map[string]string {
+	size := func(most, part int64) string {
+		return "size=" + strconv.FormatInt(min(most, d.Resources.Memory/part), 10)
+	}
+	return map[string]string{
+		"/tmp":     size(1<<30, 4) + ",mode=1777,exec,nosuid,nodev",
+		"/var/tmp": size(256<<20, 16) + ",mode=1777,nosuid,nodev",
+		"/run":     size(16<<20, 16) + ",mode=755,nosuid,nodev,noexec",
+	}
 }
 
 // furnish puts the guest and what it needs into a container.

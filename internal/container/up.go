@@ -81,8 +81,7 @@ func (d *Dock) clear(ctx context.Context, task string) error {
 // beside an error is to be discarded.
 func (d *Dock) raise(ctx context.Context, t Task, environment string) (*box, error) {
 	name, warning := lang.Choose(environment, d.Images, d.Default)
-	l := d.language(name)
-	img, err := d.image(ctx, l.Name, l.Image)
+	l, img, err := d.imageFor(ctx, t, d.language(name))
 	if err != nil {
 		return nil, err
 	}

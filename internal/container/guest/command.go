@@ -38,7 +38,7 @@ type Result struct {
 	Bytes    int64 // of both streams, as they were passed on
 
 	OutOfMemory bool // the system killed it, or a process of it, because the container's memory was used up
-	DiskFull    bool // it was ended, or could not write, because the workspace holds more than it may
+	DiskFull    bool // it was ended, or its last program could not write, because the workspace holds more than it may
 }
 
 // Order is the command as it travels.

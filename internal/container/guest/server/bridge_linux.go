@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -71,12 +72,32 @@ func raiseLoopback() error {
 // may come later than the guest, or never: then whoever asks is told.
 func (w owner) dial(socket string) (conn net.Conn, err error) {
 	denied := nursery.As(w.uid, w.gid, func() { conn, err = net.Dial("unix", socket) })
-	if denied != nil || err != nil {
-		here, there := net.Pipe()
-		go apologise(there)
-		return here, nil
+	if denied == nil && err == nil {
+		return conn, nil
 	}
-	return conn, nil
+	here, there, err := connected()
+	if err != nil {
+		return nil, err
+	}
+	go apologise(there)
+	return here, nil
+}
+
+// connected returns two ends of a connection, each of which can say that it has
+// said all, which those of [net.Pipe] cannot.
+func connected() (a, b net.Conn, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	var ends [2]net.Conn
+	for i, fd := range pair {
+		f := os.NewFile(uintptr(fd), "pair")
+		conn, wrong := net.FileConn(f)
+		f.Close()
+		ends[i], err = conn, errors.Join(err, wrong)
+	}
+	return ends[0], ends[1], err
 }
 
 // noNetwork is what commands hear that try to use one.

@@ -18,7 +18,7 @@ import (
 func (s *server) abilities() []string {
 	can := []string{"jobs", "stats", "edit"}
 	if s.bridged {
-		can = append(can, "network")
+		can = append(can, "bridge")
 	}
 	return can
 }

@@ -27,7 +27,12 @@ const hostOwner = 23456
 // docker.
 func newBox(t *testing.T, o guest.Options, more ...string) *den {
 	t.Helper()
-	needDocker(t)
+	return newBoxOf(t, "tiny:1", o, more...)
+}
+
+func newBoxOf(t *testing.T, image string, o guest.Options, more ...string) *den {
+	t.Helper()
+	needImage(t, image)
 	root, err := os.MkdirTemp("", "box")
 	if err != nil {
 		t.Fatal(err)
@@ -43,11 +48,11 @@ func newBox(t *testing.T, o guest.Options, more ...string) *den {
 	d.opts.Dir, d.opts.Within, d.opts.Home = "/workspace/project", "/workspace", "/workspace/.home"
 	d.opts.Make = []string{"/workspace/project", "/workspace/tmp", "/workspace/.home"}
 	name := "hako-guest-test-" + filepath.Base(root)
-	words := []string{"run", "-d", "--name", name, "--label", "hako-guest-test", "--network", "none", "--read-only", "--pids-limit", "200",
+	words := []string{"run", "-d", "--name", name, "--label", "hako-guest-test", "--user", "0:0", "--network", "none", "--read-only", "--pids-limit", "200",
 		"--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--cap-add", "KILL", "--security-opt", "no-new-privileges",
 		"--memory", "96m", "--memory-swap", "96m", "--tmpfs", "/tmp", "--tmpfs", "/run", "-v", line + ":/run/hako",
 		"-v", d.program(t, guest.Name) + ":/.hako/" + guest.Name + ":ro", "--entrypoint", "/.hako/" + guest.Name}
-	words = append(append(append(words, more...), "tiny:1"), d.opts.Args()...)
+	words = append(append(append(words, more...), image), d.opts.Args()...)
 	docker(t, words...)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -60,15 +65,15 @@ func newBox(t *testing.T, o guest.Options, more ...string) *den {
 	return d
 }
 
-func needDocker(t *testing.T) {
+func needImage(t *testing.T, image string) {
 	t.Helper()
 	why := ""
 	if !static() {
-		why = "the test binary needs libraries that tiny:1 does not have: build it with CGO_ENABLED=0"
+		why = "the test binary needs libraries that images need not have: build it with CGO_ENABLED=0"
 	} else if os.Geteuid() != 0 {
 		why = "only root can give directories away"
-	} else if out, err := exec.Command("docker", "image", "inspect", "tiny:1").CombinedOutput(); err != nil {
-		why = fmt.Sprintf("docker has no image tiny:1: %v: %s", err, out)
+	} else if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
+		why = fmt.Sprintf("docker has no image %s: %v: %s", image, err, out)
 		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
 			t.Fatal(why)
 		}
@@ -125,13 +130,26 @@ func TestContainer(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 || ownerOfFile(info) != hostOwner {
 		t.Errorf("%v, %v", info, err)
 	}
-	if got := d.Hello.Can; !strings.Contains(strings.Join(got, " "), "network") {
+	if got := d.Hello.Can; !slices.Contains(got, "bridge") {
 		t.Errorf("it can do %q", got)
 	}
 	t.Run("directory", func(t *testing.T) { d.checkDirectories(t) })
 	t.Run("editor", func(t *testing.T) { d.checkEditor(t) })
 	t.Run("bridge", func(t *testing.T) { d.checkBridge(t) })
 	t.Run("memory", func(t *testing.T) { d.checkMemory(t) })
+}
+
+// TestPythonContainer is a guest in an image that people use.
+func TestPythonContainer(t *testing.T) {
+	d := newBoxOf(t, "coding-agent-executor-python:latest", guest.Options{}, "-v", "/workspace")
+	got := d.sh(t, `id -un; pwd; python3 -c 'import os; open("f", "w").write("x"); print(os.getuid(), os.path.expanduser("~"))'; stat -c %U f`)
+	if got != "executor\n/workspace/project\n1000 /workspace/.home\nexecutor\n" {
+		t.Errorf("%q", got)
+	}
+	end := d.do(t, guest.Command{Argv: []string{"python3", "-c", "x = bytearray(300 << 20)"}})
+	if !end.OutOfMemory || end.Signal != 9 || end.Note != "killed: out of memory (limit 96 MB)" {
+		t.Errorf("%+v", end)
+	}
 }
 
 // checkDirectories starts commands where they must not be.
@@ -280,6 +298,9 @@ func TestDiskWatched(t *testing.T) {
 	s, err := d.Stats(t.Context(), false)
 	if err != nil || s.DiskOwn || s.DiskLimit != 8<<20 || s.Disk < 20<<20 {
 		t.Errorf("%+v, %v", s, err)
+	}
+	if got := d.do(t, guest.Command{Script: "busybox grep x big"}); got.Exit != 1 || got.DiskFull || got.Note != note {
+		t.Errorf("%+v", got)
 	}
 	if got := d.do(t, guest.Command{Script: "busybox rm big && echo gone"}); got.out != "gone\n" || got.DiskFull {
 		t.Errorf("%+v", got)

@@ -300,6 +300,25 @@ func TestSocketOfOther(t *testing.T) {
 	d.sh(t, "true")
 }
 
+// TestSocketOfCommands has a directory in which commands could put a socket of
+// their own.
+func TestSocketOfCommands(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give directories away")
+	}
+	dir := t.TempDir()
+	os.Chown(dir, 23456, 23456)
+	if _, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 23456}); fault.KindOf(err) != fault.Denied || fault.Hint(err) == "" {
+		t.Error(err)
+	}
+	if who, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 12345}); err != nil || who.uid != 23456 {
+		t.Error(who, err)
+	}
+	if who, err := ownerOf(guest.Options{Socket: dir + "/s", UID: 12345, Owner: 5}); err != nil || who != (owner{5, 5}) {
+		t.Error(who, err)
+	}
+}
+
 // TestFewCapabilities has no more than the guest says it needs: it cannot even
 // look into what belongs to the user of the commands.
 func TestFewCapabilities(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 // Guest is called first by every program that serves as a guest, with the name
-// and the words it was called by. If the name is [Name], it never returns.
+// and the words it was called by. If the name is [guest.Name], it never returns.
 func Guest(called string, args []string) {
 	if filepath.Base(called) != guest.Name {
 		return
@@ -106,6 +106,10 @@ func ownerOf(o guest.Options) (owner, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(filepath.Dir(o.Socket), &st); err != nil {
 		return owner{}, noSocket(o.Socket, err)
+	}
+	if o.UID != 0 && int(st.Uid) == o.UID { // they could put a socket of their own in its place
+		return owner{}, &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: o.Socket, Why: "commands would run as the owner of its directory, user " + strconv.Itoa(o.UID),
+			Hint: "run them as another user"}
 	}
 	return owner{int(st.Uid), int(st.Gid)}, nil
 }

@@ -1,6 +1,8 @@
 package server
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestBuffers lends what there is and no more.
 func TestBuffers(t *testing.T) {

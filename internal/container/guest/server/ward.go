@@ -83,6 +83,10 @@ func (w *wards) evict() {
 	}
 }
 
+// overSize is the status of a command that wrote more to a file than it may: 128
+// and the number of the signal for that, which not every system has.
+const overSize = 128 + 25
+
 // finish waits for the end of the command itself and says what came of it.
 func (one *ward) finish(timedOut bool) wire.Ending {
 	end := one.Ending()
@@ -90,8 +94,8 @@ func (one *ward) finish(timedOut bool) wire.Ending {
 	e := wire.Ending{Exit: end.Exit, Signal: end.Signal, TimedOut: timedOut, Duration: end.After}
 	switch {
 	case timedOut:
-	case full || one.sealed && e.Exit != 0:
-		e.DiskFull, e.Note = true, one.of.disk.complaint()
+	case full || one.sealed:
+		e.DiskFull, e.Note = full || e.Exit == overSize, one.of.disk.complaint()
 	case gauge.Kills(one.of.groups) > one.kills && (alone || e.Exit == 128+int(syscall.SIGKILL)):
 		e.OutOfMemory, e.Note = true, one.of.starved(e.Exit)
 	case e.Signal != 0:

@@ -11,12 +11,14 @@ import (
 const (
 	lookEvery   = 2 * time.Second  // while commands run
 	measureOnce = time.Second      // no more often than that for a new command
-	measureAll  = 30 * time.Second // while commands run, whatever the free space says
+	measureAll  = 30 * time.Second // at least that often while commands run, whatever the free space says
+	patiently   = 100              // and more often where it takes no more than this part of the time
 )
 
 // A watch keeps a directory below a size where the system does not. It adds up
 // all files, which takes time, so it does that when the free space of the disk
-// has become so much less that the limit may be near, and now and then.
+// has become so much less that the limit may be near, and now and then: others
+// may have made room on the same disk meanwhile.
 //
 // Somebody who locks a directory hides what is in it. Where that matters, the
 // workspace is a file system of its own, and nothing is watched.
@@ -32,6 +34,7 @@ type watch struct {
 	used  int64
 	left  int64 // free space when it was measured
 	at    time.Time
+	took  time.Duration
 	deep  bool // it cannot be measured
 	timer *time.Timer
 	set   bool // the timer is
@@ -55,7 +58,7 @@ func (w *watch) keepLooking() {
 func (w *watch) tick() {
 	w.mu.Lock()
 	w.set = false
-	if w.suspicious() || time.Since(w.at) >= measureAll {
+	if w.suspicious() || time.Since(w.at) >= min(patiently*w.took, measureAll) {
 		w.look()
 	}
 	full := w.tooMuch()
@@ -91,9 +94,10 @@ func (w *watch) suspicious() bool {
 
 // look measures.
 func (w *watch) look() {
-	left := w.free()
+	left, began := w.free(), time.Now()
 	used, err := w.measure(context.Background())
 	w.used, w.left, w.at, w.deep = used, left, time.Now(), err != nil
+	w.took = w.at.Sub(began)
 }
 
 // last is what was measured last.

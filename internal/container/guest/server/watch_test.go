@@ -20,12 +20,14 @@ type pond struct {
 	evicted       int
 	running       bool
 	err           error
+	takes         time.Duration // to measure; does not change
 }
 
 func newPond(limit int64) *pond {
 	p := &pond{freeNow: 1000, running: true}
 	p.watch = watch{dir: "/w", limit: limit,
 		measure: func(context.Context) (used int64, err error) {
+			time.Sleep(p.takes)
 			p.change(func() { p.measured++; used, err = p.used, p.err })
 			return used, err
 		},
@@ -66,23 +68,24 @@ func (p *pond) looking() bool {
 func TestWatchMeasures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPond(100)
+		p.takes = time.Second
 		p.keepLooking()
 		p.keepLooking() // also for the second command there is one timer
-		after(lookEvery)
+		after(lookEvery + time.Second)
 		if p.count(&p.measured) != 1 {
 			t.Errorf("measured %d times, want once at first", p.count(&p.measured))
 		}
 		p.write(12)
-		after(lookEvery)
+		after(lookEvery + time.Second)
 		if p.count(&p.measured) != 1 {
 			t.Error("measured because of little")
 		}
 		p.write(1)
-		after(lookEvery)
+		after(lookEvery + time.Second)
 		if p.count(&p.measured) != 2 || p.count(&p.evicted) != 0 {
 			t.Errorf("measured %d times, evicted %d", p.count(&p.measured), p.count(&p.evicted))
 		}
-		after(measureAll)
+		after(measureAll + lookEvery)
 		if p.count(&p.measured) != 3 {
 			t.Errorf("measured %d times, want once more after a while", p.count(&p.measured))
 		}
@@ -90,6 +93,20 @@ func TestWatchMeasures(t *testing.T) {
 		after(10 * measureAll)
 		if p.count(&p.measured) > 4 || p.looking() {
 			t.Errorf("measured %d times with nothing running", p.count(&p.measured))
+		}
+	})
+}
+
+// TestWatchSmall measures what is measured quickly each time.
+func TestWatchSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPond(100)
+		p.keepLooking()
+		after(5 * lookEvery)
+		p.change(func() { p.used, p.running = 101, false }) // and somebody else made room for that
+		after(lookEvery)
+		if p.count(&p.measured) < 6 || p.count(&p.evicted) != 1 {
+			t.Errorf("measured %d times, evicted %d", p.measured, p.evicted)
 		}
 	})
 }

@@ -69,5 +69,11 @@ func usable(dir string, uid int) bool {
 }
 
 // letIn lets everybody make files in a directory of ours, and nobody remove those
-// of others.
-func letIn(dir string) error { return os.Chmod(dir, fs.ModeSticky|0o777) }
+// of others. Links are not followed: in a container that is started again a
+// command may have left them there, to have something else opened.
+func letIn(dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+		return unix.ELOOP
+	}
+	return os.Chmod(dir, fs.ModeSticky|0o777)
+}

@@ -42,6 +42,21 @@ func TestPrepare(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
+	for name, to := range map[string]string{"link": "ours", "root/way": "../ours"} {
+		os.Mkdir(filepath.Join(root, "ours"), 0o755)
+		link := filepath.Join(root, name)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{link, link + "/new"} {
+			if err := prepare(12345, 12345, []string{dir}); fault.KindOf(err) != fault.Unavailable {
+				t.Errorf("%s: %v", dir, err)
+			}
+		}
+		if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%v, %v", info, err)
+		}
+	}
 	file := filepath.Join(root, "file")
 	os.WriteFile(file, nil, 0o600)
 	if err := prepare(12345, 12345, []string{file + "/x"}); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {

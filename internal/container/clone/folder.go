@@ -1,0 +1,93 @@
+package clone
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+
+	"hako/internal/fault"
+)
+
+// mostFolder is how large a folder may be that is read without cloning.
+const mostFolder = 32 << 20
+
+// A Folder is one of a repository: its files, links and modes.
+type Folder struct {
+	ID  string // of its contents: the same for the same ones; empty means that there is no such folder
+	Tar []byte // an archive, named from the folder on
+}
+
+// Folder returns a folder of a repository without cloning it anywhere.
+func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
+	if err := s.Check(src); err != nil {
+		return Folder{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, or(s.Timeout, usualTimeout), errOverdue)
+	defer cancel()
+	j, err := s.newJob(src, progress)
+	if err != nil {
+		return Folder{}, err
+	}
+	if err := j.git.checkVersion(ctx); err != nil {
+		return Folder{}, err
+	}
+	at, err := j.look(ctx)
+	if err != nil {
+		return Folder{}, err
+	}
+	data, err := j.folder(ctx, at, name)
+	if errors.Is(err, errStale) {
+		data, err = j.folder(ctx, at, name)
+	}
+	return data, err
+}
+
+func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) {
+	c, err := j.open(ctx, at)
+	if err != nil {
+		return Folder{}, err
+	}
+	defer c.close()
+	l, err := c.load(ctx, at)
+	if err != nil {
+		return Folder{}, c.spoiled(err)
+	}
+	defer l.close()
+	f, err := c.pack(ctx, l.Commit, name)
+	if err != nil {
+		return Folder{}, c.spoiled(err)
+	}
+	return f, nil
+}
+
+// pack makes an archive of a folder of a commit, if there is one of a bearable
+// size.
+func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
+	var line bytes.Buffer
+	if err := c.local(ctx, "", &line, "ls-tree", "--full-tree", commit, "--", name); err != nil {
+		return Folder{}, err
+	}
+	fields := strings.Fields(line.String()) // mode, kind, id, name
+	if len(fields) < 3 || fields[1] != "tree" {
+		return Folder{}, nil
+	}
+	tree := fields[2]
+	small := *c.job.Store
+	small.MaxBytes, small.MaxFiles = mostFolder, 1000
+	job := *c.job
+	job.Store = &small
+	if _, err := (&cache{job: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
+		return Folder{}, tooLargeFolder(name, err)
+	}
+	var out bytes.Buffer
+	err := c.local(ctx, "", &out, "archive", "--format=tar", tree)
+	return Folder{tree, out.Bytes()}, err
+}
+
+func tooLargeFolder(name string, err error) error {
+	if fault.KindOf(err) != fault.TooLarge {
+		return err
+	}
+	return &fault.Error{Kind: fault.TooLarge, Op: "read folder", Subject: name, Why: "it is larger than 32 MB, or has more than 1000 files", Hint: "keep only what its Dockerfile needs in it"}
+}
