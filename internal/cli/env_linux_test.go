@@ -41,7 +41,7 @@ func TestEnvironments(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "env"), Setup: setupContainers, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus, "nowhere": nowhere},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus, "nowhere": nowhere, "warmed": warmed},
 	})
 }
 
@@ -147,6 +147,7 @@ func gitServer(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("GIT", server.URL)
+	ts.Setenv("SERVER", strings.TrimPrefix(server.URL, "http://"))
 	ts.Setenv("GITLAB_API_URL", server.URL+"/api/v4")
 	ts.Setenv("GITLAB_PERSONAL_ACCESS_TOKEN", envToken)
 }
@@ -162,4 +163,16 @@ func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return nil
 	})
+}
+
+// warmed waits until a container of an environment waits for a task.
+func warmed(ts *testscript.TestScript, neg bool, args []string) {
+	for range 300 {
+		ts.Check(ts.Exec("hako", "env", "list", "--json"))
+		if strings.Contains(ts.ReadFile("stdout"), `"warm":1`) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("no container was kept warm")
 }

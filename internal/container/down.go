@@ -46,7 +46,8 @@ func (d *Dock) CleanupAll(ctx context.Context) error {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 8)
 	for i, b := range all {
-		if !d.holds(b.Box) {
+		// What another process takes out of our pool is its own.
+		if !d.holds(b.Box) || b.Owner != self() || b.TaskUUID == "" && !b.wrest() {
 			continue
 		}
 		places <- struct{}{}
