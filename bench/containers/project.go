@@ -26,7 +26,7 @@ func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.
 	began := time.Now()
 	err := cmd.Run()
 	took := time.Since(began)
-	if err == nil && strings.Contains(said.String(), "warning") {
+	if err == nil && strings.Contains(said.String(), "warning: pip") {
 		err = fmt.Errorf("it was not installed")
 	}
 	if err != nil {

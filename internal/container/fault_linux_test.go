@@ -1,7 +1,9 @@
 package container
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +20,7 @@ import (
 
 	"hako/internal/container/engine"
 	"hako/internal/fault"
+	"hako/internal/private"
 	"hako/internal/run"
 )
 
@@ -216,6 +219,8 @@ type frail struct {
 	once   sync.Once
 	seen   []string
 	mu     sync.Mutex
+	late   time.Duration // the engine lives on, and gets the request so long after it hung up; zero means that it dies
+	done   chan struct{} // closed once it has done so
 }
 
 func newFrail(t *testing.T, cut func(*http.Request) bool, after bool) *frail {
@@ -224,7 +229,7 @@ func newFrail(t *testing.T, cut func(*http.Request) bool, after bool) *frail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &frail{path: filepath.Join(dir, "s"), cut: cut, after: after}
+	f := &frail{path: filepath.Join(dir, "s"), cut: cut, after: after, done: make(chan struct{})}
 	l, err := net.Listen("unix", f.path)
 	if err != nil {
 		t.Fatal(err)
@@ -245,6 +250,11 @@ func newFrail(t *testing.T, cut func(*http.Request) bool, after bool) *frail {
 			forward.ServeHTTP(w, r)
 			return
 		}
+		if f.late > 0 {
+			body, _ := io.ReadAll(r.Body)
+			go f.lag(forward, r, body)
+			panic(http.ErrAbortHandler)
+		}
 		if f.after {
 			forward.ServeHTTP(lostAnswer{http.Header{}}, r.WithContext(context.Background()))
 		}
@@ -254,6 +264,15 @@ func newFrail(t *testing.T, cut func(*http.Request) bool, after bool) *frail {
 	go f.server.Serve(l)
 	t.Cleanup(func() { f.die(); os.RemoveAll(dir) })
 	return f
+}
+
+// lag passes a request on that nobody waits for any more.
+func (f *frail) lag(to http.Handler, r *http.Request, body []byte) {
+	defer close(f.done)
+	time.Sleep(f.late)
+	r = r.Clone(context.Background())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	to.ServeHTTP(lostAnswer{http.Header{}}, r)
 }
 
 func (f *frail) die() { f.once.Do(func() { f.server.Close() }) }
@@ -329,6 +348,76 @@ func dieAt(t *testing.T, f *frail) {
 		t.Logf("seen %q", f.seen)
 	}
 	prepare(t, real, task) // and the task is not spoilt
+}
+
+// TestEngineLags has the engine make a container after whoever asked for it has
+// given up: while he still looks for it, and later.
+func TestEngineLags(t *testing.T) {
+	slow(t)
+	for _, late := range []time.Duration{100 * time.Millisecond, 1500 * time.Millisecond} {
+		d := ownDock(t, nil)
+		d.bare = true // else the engine would miss the folder, and make none
+		real, f := d.Engine, newFrail(t, asks("POST", "/containers/create"), false)
+		f.late = late
+		d.Engine = f.engine(t)
+		_, err := d.Prepare(t.Context(), Task{ID: unique("late")}, "python")
+		wantFault(t, err, fault.Unavailable, "docker")
+		<-f.done
+		d.Engine = real
+		all, err := real.List(t.Context(), map[string]string{labelState: d.id})
+		if found := len(all) > 0; err != nil || found != (late > time.Second) {
+			t.Errorf("late by %v: %d containers, %v", late, len(all), err)
+		}
+		if n, err := d.CleanupStale(t.Context()); n != len(all) || err != nil {
+			t.Errorf("removed %d, %v", n, err)
+		}
+	}
+}
+
+// TestOrphans sweeps containers that nothing is on record about: of makers that
+// live, have ended, or are unknown.
+func TestOrphans(t *testing.T) {
+	slow(t)
+	d := ownDock(t, nil)
+	other := begin(t, wish{Verb: "pool", State: newState(t)})
+	other.says(t, "begin")
+	defer other.dismiss(t)
+	pid := other.cmd.Process.Pid
+	folder := filepath.Join(d.State, "boxes", "0011")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(folder)
+	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600) // somebody is making the box that has only a folder
+	if err != nil || !private.TryLock(making) {
+		t.Fatal(err)
+	}
+	defer making.Close()
+	for _, c := range []struct {
+		what, owner, box string
+		gone             bool
+	}{
+		{"this process", self().String(), "aa", true},
+		{"another that lives", Owner{self().Host, pid, startOf(pid)}.String(), "bb", false},
+		{"another with the same number that has ended", Owner{self().Host, pid, "1"}.String(), "cc", true},
+		{"another machine", Owner{"far.away", 1, "1"}.String(), "dd", false},
+		{"nobody", "", "ee", false},
+		{"this process, with a folder", self().String(), "0011", false},
+	} {
+		id, err := d.Engine.Create(t.Context(), engine.Spec{Image: tinyImage, Entrypoint: []string{"/bin/sleep", "600"}, Labels: map[string]string{labelState: d.id, labelBox: c.box, labelOwner: c.owner}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.CleanupStale(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := d.Engine.Inspect(t.Context(), id); errors.Is(err, engine.ErrGone) != c.gone {
+			t.Errorf("of %s: %v", c.what, err)
+		}
+		if err := d.Engine.Remove(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestCleanupWithoutEngine checks that what could not be removed stays on record

@@ -406,6 +406,14 @@ func TestTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := os.Rename(f.Name(), f.Name()+".away"); err != nil || current(f) {
+		t.Errorf("a lock without name is taken for the one that others wait for; %v", err)
+	}
+	if next, err := b.turn(t.Context(), "x"); err != nil || current(f) || !current(next) {
+		t.Errorf("an old lock is taken for the one that others wait for; %v", err)
+	} else {
+		defer next.Close()
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := b.turn(ctx, "x"); err == nil {

@@ -280,3 +280,16 @@ func TestCleanupWhileRunning(t *testing.T) {
 	<-done
 	checkNothingLeft(t, d.State)
 }
+
+// TestLogOfNobody writes to the log of a box that was removed.
+func TestLogOfNobody(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	log := newLog(&box{dir: dir}, 4)
+	defer log.close()
+	if n, err := log.stdout.Write([]byte("0123456789")); n != 10 || err != nil || log.name() != "" {
+		t.Errorf("%d, %v, %q", n, err, log.name())
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the box was made again")
+	}
+}

@@ -101,7 +101,7 @@ func (d *Dock) launch(ctx context.Context, b *box, l lang.Language, img engine.I
 	if err != nil {
 		// The engine may be about to mount the device, which may be another's
 		// once we let go of it.
-		_ = d.removeEach(context.WithoutCancel(ctx), b)
+		b.unmade = d.removeEach(context.WithoutCancel(ctx), b) == nil
 	}
 	_ = vol.Close()
 	return err

@@ -63,7 +63,7 @@ type record struct {
 type box struct {
 	record
 	dir    string
-	unmade bool // the engine said that it made no container
+	unmade bool // there is no container, and nobody asked for one who has got no answer
 }
 
 const (
