@@ -32,6 +32,11 @@ user() {
 	else
 		usermod -l executor -g 1000 -G '' -s /bin/bash -d /workspace/.home "$owner"
 	fi
+	# Commits need a name, and names of files shall be readable. A project's own
+	# settings, and the task's, go before these.
+	git config --system user.name hako
+	git config --system user.email hako@localhost
+	git config --system core.quotePath false
 	mkdir -p /workspace/project /workspace/tmp /workspace/.home
 	chown -R 1000:1000 /workspace
 	unprivileged

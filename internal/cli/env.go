@@ -61,7 +61,16 @@ func (o *envFlags) register(f *pflag.FlagSet) {
 func (o *envFlags) ofTask(cmd *cobra.Command) {
 	o.register(cmd.Flags())
 	cmd.Flags().Var((*filled)(&o.task), "task", "the `ID` of the task")
-	_ = cmd.MarkFlagRequired("task")
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if o.task != "" {
+			return nil
+		}
+		e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Why: "it is not said for which task", Hint: "add --task ID; hako env list shows which there are"}
+		if len(args) == 1 && container.CheckTask(args[0]) == nil {
+			e.Hint = "add --task: " + cmd.CommandPath() + " --task " + args[0]
+		}
+		return e
+	}
 }
 
 // A berth is a dock with what is open for it.
@@ -116,7 +125,7 @@ func openBerth(conf *config.Config, options container.Options, ask asker) (*bert
 	b.secrets.Add(options.Clones.Keys.Secrets()...)
 	b.meter, b.patience = quota.NewMeter(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
 	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
-	options.Keep = keepWith(conf, options, b)
+	options.Keep = keepWith(conf)
 	d, err := b.dock(options, judge, ask)
 	if err != nil {
 		b.close()
@@ -161,6 +170,10 @@ func containerOptions(conf *config.Config) (container.Options, error) {
 		if o.CA, err = os.ReadFile(path); err != nil {
 			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: reasonOf(err), Hint: "name a file of certificates in PEM form"}
 		}
+	}
+	st := wayOut(conf)
+	if err := st.Check(); err != nil {
+		return o, err
 	}
 	return o, caches(conf, &o)
 }
@@ -225,7 +238,7 @@ func networkOf(conf *config.Config) container.Network {
 }
 
 // keepWith returns what has a process serve the way out of a container.
-func keepWith(conf *config.Config, o container.Options, b *opened) func(context.Context, container.Way) error {
+func keepWith(conf *config.Config) func(context.Context, container.Way) error {
 	return func(_ context.Context, w container.Way) error {
 		program, err := os.Executable()
 		if err != nil {
@@ -235,10 +248,8 @@ func keepWith(conf *config.Config, o container.Options, b *opened) func(context.
 		if err != nil {
 			return err
 		}
-		st := keeper.Settings{
-			Task: w.Task, Guest: w.Guest, Open: w.Open, Allow: config.DockerDomains.Of(conf).V, Private: config.DockerPrivate.Of(conf).V,
-			Audit: record, CA: config.DockerCA.Of(conf).V, Hidden: o.Clones.Keys.Secrets(),
-		}
+		st := wayOut(conf)
+		st.Task, st.Guest, st.Open, st.Audit, st.Hidden = w.Task, w.Guest, w.Open, record, w.Hidden
 		if err := st.Lend(w.Credentials); err != nil {
 			return err
 		}
@@ -247,6 +258,11 @@ func keepWith(conf *config.Config, o container.Options, b *opened) func(context.
 		}
 		return keeper.Start(program, []string{"hako", "env", "keep"}, st, w.Listener)
 	}
+}
+
+// wayOut is what the settings say about the way out of containers.
+func wayOut(conf *config.Config) keeper.Settings {
+	return keeper.Settings{Allow: config.DockerDomains.Of(conf).V, Private: config.DockerPrivate.Of(conf).V, CA: config.DockerCA.Of(conf).V}
 }
 
 // telling shows what is being done: turning in place on a terminal, in lines

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,11 +46,33 @@ has exit_code -1, and of a long output the end is shown.`,
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
+	f.Var((*span)(&o.timeout), "timeout", "stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
 	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
 	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
 	return cmd
 }
+
+// span is a time above zero; a bare number means seconds.
+type span time.Duration
+
+// Set implements [pflag.Value].
+func (v *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, nerr := strconv.ParseFloat(text, 64); nerr == nil && n < 1e9 {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d <= 0 {
+		return errors.New("it is not a time above zero such as 90s or 5m")
+	}
+	*v = span(d)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (v *span) String() string { return time.Duration(*v).String() }
+
+// Type implements [pflag.Value].
+func (v *span) Type() string { return "time" }
 
 // scriptOf is what the words stand for: one is a script, several are a command
 // and its arguments.
@@ -76,9 +99,6 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("timeout") && o.timeout <= 0 {
-		return &fault.Error{Kind: fault.Invalid, Op: "read --timeout", Subject: o.timeout.String(), Why: "it is not above zero", Hint: "write it as 90s or 5m"}
-	}
 	b, err := o.berth(s, nil)
 	if err != nil {
 		return err
@@ -90,8 +110,7 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	}
 	switch {
 	case o.background:
-		_, err := b.Background(o.task).Run(cmd.Context(), req)
-		return err
+		return o.begin(cmd.Context(), s, b, req)
 	case o.json:
 		return o.runJSON(cmd.Context(), s, b, req)
 	}
@@ -101,6 +120,20 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 		return exitStatus(124)
 	}
 	return finished(res, err)
+}
+
+// begin starts a command in the background.
+func (o *envExecOptions) begin(ctx context.Context, s streams, b *berth, req *run.Request) error {
+	if !o.json {
+		_, err := b.Background(o.task).Run(ctx, req)
+		return err
+	}
+	var handle strings.Builder
+	req.Stdout = &handle
+	if _, err := b.Background(o.task).Run(ctx, req); err != nil {
+		return err
+	}
+	return encode(s.out, map[string]string{"handle": strings.TrimSpace(handle.String())})
 }
 
 func (b *berth) limit(asked time.Duration) time.Duration {
@@ -131,6 +164,8 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *berth, req *
 		return err
 	}
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case out.Error != nil:
 		return exitStatus(status[fault.KindOf(err)])
 	case res.ExitCode < 0:
@@ -148,7 +183,13 @@ func newEnvEdit(s streams) *cobra.Command {
 		Short: "Make one call of the text editor, read from standard input",
 		Long: `edit reads one call as JSON, {command, path, …} with the commands view, create,
 str_replace, insert and undo_edit, and prints {success, content, error}. The exit
-status is 1 if the call did not succeed.`,
+status is 1 if the call did not succeed.
+
+  view         path [view_range: [first, last]]
+  create       path file_text
+  str_replace  path old_str [new_str] [match]
+  insert       path insert_line insert_text
+  undo_edit    path`,
 		Example: `  echo '{"command":"view","path":"/workspace/project"}' | hako env edit --task t1 --json`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) },
@@ -212,7 +253,7 @@ func newEnvJobs(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
 	f.Int64Var(&o.offset, "offset", 0, "where to begin, in bytes")
-	f.BoolVar(&o.wait, "wait", false, "wait for its end")
+	f.BoolVar(&o.wait, "wait", false, "wait for its end; the exit status is its own")
 	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
 	f.Var((*filled)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
 	f.StringVar(&o.stream, "stream", "stdout", "which output of it: `stdout` or stderr")
@@ -222,6 +263,9 @@ func newEnvJobs(s streams) *cobra.Command {
 }
 
 func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) error {
+	if o.stream != "stdout" && o.stream != "stderr" {
+		return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Subject: "--stream " + o.stream, Why: "there is no such output", Hint: "use stdout or stderr"}
+	}
 	b, err := o.berth(s, nil)
 	if err != nil {
 		return err
@@ -262,7 +306,13 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.Desk
 	if err != nil {
 		return err
 	}
-	return o.printJobs(s, []guest.Job{j})
+	if err := o.printJobs(s, []guest.Job{j}); err != nil || !o.wait || j.Exit == 0 {
+		return err
+	}
+	if j.Exit < 0 {
+		return exitStatus(124)
+	}
+	return exitStatus(j.Exit)
 }
 
 // follow prints the pages that are there.
@@ -301,9 +351,6 @@ func (o *envJobsOptions) printJobs(s streams, list []guest.Job) error {
 }
 
 func (o *envJobsOptions) printLog(s streams, b *berth) error {
-	if o.stream != "stdout" && o.stream != "stderr" {
-		return &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: "--stream " + o.stream, Why: "there is no such output", Hint: "use stdout or stderr"}
-	}
 	f, err := b.Log(o.task, o.log, o.stream)
 	if err != nil {
 		return err
@@ -332,6 +379,9 @@ func newEnvPrompt(s streams) *cobra.Command {
 			defer b.close()
 			if environment == "" {
 				environment = b.DefaultEnvironment()
+			}
+			if _, ok := b.AvailableEnvironments()[environment]; !ok {
+				return &fault.Error{Kind: fault.NotFound, Op: "env prompt", Subject: environment, Why: "there is no such environment", Hint: "hako env list shows which there are"}
 			}
 			_, err = io.WriteString(s.out, b.SystemPrompt(environment))
 			return err

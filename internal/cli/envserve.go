@@ -16,6 +16,7 @@ import (
 	"hako/internal/container"
 	"hako/internal/container/egress"
 	"hako/internal/container/keeper"
+	"hako/internal/fault"
 	"hako/internal/policy"
 	"hako/internal/redact"
 )
@@ -32,6 +33,9 @@ works until it is interrupted, and removes those that were not used.`,
 		Example: "  hako env pool\n  hako env pool --size 3",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("size") && (size < 1 || size > 100) {
+				return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size), Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
+			}
 			b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
 				c.Detached, c.Warm = false, warmth(conf, size)
 				c.Progress = func(line string) { fmt.Fprintln(s.err, line) }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -69,7 +70,7 @@ func (o *envFlags) list(ctx context.Context, s streams) error {
 func (b *berth) inventory(ctx context.Context) (environmentList, error) {
 	var list environmentList
 	var err error
-	if list.Tasks, err = b.Tasks(); err != nil {
+	if list.Tasks, err = b.Tasks(ctx); err != nil {
 		return list, err
 	}
 	warm := b.WarmCount()
@@ -111,7 +112,8 @@ func (l environmentList) print(s streams) error {
 	if len(l.Tasks) == 0 {
 		return nil
 	}
-	rows = [][]string{{"\nTASK", "ENVIRONMENT", "STATE", "NETWORK", "SINCE"}}
+	fmt.Fprintln(s.out)
+	rows = [][]string{{"TASK", "ENVIRONMENT", "STATE", "NETWORK", "SINCE"}}
 	for _, t := range l.Tasks {
 		rows = append(rows, []string{t.TaskUUID, t.Environment, string(t.Status), string(t.Network), t.Created.Local().Format("2006-01-02 15:04")})
 	}
@@ -344,7 +346,7 @@ func newEnvDown(s streams) *cobra.Command {
 			_, end := telling(s, false)
 			defer end()
 			if err := b.Cleanup(cmd.Context(), o.task); err != nil {
-				return err
+				return notThere(err)
 			}
 			end()
 			_, err = fmt.Fprintln(s.out, "removed: "+o.task)
@@ -353,6 +355,15 @@ func newEnvDown(s streams) *cobra.Command {
 	}
 	o.ofTask(cmd)
 	return cmd
+}
+
+// notThere gives a task that has nothing to be removed another hint.
+func notThere(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind == fault.NotFound {
+		f.Hint = "hako env list shows which tasks there are"
+	}
+	return err
 }
 
 func newEnvPrune(s streams) *cobra.Command {

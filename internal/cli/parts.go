@@ -303,10 +303,21 @@ func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*co
 	o.Gate = func(task string, r run.Runner) run.Runner {
 		return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: r, Dir: container.Project, Ask: ask, AskTimeout: b.patience, Secrets: b.secrets}
 	}
-	o.Record = func(task, what string) error {
-		return b.log.Append(audit.Event{What: audit.Asked, ID: task, Actor: "user", Script: what})
-	}
+	o.Record = b.deed
 	return container.New(o)
+}
+
+// deed puts on record what is done for a task without a script, and how it ends.
+func (b *opened) deed(task, what string) (done func(error), err error) {
+	e := audit.Event{What: audit.Asked, ID: agent.NewID(), Actor: "task:" + task, Script: what}
+	began := time.Now()
+	return func(err error) {
+		end := audit.Event{What: audit.Ended, ID: e.ID, Actor: e.Actor, Micros: time.Since(began).Microseconds()}
+		if err != nil {
+			end.Exit, end.Error, end.Kind = 1, err.Error(), fault.KindOf(err).String()
+		}
+		_ = b.log.Append(end) // it is done; that it was asked is on record
+	}, b.log.Append(e)
 }
 
 // recorder opens the record alone, for what needs no box.

@@ -42,7 +42,9 @@ func newPolicy(s streams) *cobra.Command {
 func needSubcommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	e := &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Why: "it needs one of " + strings.Join(names, ", "), Hint: "see " + cmd.CommandPath() + " --help"}
 	if len(args) > 0 {

@@ -56,7 +56,7 @@ func newDock(t *testing.T, image string, change func(*Options)) *Dock {
 	o := Options{
 		Enabled: true, State: newState(t), Engine: openEngine(t, image), Binary: guestBinary(t), Images: map[string]string{"python": image},
 		Gate:   func(_ string, r run.Runner) run.Runner { return r },
-		Record: func(string, string) error { return nil },
+		Record: func(string, string) (func(error), error) { return func(error) {}, nil },
 	}
 	if change != nil {
 		change(&o)

@@ -165,6 +165,29 @@ func TestPoolOfAnother(t *testing.T) {
 	}
 }
 
+// TestPoolEnds has another hako take a container of a pool that ends right then.
+func TestPoolEnds(t *testing.T) {
+	slow(t)
+	state, task := newState(t), unique("claimed")
+	d := pooled(t, state, 2)
+	d.Rest()
+	c := begin(t, wish{Verb: "prepare", State: state, Task: task})
+	c.says(t, "begin")
+	c.says(t, "done")
+	info, err := d.ContainerInfo(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.CleanupAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := d.Engine.List(t.Context(), map[string]string{labelState: d.id}); err != nil || len(left) != 1 || left[0].ID != info.ContainerID || !left[0].Running {
+		t.Errorf("what is not ours was removed, or what is ours was not: %+v, %v", left, err)
+	}
+	c.kill()
+	waitGone(t, d, 0)
+}
+
 // TestPoolLosses checks that a warm container that died, or was made for other
 // settings, is of no use to anybody, and is replaced.
 func TestPoolLosses(t *testing.T) {

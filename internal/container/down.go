@@ -22,6 +22,16 @@ func (d *Dock) Cleanup(ctx context.Context, task string) error {
 	if err := CheckTask(task); err != nil {
 		return err
 	}
+	done, err := d.record(task, "environment down")
+	if err != nil {
+		return err
+	}
+	err = d.cleanup(ctx, task)
+	done(err)
+	return err
+}
+
+func (d *Dock) cleanup(ctx context.Context, task string) error {
 	turn, err := d.turn(ctx, task)
 	if err != nil {
 		return err
@@ -46,8 +56,12 @@ func (d *Dock) CleanupAll(ctx context.Context) error {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 8)
 	for i, b := range all {
+		if !d.holds(b.Box) {
+			continue
+		}
 		// What another process takes out of our pool is its own.
-		if !d.holds(b.Box) || b.Owner != self() || b.TaskUUID == "" && !b.wrest() {
+		if b.Owner != self() || b.TaskUUID == "" && !b.wrest() {
+			d.release(b.Box)
 			continue
 		}
 		places <- struct{}{}

@@ -443,3 +443,26 @@ func TestCleanupWithoutEngine(t *testing.T) {
 		checkNothingLeft(t, state)
 	}
 }
+
+// TestUselessWithoutEngine does the same with a container that belongs to no task.
+func TestUselessWithoutEngine(t *testing.T) {
+	slow(t)
+	d := ownDock(t, nil)
+	l := d.language("python")
+	img, err := d.image(t.Context(), l.Name, l.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := d.make(t.Context(), l, img, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := d.Engine
+	d.Engine = newFrail(t, func(*http.Request) bool { return true }, false).engine(t)
+	d.discard(t.Context(), b)
+	d.Engine = real
+	if n, err := d.CleanupStale(t.Context()); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	checkNothingLeft(t, d.State)
+}

@@ -78,15 +78,34 @@ func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
 }
 
 // Tasks lists what is on record about all tasks.
-func (d *Dock) Tasks() ([]Info, error) {
+func (d *Dock) Tasks(ctx context.Context) ([]Info, error) {
 	all, err := d.boxes()
+	if err != nil {
+		return nil, err
+	}
+	running, known := d.running(ctx)
 	var list []Info
 	for _, b := range all {
-		if b.TaskUUID != "" {
-			list = append(list, b.Info)
+		if b.TaskUUID == "" {
+			continue
 		}
+		if known && b.Status == Ready && !running[b.ContainerID] {
+			b.Status = Stopped
+		}
+		list = append(list, b.Info)
 	}
-	return list, err
+	return list, nil
+}
+
+// running tells which of our containers run; an engine that does not answer
+// tells nothing.
+func (d *Dock) running(ctx context.Context) (ids map[string]bool, known bool) {
+	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
+	ids = make(map[string]bool)
+	for _, c := range listed {
+		ids[c.ID] = c.State == "running"
+	}
+	return ids, err == nil
 }
 
 // WarmCount counts the containers that wait for a task, by environment.
@@ -132,7 +151,7 @@ func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.R
 }
 
 // Edit makes one call of the text editor in the container of a task.
-func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (json.RawMessage, error) {
+func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (answer json.RawMessage, err error) {
 	b, err := d.readyBox(task)
 	if err != nil {
 		return nil, err
@@ -140,23 +159,43 @@ func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (jso
 	if b.Bare {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task, Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
 	}
-	if err := d.recordEdit(task, call); err != nil {
+	done, err := d.recordEdit(task, call)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { done(failed(answer, err)) }()
 	c, err := d.client(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Edit(ctx, call)
+	answer, err = c.Edit(ctx, call)
 	return answer, d.lost(ctx, b, err)
 }
 
+// failed is what is on record about a call that did not succeed.
+func failed(answer json.RawMessage, err error) error {
+	var r struct {
+		Success bool
+		Error   string
+	}
+	if err != nil || json.Unmarshal(answer, &r) != nil || r.Success {
+		return err
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: shown(r.Error)}
+}
+
 // recordEdit puts a call of the editor on record: what it does and to which file.
-func (d *Dock) recordEdit(task string, call json.RawMessage) error {
+func (d *Dock) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
 	var c struct{ Command, Path string }
 	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
+	return d.record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+}
+
+// record puts on record what is about to be done. What cannot be recorded is not
+// done.
+func (d *Dock) record(task, what string) (done func(error), err error) {
 	if d.Record == nil {
-		return &fault.Error{Kind: fault.Denied, Op: "edit", Subject: task, Why: "nobody keeps a record"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}
 	}
-	return d.Record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+	return d.Record(task, what)
 }

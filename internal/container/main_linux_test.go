@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,9 @@ func TestMain(m *testing.M) {
 	if wish := os.Getenv(childWish); wish != "" {
 		os.Exit(beChild(wish))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.Remove(builtAt())
+	os.Exit(code)
 }
 
 // The images of these tests.
@@ -82,14 +85,23 @@ func guestBinary(t *testing.T) string {
 	if !slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		return self
 	}
-	program := filepath.Join(t.TempDir(), "guest")
-	cmd := exec.Command("go", "build", "-o", program, "./testdata/guest")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
+	said, err := builtGuest()
+	if err != nil {
+		t.Fatal(err, said)
 	}
-	return program
+	return builtAt()
 }
+
+// builtAt is where a guest is built to, if one has to be.
+func builtAt() string { return filepath.Join(os.TempDir(), fmt.Sprint("hako-t-guest-", os.Getpid())) }
+
+// builtGuest builds it once: containers with another program are other containers.
+var builtGuest = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "build", "-o", builtAt(), "./testdata/guest")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+})
 
 func keep() int {
 	s, l, err := keeper.Read()
@@ -119,7 +131,7 @@ func (w wish) options(e *engine.Engine) Options {
 		Enabled: true, State: w.State, Engine: e, Binary: w.Binary, Images: map[string]string{"python": pythonImage, "other": tinyImage}, Detached: w.Detached,
 		Resources: Resources{CPUs: 1, Memory: 128 << 20, Disk: 32 << 20, Pids: 300},
 		Gate:      func(_ string, r run.Runner) run.Runner { return r },
-		Record:    func(string, string) error { return nil },
+		Record:    func(string, string) (func(error), error) { return func(error) {}, nil },
 	}
 	if w.Way {
 		o.Network = Open

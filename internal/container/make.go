@@ -90,6 +90,7 @@ func (d *Dock) launch(ctx context.Context, b *box, l lang.Language, img engine.I
 	if err != nil {
 		return err
 	}
+	b.unmade = false
 	if b.ContainerID, err = d.Engine.Create(ctx, spec); err != nil {
 		b.unmade = fault.KindOf(err) == fault.Invalid || fault.KindOf(err) == fault.NotFound
 	} else {
@@ -152,7 +153,7 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
 	}
-	if err := d.furnish(b, &s); err != nil {
+	if err := d.furnish(b, l, &s); err != nil {
 		return s, nil, err
 	}
 	work := engine.Mount{Kind: engine.Volume, Target: Workspace, Labels: map[string]string{labelState: d.id, labelBox: b.Box}}
@@ -182,10 +183,13 @@ func (d *Dock) inMemory() map[string]string {
 }
 
 // furnish puts the guest and what it needs into a container.
-func (d *Dock) furnish(b *box, s *engine.Spec) error {
+func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: home, Spool: "/run", Within: Workspace,
 		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk, Log: 8 << 20,
+	}
+	for _, folder := range l.Folders {
+		o.Make = append(o.Make, Workspace+"/"+folder)
 	}
 	if d.Network != None {
 		o.Bridge = proxyAt + "=" + runDir + "/egress.sock"

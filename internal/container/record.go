@@ -87,7 +87,7 @@ func (d *Dock) newBox(r record) (*box, error) {
 	var id [6]byte
 	rand.Read(id[:])
 	r.Box = hex.EncodeToString(id[:])
-	b := &box{record: r, dir: filepath.Join(d.State, "boxes", r.Box)}
+	b := &box{record: r, dir: filepath.Join(d.State, "boxes", r.Box), unmade: true}
 	if len(b.socket()) > 100 {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "make box", Subject: d.State, Why: "its name is too long for the sockets in it", Hint: "set XDG_STATE_HOME to a shorter one"}
 	}
@@ -217,6 +217,9 @@ func (d *Dock) boxes() ([]*box, error) {
 	}
 	var all []*box
 	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), goneMark) {
+			continue
+		}
 		if b, err := load(filepath.Join(d.State, "boxes", e.Name())); err == nil {
 			all = append(all, b)
 		}
@@ -251,13 +254,26 @@ func (d *Dock) enter(b *box) error {
 	return os.Rename(fresh, link)
 }
 
+// goneMark ends the names of folders that are being removed: from then on nobody
+// else writes anything into them.
+const goneMark = "~"
+
 // forget removes what is on disk about a box.
 func (d *Dock) forget(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	if target, err := os.Readlink(link); b.TaskUUID != "" && err == nil && filepath.Base(target) == b.Box {
 		_ = os.Remove(link)
 	}
-	err := os.RemoveAll(b.dir)
+	err := os.Rename(b.dir, b.dir+goneMark)
+	switch {
+	case err == nil:
+		err = os.RemoveAll(b.dir + goneMark)
+		for try := 0; err != nil && try < 10; try++ { // files may have come in just before it got its new name
+			err = os.RemoveAll(b.dir + goneMark)
+		}
+	case errors.Is(err, fs.ErrNotExist): // somebody else was faster
+		err = nil
+	}
 	d.release(b.Box)
 	if b.TaskUUID != "" {
 		dropTurn(filepath.Join(d.State, "turns", b.TaskUUID))

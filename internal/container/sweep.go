@@ -95,6 +95,10 @@ func (d *Dock) sweepFolders() {
 	entries, _ := os.ReadDir(filepath.Join(d.State, "boxes"))
 	for _, e := range entries {
 		dir := filepath.Join(d.State, "boxes", e.Name())
+		if strings.HasSuffix(dir, goneMark) {
+			_ = os.RemoveAll(dir)
+			continue
+		}
 		_, lerr := load(dir)
 		info, err := e.Info()
 		if lerr == nil || err != nil || !free(dir) {

@@ -22,17 +22,31 @@ func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, e
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
+	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+t.Repository+" "+t.Branch))
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := d.prepare(ctx, t, environment)
+	done(err)
+	return info, err
+}
+
+func (d *Dock) prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	turn, err := d.turn(ctx, t.ID)
 	if err != nil {
 		return Info{}, err
 	}
 	defer turn.Close()
+	p, err := d.survey(ctx, t, environment)
+	if err != nil {
+		return Info{}, err
+	}
 	if err := d.clear(ctx, t.ID); err != nil {
 		return Info{}, err
 	}
 	swept := make(chan error, 1)
 	go func() { _, err := d.CleanupStale(ctx); swept <- err }()
-	b, err := d.raise(ctx, t, environment)
+	b, err := d.raise(ctx, t, p)
 	if serr := <-swept; serr != nil && err == nil {
 		b.Warnings = append(b.Warnings, "what others left could not be removed: "+serr.Error())
 	}
@@ -64,6 +78,32 @@ func (d *Dock) source(t Task) clone.Source {
 	return clone.Source{URL: t.Repository, Branch: t.Branch, Target: t.Target, Full: d.Full, Depth: d.Depth}
 }
 
+// A prospect is what a container is going to be.
+type prospect struct {
+	lang.Language
+	image   engine.Image
+	warning string // about the choice of the environment; empty means none
+}
+
+// survey finds out what can be known before anything is removed or made: whoever
+// mistypes a branch shall not lose the container there was.
+func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
+	name, warning := lang.Choose(environment, d.Images, d.Default)
+	p.warning = warning
+	if d.CA != nil {
+		if _, _, err := lang.Bundle(d.CA, nil); err != nil {
+			return p, err
+		}
+	}
+	if p.Language, p.image, err = d.imageFor(ctx, t, d.language(name)); err != nil {
+		return p, err
+	}
+	if _, ferr := d.find(t.ID); ferr == nil && t.Repository != "" && d.Clones != nil {
+		err = d.Clones.Reach(ctx, d.source(t))
+	}
+	return p, err
+}
+
 // clear removes what a task had before.
 func (d *Dock) clear(ctx context.Context, task string) error {
 	b, err := d.find(task)
@@ -79,24 +119,19 @@ func (d *Dock) clear(ctx context.Context, task string) error {
 
 // raise takes a warm container or makes one, and fills it. What it returns
 // beside an error is to be discarded.
-func (d *Dock) raise(ctx context.Context, t Task, environment string) (*box, error) {
-	name, warning := lang.Choose(environment, d.Images, d.Default)
-	l, img, err := d.imageFor(ctx, t, d.language(name))
-	if err != nil {
-		return nil, err
-	}
-	b, err := d.claim(ctx, t.ID, l.Name, img.ID)
+func (d *Dock) raise(ctx context.Context, t Task, p prospect) (*box, error) {
+	b, err := d.claim(ctx, t.ID, p.Name, p.image.ID)
 	if b == nil && err == nil {
-		d.say("starting the " + l.Name + " environment")
-		b, err = d.make(ctx, l, img, Name(t.ID), t.ID)
+		d.say("starting the " + p.Name + " environment")
+		b, err = d.make(ctx, p.Language, p.image, Name(t.ID), t.ID)
 	}
 	if err != nil {
 		return b, nameTaken(err, t.ID)
 	}
-	if warning != "" {
-		b.Warnings = append(b.Warnings, warning)
+	if p.warning != "" {
+		b.Warnings = append(b.Warnings, p.warning)
 	}
-	return b, d.equip(ctx, b, t, l)
+	return b, d.equip(ctx, b, t, p.Language)
 }
 
 // nameTaken explains a name that is in use: by a container that is not ours, or

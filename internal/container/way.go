@@ -17,7 +17,8 @@ type Way struct {
 	Guest       string // the socket of the guest: when that is gone, so is the container
 	Listener    *os.File
 	Credentials []egress.Credential
-	Open        bool // every public host; false means those on the list
+	Hidden      []string // values that are never to be shown or written down
+	Open        bool     // every public host; false means those on the list
 }
 
 // openWay makes the socket that leads out of a container and has it served. It
@@ -43,6 +44,7 @@ func (d *Dock) openWay(ctx context.Context, b *box, t Task) error {
 		if w.Credentials, err = d.Clones.Lend(t.Repository); err != nil {
 			return err
 		}
+		w.Hidden = d.Clones.Keys.Secrets()
 	}
 	if len(w.Credentials) > 0 {
 		b.Env = gitEnviron(t.Repository)

@@ -204,7 +204,8 @@ func (p *passage) limitTime(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() {}
 }
 
-// notRun is the status on record of a request that was refused, as shells have it.
+// notRun is the status on record of a request that was refused or did not come to
+// its end, as shells have it.
 const notRun = 126
 
 // leave writes down what came of the request.
@@ -216,7 +217,7 @@ func (p *passage) leave(res run.Result, err error) error {
 	switch {
 	case err != nil:
 		e.Error, e.Kind = err.Error(), fault.KindOf(err).String()
-		if fault.KindOf(err) == fault.Denied && e.Exit == 0 {
+		if e.Exit == 0 {
 			e.Exit = notRun
 		}
 	case res.TimedOut:

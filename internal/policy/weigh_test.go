@@ -28,7 +28,7 @@ func TestLateWordsThatMakeNoDifference(t *testing.T) {
 		`for f in *.py; do wc -l "$f"; done`, `echo "$HOME"`, `x=$(git rev-parse HEAD); git show $x`, `cd src && ls $(pwd)`,
 		`echo hi > "$f"`, `cat < $f >> "$OUT/log"`, `python x.py "$@"`, `./gradlew test $ARGS`, `bash scripts/test.sh "$x"`, `node_modules/.bin/jest "$x"`,
 		`.venv/bin/python -m pytest $x`, `/workspace/project/run.sh $x`, `for d in */; do (cd "$d" && make -j$(nproc)); done`,
-		`rm -- "$f"`, `rm "build/$f"`, `rm -r -- $x`, `for f in a b; do rm "$f"; done`, `git -C "$d" status`, `git diff "$a" "$b"`, `git commit -m "$msg"`, `git push origin "$(git branch --show-current)"`,
+		`rm -- "$f"`, `rm "build/$f"`, `rm -r -- $x`, `for f in a b; do rm "$f"; done`, `git -C "$d" status`, `git diff "$a" "$b"`, `git commit -m "$msg"`,
 		`chmod +x "$f"`, `chmod 644 $f`, `go test $(go list ./...)`, `find "$d" -name '*.go' -exec grep -l "$x" {} +`, `find . -name "$x" \( -type f -o -name "$y" \) -print`,
 		`find . -name -exec`, `cat list | xargs grep "$x"`, `cat list | xargs rm --`, `cat list | xargs -I{} rm ./{}`, `env "A=$x" make`, `A=$x make`, `timeout 5 pytest "$x"`, `time make $x`,
 		`command -v "$tool"`, `f() { grep "$1" x; }; f "$y"`, `while read -r l; do echo "$l"; done < in`, `test -n "$x" && [ "$y" = z ]`, `export P="$x"`, `n=$((n+1)); echo $n`,

@@ -135,7 +135,7 @@ func (s *Store) Check(src Source) error {
 		return err
 	}
 	if _, known := s.Keys.For(u); u.Scheme == "http" && !known && !s.PlainHTTP {
-		return refused(u.Redacted(), "http is not encrypted", "use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://")
+		return refused(u.Redacted(), "http is not encrypted", "use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
 	}
 	return nil
 }

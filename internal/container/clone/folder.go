@@ -43,6 +43,25 @@ func (s *Store) Folder(ctx context.Context, src Source, name string, progress fu
 	return data, err
 }
 
+// Reach asks the server for a source, and reports what would keep it from being
+// cloned: no such repository, branch, or token.
+func (s *Store) Reach(ctx context.Context, src Source) error {
+	if err := s.Check(src); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, or(s.Timeout, usualTimeout), errOverdue)
+	defer cancel()
+	j, err := s.newJob(src, func(string) {})
+	if err != nil {
+		return err
+	}
+	if err := j.git.checkVersion(ctx); err != nil {
+		return err
+	}
+	_, err = j.look(ctx)
+	return err
+}
+
 func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {

@@ -76,7 +76,12 @@ func (l *lines) last() string {
 	if l.tail == nil {
 		return ""
 	}
-	return strings.TrimRight(l.tail.String(), "\n")
+	_, tail, cut := l.tail.Bytes()
+	if cut == 0 {
+		return strings.TrimRight(l.tail.String(), "\n")
+	}
+	_, whole, _ := strings.Cut(string(tail), "\n") // what is left of a line says little
+	return "…\n" + strings.TrimRight(whole, "\n")
 }
 
 // ending returns a sentence and the ends of outputs below it. Which of them has

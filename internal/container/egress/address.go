@@ -94,7 +94,7 @@ func (s *service) addresses(ctx context.Context, v *visit, at place) error {
 	if slices.ContainsFunc(found, func(a netip.Addr) bool { return !s.rules.harmless(at, a) }) {
 		// The address is not told: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: "the name leads to an address that is not public",
-			Hint: "use a public host"}
+			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
 	}
 	return nil
 }

@@ -3,15 +3,22 @@ package egress
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"hako/internal/fault"
 )
 
-// mostBridged is how many connections a bridge passes on at the same time.
-const mostBridged = 256
+const (
+	// mostBridged is how many connections a bridge passes on at the same time.
+	mostBridged = 256
+	// bridgePiece is how much of a connection is in memory, each way: a bridge
+	// lives in a guest, which has little, and all of them may be open.
+	bridgePiece = 8 << 10
+)
 
 // Traffic is what passed a bridge.
 type Traffic struct {
@@ -38,13 +45,55 @@ func Bridge(ctx context.Context, l net.Listener, dial func() (net.Conn, error)) 
 			conn.Close()
 			other.Close()
 		})()
-		splice(
-			end{conn, conn, func(n int) { sent.Add(int64(n)) }},
-			end{other, other, func(n int) { received.Add(int64(n)) }}, 0)
+		join(conn, other, &sent, &received)
 	}, func(conn net.Conn) {
 		sorry(conn, &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open", Hint: "use fewer at a time"})
 	})
 	return Traffic{count.Load(), sent.Load(), received.Load()}, err
+}
+
+// join passes bytes both ways until both sides have said all or one of them
+// breaks, and closes both.
+func join(a, b net.Conn, there, back *atomic.Int64) {
+	closeBoth := func() {
+		a.Close()
+		b.Close()
+	}
+	defer closeBoth()
+	var both sync.WaitGroup
+	for _, way := range []struct {
+		from, to net.Conn
+		passed   *atomic.Int64
+	}{{a, b, there}, {b, a, back}} {
+		both.Go(func() {
+			if !carry(way.from, way.to, way.passed) {
+				closeBoth()
+			}
+		})
+	}
+	both.Wait()
+}
+
+// carry passes bytes one way and counts them. It answers false when the other way
+// has to end too.
+func carry(from, to net.Conn, passed *atomic.Int64) bool {
+	piece := make([]byte, bridgePiece)
+	for {
+		n, err := from.Read(piece)
+		if n > 0 {
+			if _, err := to.Write(piece[:n]); err != nil {
+				return false
+			}
+			passed.Add(int64(n))
+		}
+		if err == io.EOF {
+			half, ok := to.(interface{ CloseWrite() error })
+			return ok && half.CloseWrite() == nil
+		}
+		if err != nil {
+			return false
+		}
+	}
 }
 
 // sorry answers in the place of the proxy.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -92,4 +93,42 @@ func TestBridgeEnds(t *testing.T) {
 	if _, err := c.in.ReadByte(); err == nil {
 		t.Error("still open")
 	}
+}
+
+// TestBridgeSmall holds little memory for connections that wait, however many.
+func TestBridgeSmall(t *testing.T) {
+	const many = 200
+	var far []net.Conn
+	dialled := make(chan net.Conn, many)
+	b := startBridge(t, func() (net.Conn, error) {
+		near, other := net.Pipe()
+		dialled <- other
+		return near, nil
+	})
+	before := heap()
+	for range many {
+		c := open(t, b.dial)
+		other := <-dialled
+		far = append(far, other)
+		c.send("x") // both ways are open after this
+		other.Read(make([]byte, 1))
+		other.Write([]byte("y"))
+		if _, err := c.in.ReadByte(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if each := (heap() - before) / many; each > 40<<10 {
+		t.Errorf("%d bytes for each", each)
+	}
+	for _, conn := range far {
+		conn.Close()
+	}
+	b.stop(t)
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

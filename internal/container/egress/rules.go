@@ -29,7 +29,7 @@ func (p *Proxy) compile() (*rules, error) {
 	}
 	r := &rules{open: p.Open}
 	var err error
-	if r.allow, err = parsePatterns(p.Allow); err != nil {
+	if r.allow, err = parsePatterns("allowed_domains", p.Allow); err != nil {
 		return nil, err
 	}
 	hosts, networks, err := parseNetworks(p.Private)
@@ -37,7 +37,7 @@ func (p *Proxy) compile() (*rules, error) {
 		return nil, err
 	}
 	r.networks = networks
-	if r.private, err = parsePatterns(hosts); err != nil {
+	if r.private, err = parsePatterns("private_networks", hosts); err != nil {
 		return nil, err
 	}
 	for i := range p.Credentials {
@@ -84,10 +84,10 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return n, nil
 }
 
-func parsePatterns(list []string) ([]pattern, error) {
+func parsePatterns(setting string, list []string) ([]pattern, error) {
 	var all []pattern
 	for _, text := range list {
-		one, err := parsePattern(text)
+		one, err := parsePattern(setting, text)
 		if err != nil {
 			return nil, err
 		}
@@ -96,9 +96,9 @@ func parsePatterns(list []string) ([]pattern, error) {
 	return all, nil
 }
 
-func parsePattern(text string) (pattern, error) {
+func parsePattern(setting, text string) (pattern, error) {
 	refuse := func(why, hint string) (pattern, error) {
-		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read allowed_domains", Subject: shown(text), Why: why, Hint: hint}
+		return pattern{}, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: shown(text), Why: why, Hint: hint}
 	}
 	if strings.Contains(text, "/") {
 		return refuse("it is more than a host", "write example.com instead of https://example.com/")

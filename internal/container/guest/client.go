@@ -186,7 +186,7 @@ func (c *Client) handle(f wire.Frame) error {
 		if a.stdin != nil {
 			a.stdin.Close()
 		}
-	case wire.OpStarted, wire.OpStdout, wire.OpStderr, wire.OpExited, wire.OpAnswer, wire.OpError:
+	case wire.OpStdout, wire.OpStderr, wire.OpExited, wire.OpAnswer, wire.OpError:
 		ok = a.in.Put(f)
 	default:
 		ok = false

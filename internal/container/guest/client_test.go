@@ -24,7 +24,7 @@ func TestBadGuest(t *testing.T) {
 		want string
 	}{
 		"other version":    {[]wire.Frame{wire.Hello{Version: 7}.Frame()}, "speaks version 7"},
-		"no greeting":      {[]wire.Frame{{Op: wire.OpStarted}}, "does not speak as hako does"},
+		"no greeting":      {[]wire.Frame{{Op: wire.OpExited}}, "does not speak as hako does"},
 		"refuses":          {[]wire.Frame{wire.ErrorFrame(0, refusal("you are inside"))}, "you are inside"},
 		"nonsense":         {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "makes no sense"},
 		"about nothing":    {[]wire.Frame{hello, {Op: wire.OpStdout}}, "makes no sense"},

@@ -55,8 +55,9 @@ type Page struct {
 
 // Stats tell what the container uses. What the system does not tell is zero.
 type Stats struct {
-	Processes   int           `json:"processes"` // without the guest
-	Running     int           `json:"running"`   // commands and jobs
+	Processes   int           `json:"processes"`             // without the guest
+	LeftBehind  int           `json:"left_behind,omitempty"` // of these, how many are of commands that have ended
+	Running     int           `json:"running"`               // commands and jobs
 	Memory      int64         `json:"memory"`
 	MemoryLimit int64         `json:"memory_limit"`
 	CPU         time.Duration `json:"cpu"` // since the start

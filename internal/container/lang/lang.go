@@ -42,6 +42,7 @@ type Language struct {
 	Packages    string            // how libraries are installed, for the model
 	Env         map[string]string // what commands have besides what all have
 	Path        []string          // directories of programs, before those of the image
+	Folders     []string          // below [Workspace], that its tools expect to be there
 	Install     []Step            // in order
 }
 

@@ -28,6 +28,7 @@ type form struct {
 	Packages    string            `yaml:"packages"`
 	Env         map[string]string `yaml:"env"`
 	Path        words             `yaml:"path"`
+	Folders     words             `yaml:"folders"`
 	Install     []stepForm        `yaml:"install"`
 }
 
@@ -87,7 +88,7 @@ func bad(file, why string) error {
 
 func (f form) language() Language {
 	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile, Description: f.Description,
-		Use: f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path}
+		Use: f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
 	for _, s := range f.Install {
 		l.Install = append(l.Install, Step{Name: s.Name, Group: s.Group, When: s.When, Needs: s.Needs, Key: s.Key, Keep: s.Keep,
 			Command: strings.TrimSpace(s.Command), Timeout: s.Timeout})
@@ -123,6 +124,8 @@ func (l Language) wrong() string {
 		return "use does not say in lines of text what the environment is for"
 	case l.Packages == "":
 		return "packages does not say how libraries are installed"
+	case !all(l.Folders, isPath):
+		return "folders are not names below the workspace"
 	case l.Order < 0:
 		return "order is below zero"
 	}

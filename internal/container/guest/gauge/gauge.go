@@ -43,10 +43,36 @@ func MemoryLimit(root string) int64 {
 	return limit
 }
 
-// Kills tells how many processes of the container the system has killed for want
-// of memory.
-func Kills(root string) int64 {
-	return entry(root, "memory.events", "oom_kill") + entry(root, "memory/memory.oom_control", "oom_kill")
+// Kills count how many processes of the container the system has killed for want
+// of memory. The files stay open: they are read before and after every command.
+type Kills struct{ files []*os.File }
+
+// OpenKills opens the counters that there are.
+func OpenKills(root string) Kills {
+	var k Kills
+	for _, name := range []string{"memory.events", "memory/memory.oom_control"} {
+		if f, err := os.Open(filepath.Join(root, name)); err == nil {
+			k.files = append(k.files, f)
+		}
+	}
+	return k
+}
+
+// Count reads the counters.
+func (k Kills) Count() (total int64) {
+	var text [1 << 10]byte // they are much shorter
+	for _, f := range k.files {
+		n, _ := f.ReadAt(text[:], 0)
+		total += valueOf(string(text[:n]), "oom_kill")
+	}
+	return total
+}
+
+// Close closes them.
+func (k Kills) Close() {
+	for _, f := range k.files {
+		_ = f.Close()
+	}
 }
 
 // number reads the first of the files that there is.
@@ -59,10 +85,14 @@ func number(root string, names ...string) int64 {
 	return 0
 }
 
-// entry reads the number behind a key.
+// entry reads the number behind a key of a file.
 func entry(root, name, key string) int64 {
 	text, _ := os.ReadFile(filepath.Join(root, name))
-	for line := range strings.Lines(string(text)) {
+	return valueOf(string(text), key)
+}
+
+func valueOf(text, key string) int64 {
+	for line := range strings.Lines(text) {
 		if value, is := strings.CutPrefix(line, key+" "); is {
 			return parse(value)
 		}

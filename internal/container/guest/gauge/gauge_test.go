@@ -3,6 +3,7 @@ package gauge
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 )
@@ -47,9 +48,18 @@ func TestKills(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, c.file), []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := Kills(root); got != c.want {
+		k := OpenKills(root)
+		if got := k.Count(); got != c.want {
 			t.Errorf("%s: %d", name, got)
 		}
+		more := regexp.MustCompile(`oom_kill \d`).ReplaceAllString(c.text, "oom_kill 7")
+		if err := os.WriteFile(filepath.Join(root, c.file), []byte(more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.Count(); got != 7 && c.want > 0 {
+			t.Errorf("%s: then %d", name, got)
+		}
+		k.Close()
 	}
 }
 

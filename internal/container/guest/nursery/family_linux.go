@@ -17,23 +17,38 @@ type member struct {
 	dead                 bool
 }
 
-// everybody lists the processes there are.
-func everybody() []member {
+// everybody lists the processes there are. It is sure if none of them ended
+// meanwhile: who did may have had a child that is not in the list.
+func everybody() (all []member, sure bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	var all []member
+	sure = true
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if text, err := os.ReadFile("/proc/" + name + "/status"); err == nil {
-				all = append(all, parseStatus(pid, string(text)))
-			}
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
 		}
+		text, err := os.ReadFile("/proc/" + name + "/status")
+		if err != nil {
+			sure = false
+			continue
+		}
+		all = append(all, parseStatus(pid, string(text)))
 	}
-	return all
+	return all, sure
+}
+
+// look lists the processes there are, for one caller at a time: each reads many
+// files, and whoever waits in the system for one needs a thread, of which there
+// may be no more to be had.
+func (n *Nursery) look() (all []member, sure bool) {
+	n.looking.Lock()
+	defer n.looking.Unlock()
+	return everybody()
 }
 
 // parseStatus reads /proc/N/status. The name of the program, the only part that
@@ -65,7 +80,8 @@ func parseStatus(pid int, text string) member {
 // groupsInUse tells which groups of a pool somebody is in.
 func groupsInUse(pool span) map[int]bool {
 	used := map[int]bool{}
-	for _, m := range everybody() {
+	all, _ := everybody()
+	for _, m := range all {
 		for _, g := range m.groups {
 			if g >= pool.first && g < pool.first+pool.count {
 				used[g] = true
@@ -75,9 +91,15 @@ func groupsInUse(pool span) map[int]bool {
 	return used
 }
 
-// family lists all living processes that came of the program.
-func (p *Process) family() []int {
-	all := everybody()
+// family lists all living processes that came of the program, and tells whether
+// that is sure.
+func (p *Process) family() (pids []int, sure bool) {
+	all, sure := p.n.look()
+	return p.among(all), sure
+}
+
+// among lists the living processes that came of the program.
+func (p *Process) among(all []member) []int {
 	var tree map[int]bool
 	if p.mark.group == 0 && !p.over() { // afterwards its number may be somebody else's
 		tree = below(all, p.Pid)
@@ -158,13 +180,20 @@ const unkillable = 5 * time.Second
 // It returns when nothing is left.
 func (p *Process) End(patience time.Duration) {
 	p.once.Do(func() {
-		if patience > 0 {
-			send(p.family(), unix.SIGTERM)
-		}
-		if patience == 0 || !p.emptyWithin(patience) {
-			p.kill()
-		}
+		leftover{Process: p, patience: patience}.end()
 	})
+}
+
+// end does what End says, and tells whether nothing is left.
+func (p *Process) end(patience time.Duration) bool {
+	if patience > 0 {
+		pids, _ := p.family()
+		send(pids, unix.SIGTERM)
+		if p.emptyWithin(patience) {
+			return true
+		}
+	}
+	return p.kill()
 }
 
 // emptyWithin waits for the end of the family.
@@ -175,7 +204,7 @@ func (p *Process) emptyWithin(patience time.Duration) bool {
 	case <-late:
 		return false
 	}
-	for len(p.family()) > 0 {
+	for !p.empty() {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-late:
@@ -185,19 +214,50 @@ func (p *Process) emptyWithin(patience time.Duration) bool {
 	return true
 }
 
-// kill kills the family until none is left. They are stopped first, so that
-// nothing is born in between.
-func (p *Process) kill() {
+// looks is how often nobody must be seen where that is not sure.
+const looks = 3
+
+// empty tells whether nobody of the family is left. A chain of processes, each of
+// which starts the next and ends, may be overlooked once.
+func (p *Process) empty() bool {
+	for range looks {
+		pids, sure := p.family()
+		if len(pids) > 0 {
+			return false
+		}
+		if sure {
+			return true
+		}
+	}
+	return true
+}
+
+// kill kills the family until none is left, which it tells.
+func (p *Process) kill() bool {
 	for end := time.Now().Add(unkillable); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		pids := p.family()
-		if len(pids) == 0 {
-			return
+		if p.empty() {
+			return true
 		}
-		if len(pids) > 1 {
-			send(pids, unix.SIGSTOP)
-			pids = p.family()
+		send(p.stopped(end), unix.SIGKILL)
+	}
+	return false
+}
+
+// stopped stops the family until there is nobody who was not stopped, so that
+// nobody is born while they are killed: who forks faster than we can look would
+// fill every place that becomes free.
+func (p *Process) stopped(end time.Time) []int {
+	known := map[int]bool{}
+	for {
+		pids, _ := p.family()
+		fresh := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return known[pid] })
+		if len(pids) < 2 || len(fresh) == 0 || time.Now().After(end) {
+			return pids
 		}
-		send(pids, unix.SIGKILL)
+		send(fresh, unix.SIGSTOP)
+		for _, pid := range fresh {
+			known[pid] = true
+		}
 	}
 }
 
@@ -225,7 +285,8 @@ func (n *Nursery) rest() []int {
 		return []int{-1}
 	}
 	var pids []int
-	for pid := range below(everybody(), os.Getpid()) {
+	all, _ := n.look()
+	for pid := range below(all, os.Getpid()) {
 		pids = append(pids, pid)
 	}
 	return pids
@@ -237,5 +298,41 @@ func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }
 
-// Count tells how many processes there are below this one.
-func (n *Nursery) Count() int { return len(below(everybody(), os.Getpid())) }
+// Count tells how many processes there are below this one, and how many of them
+// were left behind by programs that have ended.
+func (n *Nursery) Count() (all, left int) {
+	list, _ := n.look()
+	ours := below(list, os.Getpid())
+	claimed := n.claimed(list)
+	for _, m := range list {
+		if ours[m.pid] && !m.dead && !claimed(m) {
+			left++
+		}
+	}
+	return len(ours), left
+}
+
+// claimed returns what tells whether a process came of a program that has not
+// ended.
+func (n *Nursery) claimed(list []member) func(member) bool {
+	groups, parents, running := map[int]bool{}, map[int]int{}, map[int]bool{}
+	n.mu.Lock()
+	for pid, p := range n.known {
+		running[pid] = true
+		if p.mark.group != 0 {
+			groups[p.mark.group] = true
+		}
+	}
+	n.mu.Unlock()
+	for _, m := range list {
+		parents[m.pid] = m.parent
+	}
+	return func(m member) bool {
+		for pid := m.pid; pid != 0; pid = parents[pid] {
+			if running[pid] {
+				return true
+			}
+		}
+		return slices.ContainsFunc(m.groups, func(g int) bool { return groups[g] })
+	}
+}

@@ -20,9 +20,13 @@ type Nursery struct {
 	null int                 // what programs without input read
 	wake chan struct{}       // there is a child again
 
-	mu    sync.Mutex // guards what follows, and who is still to be collected
-	marks marks
-	known map[int]*Process
+	looking sync.Mutex // held by who looks at all processes
+
+	mu        sync.Mutex // guards what follows, and who is still to be collected
+	marks     marks
+	known     map[int]*Process
+	childless bool // there was no child when we looked last, and none was started since
+	left      leftovers
 }
 
 // A Process is a program that was started.
@@ -52,9 +56,7 @@ func Open(o Options) (*Nursery, error) {
 	if err := n.choose(o); err != nil {
 		return nil, err
 	}
-	children := make(chan os.Signal, 1)
-	signal.Notify(children, unix.SIGCHLD)
-	go n.reap(children)
+	go n.reap()
 	return n, nil
 }
 
@@ -94,6 +96,7 @@ func (n *Nursery) Start(p Program) (*Process, error) {
 	c.Pid, err = syscall.ForkExec(p.Path, p.Argv, n.attributes(p, c.mark, theirs))
 	if err == nil {
 		n.known[c.Pid] = c
+		n.childless = false
 	}
 	n.mu.Unlock()
 	closeTheirs(theirs, p.Stdin)
@@ -175,20 +178,40 @@ func (p Pipes) close() {
 }
 
 // reap collects what has ended, also what was left behind by its parents. It
-// waits in the system, which is quicker than being told by a signal. Without any
-// child it waits for one; the signal is for those that came from elsewhere.
-func (n *Nursery) reap(children <-chan os.Signal) {
+// waits in the system, which is quicker than being told by a signal.
+func (n *Nursery) reap() {
 	for {
 		switch err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
 		case nil:
 			n.collect()
 		case unix.EINTR:
 		default:
-			select {
-			case <-n.wake:
-			case <-children:
-			}
+			n.awaitChild()
 		}
+	}
+}
+
+// restless is how long a nursery without children waits before it asks for
+// signals: one command often follows another, and a signal for each is work.
+const restless = 100 * time.Millisecond
+
+// awaitChild waits until there may be a child. The signal is for those that came
+// from elsewhere: orphans of what somebody started in our container.
+func (n *Nursery) awaitChild() {
+	select {
+	case <-n.wake:
+		return
+	case <-time.After(restless):
+	}
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	defer signal.Stop(children)
+	if !childless() { // it came before we asked
+		return
+	}
+	select {
+	case <-n.wake:
+	case <-children:
 	}
 }
 
@@ -201,6 +224,10 @@ func (n *Nursery) collect() {
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		if err == syscall.EINTR {
 			continue
+		}
+		if err == syscall.ECHILD {
+			n.childless = true
+			n.left.forget()
 		}
 		if pid <= 0 || err != nil {
 			return

@@ -37,6 +37,16 @@ func start(t *testing.T, script string) *Process {
 	return p
 }
 
+func members(p *Process) int {
+	pids, _ := p.family()
+	return len(pids)
+}
+
+func count(n *Nursery) int {
+	all, _ := n.Count()
+	return all
+}
+
 func TestStart(t *testing.T) {
 	p := start(t, "echo out; echo err >&2; cat; exit 5")
 	out, _ := io.ReadAll(p.Stdout)
@@ -90,15 +100,15 @@ func TestEnd(t *testing.T) {
 			defer func() { n.marks.pool = pool }()
 			p := start(t, "trap '' TERM; (setsid sh -c 'setsid sleep 600 & sleep 600' &); setsid sleep 600 & echo ready; sleep 600")
 			io.ReadFull(p.Stdout, make([]byte, len("ready\n")))
-			for end := time.Now().Add(20 * time.Second); len(p.family()) < 5 && time.Now().Before(end); {
+			for end := time.Now().Add(20 * time.Second); members(p) < 5 && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
-			if got := len(p.family()); got < 5 {
+			if got := members(p); got < 5 {
 				t.Fatalf("%d in the family", got)
 			}
 			p.End(50 * time.Millisecond)
-			if left := p.family(); len(left) > 0 {
-				t.Errorf("%d left", len(left))
+			if left := members(p); left > 0 {
+				t.Errorf("%d left", left)
 			}
 			if end := p.Ending(); end.Signal != 9 {
 				t.Errorf("%+v", end)
@@ -223,11 +233,11 @@ func TestOpenAsOther(t *testing.T) {
 func TestEndAll(t *testing.T) {
 	n := open(t)
 	p := start(t, "trap '' TERM; setsid sleep 600 & sleep 600")
-	for end := time.Now().Add(20 * time.Second); n.Count() < 3 && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); count(n) < 3 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	n.EndAll(50 * time.Millisecond)
-	if end := p.Ending(); end.Signal != 9 || n.Count() > 0 {
-		t.Errorf("%+v, %d left", end, n.Count())
+	if end := p.Ending(); end.Signal != 9 || count(n) > 0 {
+		t.Errorf("%+v, %d left", end, count(n))
 	}
 }

@@ -30,7 +30,13 @@ func (*Nursery) Start(Program) (*Process, error) { return nil, errLinux }
 func (*Nursery) EndAll(time.Duration) {}
 
 // Count implements the method that Linux has.
-func (*Nursery) Count() int { return 0 }
+func (*Nursery) Count() (all, left int) { return 0, 0 }
+
+// Left implements the method that Linux has.
+func (*Nursery) Left() bool { return false }
+
+// EndLeft implements the method that Linux has.
+func (*Nursery) EndLeft(time.Duration) {}
 
 // Done implements the method that Linux has.
 func (*Process) Done() <-chan struct{} { return nil }
@@ -43,6 +49,9 @@ func (*Process) Signal(int) {}
 
 // End implements the method that Linux has.
 func (*Process) End(time.Duration) {}
+
+// Leave implements the method that Linux has.
+func (*Process) Leave(time.Time, time.Duration) {}
 
 // Pending implements the function that Linux has.
 func Pending(*os.File) int { return 0 }

@@ -13,8 +13,14 @@ import (
 )
 
 // BenchmarkExec measures a command that does nothing, and the median.
-func BenchmarkExec(b *testing.B) {
-	d := newDen(b, guest.Options{})
+func BenchmarkExec(b *testing.B) { newDen(b, guest.Options{}).measure(b) }
+
+// BenchmarkExecInside does the same where commands really run.
+func BenchmarkExecInside(b *testing.B) {
+	newBoxOf(b, "coding-agent-executor-python:latest", guest.Options{}, "-v", "/workspace").measure(b)
+}
+
+func (d *den) measure(b *testing.B) {
 	times := make([]time.Duration, 0, b.N)
 	for b.Loop() {
 		began := time.Now()
@@ -24,6 +30,30 @@ func BenchmarkExec(b *testing.B) {
 		times = append(times, time.Since(began))
 	}
 	report(b, times)
+}
+
+// BenchmarkScriptInside has the shell in between, as most commands do.
+func BenchmarkScriptInside(b *testing.B) {
+	d := newBoxOf(b, "coding-agent-executor-python:latest", guest.Options{}, "-v", "/workspace")
+	times := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		began := time.Now()
+		if res, err := (guest.Runner{Client: d.Client}).Run(b.Context(), scriptRequest("true")); err != nil || res.Exit != 0 {
+			b.Fatal(res, err)
+		}
+		times = append(times, time.Since(began))
+	}
+	report(b, times)
+}
+
+// BenchmarkPing is the way to the guest and back.
+func BenchmarkPing(b *testing.B) {
+	d := newDen(b, guest.Options{})
+	for b.Loop() {
+		if err := d.Ping(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkForkExec is what the system takes for the same.

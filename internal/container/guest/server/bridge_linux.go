@@ -33,7 +33,11 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 	}
 	s.bridged = true
 	ctx, cancel := context.WithCancel(context.Background())
-	go egress.Bridge(ctx, l, func() (net.Conn, error) { return who.dial(socket) })
+	dials := make(turns, atOnce)
+	go egress.Bridge(ctx, l, func() (net.Conn, error) {
+		defer dials.take()()
+		return who.dial(socket)
+	})
 	return cancel
 }
 

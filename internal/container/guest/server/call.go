@@ -81,6 +81,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 	case wire.CallPing, wire.CallShutdown:
 		return nil, nil
 	case wire.CallEdit:
+		defer s.looks.take()()
 		return one(s.edit(ctx, f.Words[1]))
 	case wire.CallStart:
 		return s.startJob(f)
@@ -91,6 +92,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 	}
 	switch verb {
 	case wire.CallStats:
+		defer s.looks.take()()
 		return one(inJSON(s.stats(ctx, p.Disk)))
 	case wire.CallList:
 		list := []guest.Job{}
@@ -113,14 +115,20 @@ func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([
 		return one(wire.JSON(j.report()), nil)
 	case wire.CallKill:
 		j.kill()
-		return one(inJSON(j.wait(ctx)))
+		r, err := j.wait(ctx)
+		if err == nil {
+			j.process.End(patience) // also what it left behind
+		}
+		return one(inJSON(r, err))
 	case wire.CallWait:
 		return one(inJSON(j.wait(ctx)))
 	case wire.CallSignal:
 		return nil, j.signal(p.Signal)
 	case wire.CallOutput:
+		defer s.looks.take()()
 		return j.output(p)
 	case wire.CallTails:
+		defer s.looks.take()()
 		return j.tails()
 	}
 	return nil, unclear(verb, "there is no such call")

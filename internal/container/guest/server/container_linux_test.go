@@ -25,12 +25,12 @@ const hostOwner = 23456
 
 // newBox starts a guest in a container as hako makes them, with more words for
 // docker.
-func newBox(t *testing.T, o guest.Options, more ...string) *den {
+func newBox(t testing.TB, o guest.Options, more ...string) *den {
 	t.Helper()
 	return newBoxOf(t, "tiny:1", o, more...)
 }
 
-func newBoxOf(t *testing.T, image string, o guest.Options, more ...string) *den {
+func newBoxOf(t testing.TB, image string, o guest.Options, more ...string) *den {
 	t.Helper()
 	needImage(t, image)
 	root, err := os.MkdirTemp("", "box")
@@ -65,7 +65,7 @@ func newBoxOf(t *testing.T, image string, o guest.Options, more ...string) *den 
 	return d
 }
 
-func needImage(t *testing.T, image string) {
+func needImage(t testing.TB, image string) {
 	t.Helper()
 	why := ""
 	if !static() {
@@ -93,7 +93,7 @@ func static() bool {
 	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
-func docker(t *testing.T, words ...string) string {
+func docker(t testing.TB, words ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -311,6 +311,26 @@ func TestDiskWatched(t *testing.T) {
 	if s, err := d.Stats(t.Context(), true); err != nil || s.Disk > 1<<20 {
 		t.Errorf("%+v, %v", s, err)
 	}
+}
+
+// TestDiskLeftBehind has somebody fill it whose command has ended.
+func TestDiskLeftBehind(t *testing.T) {
+	d := newBox(t, guest.Options{Disk: 8 << 20}, "-v", "/workspace")
+	d.sh(t, `busybox setsid busybox sh -c 'while sleep 0.2; do busybox dd if=/dev/zero of=f$((i+=1)) bs=1M count=1; done' >/dev/null 2>&1 &`)
+	eventually(t, "it is there", func() bool { return d.processes(t) > 0 })
+	eventually(t, "it is gone", func() bool { return d.processes(t) == 0 })
+	if s, err := d.Stats(t.Context(), true); err != nil || s.Disk < 8<<20 || s.Disk > 40<<20 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func (d *den) processes(t *testing.T) int {
+	t.Helper()
+	s, err := d.Stats(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Processes
 }
 
 // TestDiskOwn leaves the limit to a file system.

@@ -42,6 +42,7 @@ func Guest(called string, args []string) {
 
 // serve is a guest's life.
 func serve(o guest.Options) error {
+	reserve(spareThreads)
 	harden()
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, unix.SIGTERM, unix.SIGINT)

@@ -33,10 +33,11 @@ type job struct {
 
 // A desk keeps the jobs.
 type desk struct {
-	site  site
-	dir   string
-	keep  int
-	limit int64
+	site   site
+	dir    string
+	keep   int
+	limit  int64
+	writes turns // of output
 
 	mu   sync.Mutex
 	jobs []*job // as they were started
@@ -55,7 +56,7 @@ func (d *desk) start(o wire.Order, done func()) (*job, error) {
 	d.jobs = append(d.jobs, j)
 	d.mu.Unlock()
 	go func() {
-		j.watch(o.Timeout, d.site.large)
+		j.watch(o.Timeout, d)
 		d.forget()
 		done()
 	}()
@@ -76,10 +77,15 @@ func (d *desk) newHandle() guest.Handle {
 }
 
 // watch runs a job to its end.
-func (j *job) watch(timeout time.Duration, large *buffers) {
+func (j *job) watch(timeout time.Duration, d *desk) {
 	both := func(own *spool.Spool) func([]byte) {
-		return func(p []byte) { j.log.Write(p); own.Write(p) }
+		return func(p []byte) {
+			defer d.writes.take()()
+			j.log.Write(p)
+			own.Write(p)
+		}
 	}
+	large := d.site.large
 	timedOut := supervise(j.process.Process, timeout, j.stop,
 		&tap{from: j.process.Stdout, pass: both(j.out), large: large}, &tap{from: j.process.Stderr, pass: both(j.errs), large: large})
 	how := j.process.finish(timedOut)

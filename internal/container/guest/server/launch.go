@@ -34,11 +34,12 @@ type site struct {
 	with     launcher
 	wards    *wards
 	large    *buffers
+	starts   turns // of commands
 }
 
 // newSite looks at the container that the guest finds itself in.
 func newSite(o guest.Options, with launcher) site {
-	s := site{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(gauge.Groups), large: newBuffers()}
+	s := site{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(gauge.Groups), large: newBuffers(), starts: make(turns, atOnce)}
 	if o.Within != "" {
 		s.within = resolved(o.Within)
 	}
@@ -82,6 +83,7 @@ func resolved(dir string) string {
 
 // launch starts a command.
 func (s site) launch(o wire.Order) (*ward, error) {
+	defer s.starts.take()()
 	one := s.wards.begin()
 	p, err := s.start(o, one.sealed)
 	if err != nil {

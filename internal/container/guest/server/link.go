@@ -267,7 +267,6 @@ func (k *link) conclude(r *running) wire.Frame {
 	r.mu.Lock()
 	r.process = p
 	r.mu.Unlock()
-	k.send(wire.Frame{Op: wire.OpStarted, ID: r.id, N: uint64(p.Pid)})
 	if r.stdin != nil {
 		k.working.Go(func() { k.feed(r, p.Process) })
 	}

@@ -46,6 +46,7 @@ type server struct {
 	desk    *desk
 	scribe  *scribe
 	nursery *nursery.Nursery
+	looks   turns        // at files, for calls
 	bridged bool         // commands can reach the socket of the proxy
 	running atomic.Int64 // commands and jobs
 	stop    chan struct{}
@@ -61,10 +62,11 @@ type server struct {
 func newServer(o guest.Options, n *nursery.Nursery, with launcher) *server {
 	o = filled(o)
 	where := newSite(o, with)
-	where.wards.disk = where.watchDisk(o.Disk)
+	where.wards.disk = where.watchDisk(o.Disk, n)
 	return &server{opts: o, site: where, nursery: n, stop: make(chan struct{}), links: map[*link]bool{},
 		scribe: &scribe{root: where.workspace(), dir: where.dir},
-		desk:   &desk{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log}}
+		looks:  make(turns, atOnce),
+		desk:   &desk{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(turns, atOnce)}}
 }
 
 // admit makes room for one more command.

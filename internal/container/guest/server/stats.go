@@ -15,8 +15,9 @@ import (
 // the system knows.
 func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	u := gauge.Group(gauge.Groups)
+	all, left := s.nursery.Count()
 	got := guest.Stats{Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU,
-		Processes: s.nursery.Count(), Running: int(s.running.Load()),
+		Processes: all, LeftBehind: left, Running: int(s.running.Load()),
 		Guest: guest.GuestStats{Memory: gauge.OwnMemory(), Files: gauge.OwnFiles(), Goroutines: runtime.NumGoroutine()}}
 	s.mu.Lock()
 	got.Guest.Links = len(s.links)
@@ -55,12 +56,15 @@ func (s site) diskUse(ctx context.Context) (total int64, err error) {
 }
 
 // watchDisk has the workspace watched if it has a limit that the system does not
-// keep.
-func (s site) watchDisk(limit int64) *watch {
+// keep. What commands left behind counts as they do; of what is left behind
+// nobody knows whether it could write, so that all is ended.
+func (s site) watchDisk(limit int64, left *nursery.Nursery) *watch {
 	dir := s.workspace()
 	if limit == 0 || gauge.OwnFileSystem(dir, limit) {
 		return nil
 	}
-	return &watch{dir: dir, limit: limit, measure: s.diskUse, busy: s.wards.busy, over: s.wards.evict,
+	return &watch{dir: dir, limit: limit, measure: s.diskUse,
+		busy: func() bool { return s.wards.busy() || left.Left() },
+		over: func() { s.wards.evict(); left.EndLeft(patience) },
 		free: func() int64 { return gauge.Room(dir).Free }}
 }

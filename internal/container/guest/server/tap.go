@@ -17,6 +17,9 @@ const (
 	// drained is how long after the end of a command those that it left behind
 	// may still add to its output.
 	drained = 100 * time.Millisecond
+	// secondLook is how long after the end of a command that had to be ended we
+	// see whether it has got away from us after all.
+	secondLook = time.Second
 )
 
 // A tap passes on what a program prints on one stream.
@@ -25,6 +28,7 @@ type tap struct {
 	room  *wire.Window   // how much may be passed on; nil means everything
 	pass  func(p []byte) // is done with p when it returns
 	large *buffers       // to borrow from; nil means none
+	more  bool           // there was as much as could be read the last time
 }
 
 // ownBuffer is small, because most commands wait most of the time.
@@ -92,7 +96,7 @@ var errUnwanted = errors.New("nobody wants it")
 // fill it and room to pass it on: it is never held while waiting for either.
 func (t *tap) once(own []byte, owed int) (int, error) {
 	most := len(own)
-	if t.large != nil && nursery.Pending(t.from) > most {
+	if t.large != nil && t.more && nursery.Pending(t.from) > most {
 		most = wire.MaxChunk
 	}
 	n := t.want(most, owed)
@@ -107,6 +111,7 @@ func (t *tap) once(own []byte, owed int) (int, error) {
 		}
 	}
 	got, err := t.from.Read(buf)
+	t.more = got == len(buf)
 	if t.room != nil {
 		t.room.Give(n - got)
 	}
@@ -153,16 +158,20 @@ func supervise(p *nursery.Process, timeout time.Duration, stop <-chan struct{}, 
 	return timedOut
 }
 
-// await waits for the end of a program or brings it about.
+// await waits for the end of a program or brings it about. What a program leaves
+// behind that ended by itself gets the rest of its time; one that was ended
+// leaves nothing.
 func await(p *nursery.Process, timeout time.Duration, stop <-chan struct{}) (timedOut bool) {
 	var late <-chan time.Time
+	var until time.Time
 	if timeout > 0 {
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
-		late = timer.C
+		late, until = timer.C, time.Now().Add(timeout)
 	}
 	select {
 	case <-p.Done():
+		p.Leave(until, patience)
 		return false
 	case <-late:
 		timedOut = true
@@ -170,5 +179,6 @@ func await(p *nursery.Process, timeout time.Duration, stop <-chan struct{}) (tim
 	}
 	p.End(patience)
 	<-p.Done()
+	p.Leave(time.Now().Add(secondLook), 0)
 	return timedOut
 }

@@ -23,19 +23,22 @@ type ward struct {
 
 // wards are the commands that run.
 type wards struct {
-	groups string // where the control groups are
-	disk   *watch // nil means that nobody has to keep the workspace small
+	groups string      // where the control groups are
+	kills  gauge.Kills // for want of memory
+	disk   *watch      // nil means that nobody has to keep the workspace small
 
 	mu     sync.Mutex // guards what follows, and ward.full
 	all    map[*ward]bool
 	serial int64
 }
 
-func newWards(groups string) *wards { return &wards{groups: groups, all: map[*ward]bool{}} }
+func newWards(groups string) *wards {
+	return &wards{groups: groups, kills: gauge.OpenKills(groups), all: map[*ward]bool{}}
+}
 
 // begin is called before a command is started.
 func (w *wards) begin() *ward {
-	kills, sealed := gauge.Kills(w.groups), w.disk.full()
+	kills, sealed := w.kills.Count(), w.disk.full()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.serial++
@@ -96,7 +99,7 @@ func (one *ward) finish(timedOut bool) wire.Ending {
 	case timedOut:
 	case full || one.sealed:
 		e.DiskFull, e.Note = full || e.Exit == overSize, one.of.disk.complaint()
-	case gauge.Kills(one.of.groups) > one.kills && (alone || e.Exit == 128+int(syscall.SIGKILL)):
+	case one.of.kills.Count() > one.kills && (alone || e.Exit == 128+int(syscall.SIGKILL)):
 		e.OutOfMemory, e.Note = true, one.of.starved(e.Exit)
 	case e.Signal != 0:
 		e.Note = fmt.Sprintf("killed by signal %d: %v", e.Signal, syscall.Signal(e.Signal))

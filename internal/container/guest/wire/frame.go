@@ -31,7 +31,6 @@ const (
 	OpCall     // words: verb, what else it needs
 
 	// From the guest.
-	OpStarted    // n: process number
 	OpStdout     // words: bytes
 	OpStderr     // words: bytes
 	OpExited     // words: the ending as JSON

@@ -9,7 +9,7 @@ import (
 
 // Version is that of the protocol. Both sides must have the same: hako mounts
 // its own binary into the containers it makes.
-const Version = 1
+const Version = 2
 
 // magic is the first word of a greeting.
 const magic = "hako guest"

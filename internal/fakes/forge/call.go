@@ -1,0 +1,293 @@
+package forge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A call is a request to the interface and the answer to it.
+type call struct {
+	*Server
+	r      *http.Request
+	login  string
+	given  url.Values
+	fields map[string]any
+	list   []any // a body that is a list
+
+	cursors bool // the list is one that can be too long for numbers of pages
+
+	status int
+	header http.Header
+	body   []byte
+}
+
+// A route is one thing that can be asked for.
+type route struct {
+	pattern string // method and path behind the prefix
+	query   string // parameters that may be given
+	fields  string // of the body: a star marks those that must be there; "[]" means a list
+	serve   func(*call)
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.Path, ".git/") {
+		s.serveGit(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.mu.Lock()
+	c := &call{Server: s, r: r, login: s.loginOf(r), header: http.Header{}}
+	fault := s.spoils(r)
+	if fault.Cut {
+		r.Header.Del("If-None-Match") // what is unchanged can't break off
+	}
+	if fault.Status == 0 && !fault.Cut || fault.Done {
+		c.answer()
+	}
+	if fault.Status != 0 {
+		c.spoil(fault)
+	}
+	s.requests = append(s.requests, Request{r.Method, r.URL.RequestURI(), c.login, c.status})
+	s.mu.Unlock()
+	select {
+	case <-time.After(fault.Delay):
+	case <-r.Context().Done():
+		return
+	}
+	c.send(w, fault.Cut)
+}
+
+func (c *call) spoil(f Fault) {
+	c.header = http.Header{}
+	c.limits()
+	for name, values := range f.Header {
+		c.header[name] = values
+	}
+	if f.Raw != "" {
+		c.status, c.body = f.Status, []byte(f.Raw)
+		return
+	}
+	c.refuse(f.Status, f.Message)
+}
+
+func (c *call) send(w http.ResponseWriter, cut bool) {
+	for name, values := range c.header {
+		w.Header()[name] = values
+	}
+	if cut {
+		w.Header().Set("Content-Length", itoa(len(c.body)+1000))
+		w.WriteHeader(max(c.status, http.StatusOK))
+		w.Write(c.body[:len(c.body)/2])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(c.status)
+	if c.status != http.StatusNotModified && c.status != http.StatusNoContent {
+		w.Write(c.body)
+	}
+}
+
+// loginOf knows the two ways in which a token comes.
+func (s *Server) loginOf(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if _, password, ok := r.BasicAuth(); ok {
+		token = password
+	}
+	if private := r.Header.Get("PRIVATE-TOKEN"); private != "" {
+		token = private
+	}
+	return s.tokens[token]
+}
+
+// answer does what is asked for, if there is a token, a budget and a route.
+func (c *call) answer() {
+	if time.Now().After(c.reset) {
+		c.left, c.reset = budget, time.Now().Add(time.Hour)
+	}
+	switch {
+	case c.login == "":
+		c.refuse(http.StatusUnauthorized, pick(c.provider, "Bad credentials", "401 Unauthorized"))
+		return
+	case c.left <= 0:
+		c.limits()
+		c.refuse(pick(c.provider, http.StatusForbidden, http.StatusTooManyRequests), pick(c.provider, "API rate limit exceeded for user ID 1.", "Retry later"))
+		return
+	}
+	c.checkHead()
+	c.route()
+	c.tag()
+	if c.status != http.StatusNotModified {
+		c.left--
+	}
+	c.limits()
+}
+
+func pick[V any](provider string, hub, lab V) V {
+	if provider == GitLab {
+		return lab
+	}
+	return hub
+}
+
+// checkHead wants what the providers want of every request.
+func (c *call) checkHead() {
+	if c.r.Header.Get("User-Agent") == "" {
+		c.violate("%s %s has no User-Agent", c.r.Method, c.r.URL.Path)
+	}
+	if accept := c.r.Header.Get("Accept"); !strings.Contains(accept, "json") && !strings.HasPrefix(accept, "application/vnd.github.") {
+		c.violate("%s %s accepts %q", c.r.Method, c.r.URL.Path, accept)
+	}
+}
+
+// limits are told with every answer.
+func (c *call) limits() {
+	prefix := pick(c.provider, "X-RateLimit-", "RateLimit-")
+	c.header.Set(prefix+"Limit", itoa(budget))
+	c.header.Set(prefix+"Remaining", itoa(max(c.left, 0)))
+	c.header.Set(prefix+"Reset", strconv.FormatInt(c.reset.Unix(), 10))
+}
+
+// tag answers "not modified" to whoever has this very answer already.
+func (c *call) tag() {
+	if c.r.Method != http.MethodGet || c.status != http.StatusOK {
+		return
+	}
+	sum := sha256.Sum256(append(c.body, c.header.Get("Link")...))
+	tag := `W/"` + hex.EncodeToString(sum[:16]) + `"`
+	c.header.Set("Etag", tag)
+	if c.r.Header.Get("If-None-Match") == tag {
+		c.status, c.body = http.StatusNotModified, nil
+	}
+}
+
+type callKey struct{}
+
+// routes registers the provider's interface, each behind its checks.
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range pick(s.provider, githubRoutes, gitlabRoutes) {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		mux.HandleFunc(method+" "+s.prefix()+path, func(_ http.ResponseWriter, req *http.Request) {
+			c := req.Context().Value(callKey{}).(*call)
+			c.r = req
+			if c.proper(r) {
+				r.serve(c)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(_ http.ResponseWriter, req *http.Request) {
+		c := req.Context().Value(callKey{}).(*call)
+		c.violate("%s %s: there is nothing at this address", req.Method, req.URL.Path)
+		c.refuse(http.StatusNotFound, "Not Found")
+	})
+	return mux
+}
+
+func (c *call) route() {
+	c.mux.ServeHTTP(nowhere{}, c.r.WithContext(withCall(c.r.Context(), c)))
+}
+
+// proper checks a request against what its route expects.
+func (c *call) proper(r route) bool {
+	before := len(c.violations)
+	for name := range c.r.URL.Query() {
+		if !slices.Contains(strings.Fields(r.query), name) {
+			c.violate("%s: parameter %s is not expected", r.pattern, name)
+		}
+	}
+	if per, _ := strconv.Atoi(c.r.URL.Query().Get("per_page")); per > 100 {
+		c.violate("%s: there are at most a hundred on a page", r.pattern)
+	}
+	c.checkBody(r)
+	if len(c.violations) > before {
+		c.refuse(http.StatusUnprocessableEntity, c.violations[before])
+	}
+	return len(c.violations) == before
+}
+
+func (c *call) checkBody(r route) {
+	body, _ := io.ReadAll(c.r.Body)
+	if r.fields == "" {
+		if len(body) > 0 {
+			c.violate("%s: a body is not expected", r.pattern)
+		}
+		return
+	}
+	if !strings.HasPrefix(c.r.Header.Get("Content-Type"), "application/json") {
+		c.violate("%s: the body is %q", r.pattern, c.r.Header.Get("Content-Type"))
+	}
+	if r.fields == "[]" {
+		if json.Unmarshal(body, &c.list) != nil {
+			c.violate("%s: the body is no list: %s", r.pattern, body)
+		}
+		return
+	}
+	if json.Unmarshal(body, &c.fields) != nil {
+		c.violate("%s: the body is no object: %s", r.pattern, body)
+	}
+	known := strings.Fields(strings.ReplaceAll(r.fields, "*", ""))
+	for name := range c.fields {
+		if !slices.Contains(known, name) {
+			c.violate("%s: field %s is not expected", r.pattern, name)
+		}
+	}
+	for _, name := range strings.Fields(r.fields) {
+		if need, must := strings.CutSuffix(name, "*"); must && (c.fields[need] == nil || c.fields[need] == "") {
+			c.violate("%s: field %s is missing", r.pattern, need)
+		}
+	}
+}
+
+// query parses the parameters once: a list asks for each of its items.
+func (c *call) query() url.Values {
+	if c.given == nil {
+		c.given = c.r.URL.Query()
+	}
+	return c.given
+}
+
+func (c *call) text(field string) string {
+	text, _ := c.fields[field].(string)
+	return text
+}
+
+func (c *call) json(status int, v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	c.status, c.body = status, b.Bytes()
+	c.header.Set("Content-Type", "application/json; charset=utf-8")
+}
+
+func (c *call) refuse(status int, message string) {
+	if c.provider == GitHub {
+		c.json(status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest", "status": itoa(status)})
+		return
+	}
+	c.json(status, map[string]any{"message": message})
+}
+
+// base is how the client reached us.
+func (c *call) base() string {
+	if c.r.TLS != nil {
+		return "https://" + c.r.Host
+	}
+	return "http://" + c.r.Host
+}

@@ -1,0 +1,318 @@
+// Package forge plays GitHub and GitLab on a port of the loopback interface:
+// their REST interfaces as far as hako uses them, and git over HTTP.
+//
+// It is strict, so that a test which passes here has a chance to pass there: an
+// address that is not known, a wrong method, a parameter or field that is not
+// expected and one that is missing are violations. It plays pages, tags of
+// unchanged answers, limits, rights and the ways in which people change things
+// meanwhile. It does not play search, reactions, pipelines or anything else
+// that hako does not ask for.
+//
+// The rule to keep: what an answer looks like follows the documentation of the
+// provider, not what the client of hako happens to read.
+package forge
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The providers.
+const (
+	GitHub = "github"
+	GitLab = "gitlab"
+)
+
+// The kinds of items. GitLab numbers them separately.
+const (
+	Issue = "issue"
+	Pull  = "pull"
+)
+
+// An Item is an issue or a pull request.
+type Item struct {
+	Kind      string
+	Number    int // zero means the next one
+	Title     string
+	Body      string
+	Author    string
+	Labels    []string
+	Assignees []string
+	Closed    bool
+	Merged    bool
+	Draft     bool
+	Branch    string // of a pull request
+	Target    string
+	From      string // the repository of the branch; empty means the same
+	Comments  []Comment
+	Created   time.Time
+	Updated   time.Time
+	id        int
+}
+
+// A Comment is one below an item.
+type Comment struct {
+	ID      int
+	Author  string
+	Body    string
+	System  bool   // made by the forge: "added label …"; GitLab only
+	Path    string // of a remark on a line
+	Line    int
+	Review  bool // the text of a review; GitHub only
+	Created time.Time
+	Updated time.Time
+}
+
+// A repo is a repository with what belongs to it.
+type repo struct {
+	id       int
+	path     string
+	main     string
+	private  bool
+	noDrafts bool
+	members  map[string]string // right by login
+	items    []*Item
+	gone     map[key]bool
+	next     map[string]int // number by kind
+	git      string         // directory; empty means there is none
+}
+
+type key struct {
+	kind   string
+	number int
+}
+
+type user struct {
+	id    int
+	login string
+}
+
+// User makes an account and returns its token. Asked again, it returns the same.
+func (s *Server) User(login string) (token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.user(login)
+}
+
+func (s *Server) user(login string) string {
+	if _, ok := s.users[login]; !ok {
+		s.users[login] = &user{len(s.users) + 1, login}
+	}
+	token := "ghp_" + strings.Repeat("Ab1", 10) + pad(s.users[login].id)
+	if s.provider == GitLab {
+		token = "glpat-" + strings.Repeat("Cd2", 4) + pad(s.users[login].id)
+	}
+	s.tokens[token] = login
+	return token
+}
+
+func pad(n int) string {
+	text := "00000" + itoa(n)
+	return text[len(text)-6:]
+}
+
+// Repo makes a repository, with main as its default branch.
+func (s *Server) Repo(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repos[path] = &repo{id: 100 + len(s.repos), path: path, main: "main", members: map[string]string{}, gone: map[key]bool{}, next: map[string]int{}}
+}
+
+// Private hides a repository from whoever is not its member.
+func (s *Server) Private(path string) { s.with(path, func(r *repo) { r.private = true }) }
+
+// NoDrafts is a GitHub repository whose plan has no draft pull requests.
+func (s *Server) NoDrafts(path string) { s.with(path, func(r *repo) { r.noDrafts = true }) }
+
+// Member gives somebody a right: read, triage, write, maintain, admin, or none.
+func (s *Server) Member(path, login, right string) {
+	s.User(login)
+	s.with(path, func(r *repo) { r.members[login] = right })
+}
+
+func (s *Server) with(path string, change func(*repo)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s.repos[path])
+}
+
+// Add puts an item into a repository and returns its number.
+func (s *Server) Add(path string, item Item) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(s.repos[path], item).Number
+}
+
+func (s *Server) add(r *repo, item Item) *Item {
+	counter := "all"
+	if s.provider == GitLab {
+		counter = item.Kind
+	}
+	if item.Number == 0 {
+		item.Number = r.next[counter] + 1
+	}
+	r.next[counter] = max(r.next[counter], item.Number)
+	if item.Author == "" {
+		item.Author = "someone"
+	}
+	s.user(item.Author)
+	for _, login := range item.Assignees {
+		s.user(login)
+	}
+	if item.Kind == Pull && item.Target == "" {
+		item.Target = r.main
+	}
+	item.id = s.newID()
+	item.Created = s.tick()
+	item.Updated = item.Created
+	r.items = append(r.items, &item)
+	return &item
+}
+
+// Change lets a person change an item.
+func (s *Server) Change(path, kind string, number int, change func(*Item)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := s.repos[path].find(kind, number)
+	change(item)
+	item.Updated = s.tick()
+}
+
+// Look returns an item as it is now, and whether it is there.
+func (s *Server) Look(path, kind string, number int) (Item, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := s.repos[path].find(kind, number)
+	if item == nil {
+		return Item{}, false
+	}
+	copied := *item
+	copied.Labels, copied.Assignees, copied.Comments = slices.Clone(item.Labels), slices.Clone(item.Assignees), slices.Clone(item.Comments)
+	return copied, true
+}
+
+// Items returns the numbers of all items of a kind.
+func (s *Server) Items(path, kind string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var numbers []int
+	for _, item := range s.repos[path].items {
+		if item.Kind == kind {
+			numbers = append(numbers, item.Number)
+		}
+	}
+	return numbers
+}
+
+// Delete removes an item for good.
+func (s *Server) Delete(path, kind string, number int) {
+	s.with(path, func(r *repo) {
+		r.items = slices.DeleteFunc(r.items, func(i *Item) bool { return i.Kind == kind && i.Number == number })
+		r.gone[key{kind, number}] = true
+	})
+}
+
+// Say lets a person comment, and returns the comment's number.
+func (s *Server) Say(path, kind string, number int, c Comment) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.say(s.repos[path].find(kind, number), c).ID
+}
+
+func (s *Server) say(item *Item, c Comment) *Comment {
+	s.user(c.Author)
+	c.ID, c.Created = s.newID(), s.tick()
+	c.Updated = c.Created
+	item.Updated = c.Created
+	item.Comments = append(item.Comments, c)
+	return &item.Comments[len(item.Comments)-1]
+}
+
+func (r *repo) find(kind string, number int) *Item {
+	for _, item := range r.items {
+		if item.Kind == kind && item.Number == number {
+			return item
+		}
+	}
+	return nil
+}
+
+// number finds an item of either kind: at GitHub a pull request is an issue.
+func (r *repo) number(number int) *Item {
+	if item := r.find(Issue, number); item != nil {
+		return item
+	}
+	return r.find(Pull, number)
+}
+
+func (i *Item) comment(id int) *Comment {
+	for n := range i.Comments {
+		if i.Comments[n].ID == id {
+			return &i.Comments[n]
+		}
+	}
+	return nil
+}
+
+// tick moves the world's clock: everything happens a second after the last.
+func (s *Server) tick() time.Time {
+	s.clock = s.clock.Add(time.Second)
+	return s.clock
+}
+
+// Now is the world's clock.
+func (s *Server) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock
+}
+
+func (s *Server) newID() int {
+	s.ids++
+	return 1_000_000 + s.ids
+}
+
+// rank orders rights.
+func rank(right string) int {
+	return slices.Index([]string{"read", "triage", "write", "maintain", "admin"}, right) + 1
+}
+
+// can tells whether somebody has at least a right. Everybody may read what is
+// public.
+func (r *repo) can(login, right string) bool {
+	if !r.private && right == "read" {
+		return true
+	}
+	return rank(r.members[login]) >= rank(right)
+}
+
+func (s *Server) sortedRepos() []*repo {
+	return slices.SortedFunc(maps.Values(s.repos), func(a, b *repo) int { return a.id - b.id })
+}
+
+// hasLabels tells whether an item has all of some labels, in any case.
+func (i *Item) hasLabels(list string) bool {
+	if list == "" {
+		return true
+	}
+	for want := range strings.SplitSeq(list, ",") {
+		if !slices.ContainsFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, want) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (i *Item) label(name string) {
+	if !i.hasLabels(name) {
+		i.Labels = append(i.Labels, name)
+	}
+}
+
+func (i *Item) unlabel(name string) bool {
+	before := len(i.Labels)
+	i.Labels = slices.DeleteFunc(i.Labels, func(l string) bool { return strings.EqualFold(l, name) })
+	return len(i.Labels) < before
+}

@@ -1,0 +1,282 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hako/internal/fault"
+	"hako/internal/llm"
+	"hako/internal/quota"
+)
+
+// TestLimits has models that would never end.
+func TestLimits(t *testing.T) {
+	endless := func(turn func(n int) *llm.Turn) func(d *llm.Dialog) *llm.Turn {
+		n := 0
+		return func(d *llm.Dialog) *llm.Turn {
+			if planning(d) {
+				return &llm.Turn{Text: goodPlan}
+			}
+			n++
+			return turn(n)
+		}
+	}
+	looking := func(n int) *llm.Turn { return callTurn("", command(fmt.Sprint("look ", n))) }
+	for name, c := range map[string]struct {
+		limits Limits
+		brain  func(d *llm.Dialog) *llm.Turn
+		why    string
+	}{
+		"turns":   {Limits{Turns: 10}, endless(looking), "after 10 turns"},
+		"actions": {Limits{Actions: 10}, endless(looking), "after 10 actions"},
+		"tokens": {Limits{Tokens: 5000}, endless(func(n int) *llm.Turn {
+			turn := looking(n)
+			turn.Usage = quota.Usage{Input: 1000}
+			return turn
+		}), "tokens"},
+		"cost":          {Limits{Cost: 0.1}, endless(looking), " of $0.10"},
+		"unknown tools": {Limits{}, endless(func(n int) *llm.Turn { return callTurn("", fmt.Sprintf("no_such_tool_%d {}", n)) }), "tools that do not exist 5 times"},
+		"same error":    {Limits{}, endless(func(int) *llm.Turn { return callTurn("", command("bad")) }), "the same error came 5 times"},
+		"same error between others": {Limits{}, endless(func(n int) *llm.Turn {
+			if n%2 == 0 {
+				return looking(n)
+			}
+			return callTurn("", command("bad"))
+		}), "the same error came 5 times"},
+		"says nothing":  {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{} }), "said nothing"},
+		"never correct": {Limits{Replans: -1}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "Done."} }), "1 test failed"},
+		"cut short":     {Limits{}, endless(func(int) *llm.Turn { return &llm.Turn{Text: "And", Cut: "length"} }), "longer than the model may write"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.brain = c.brain
+			w.execute = func(_ *room, c string) (Outcome, error, bool) {
+				return Outcome{ExitCode: 1, Stderr: "no"}, nil, c == "bad"
+			}
+			co := w.coordinator()
+			co.Limits = c.limits
+			rec, err, _ := w.runBy(t.Context(), co, exampleTask)
+			if err != nil || rec.State != Failed || !strings.Contains(rec.Why, c.why) || rec.Phase != Ended {
+				t.Fatalf("%v: %s, %s", err, rec.State, rec.Why)
+			}
+			if !strings.Contains(w.comments["failed"], c.why) || w.rooms != 0 || w.shown[len(w.shown)-1] != Failed {
+				t.Errorf("%v, %d rooms: %s", w.shown, w.rooms, w.comments["failed"])
+			}
+			if len(w.asked) > 40 {
+				t.Errorf("asked %d times", len(w.asked))
+			}
+		})
+	}
+}
+
+type purse struct{ month Spent }
+
+func (p *purse) Charge(_ context.Context, _, _ string, s Spent) (Spent, error) {
+	return p.month.Add(s), nil
+}
+
+func TestUsersLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		spent  Spent
+		limits Limits
+		want   State
+	}{
+		"tokens":     {Spent{Usage: quota.Usage{Input: 1000}}, Limits{UserTokens: 1000}, Failed},
+		"cost":       {Spent{Cost: 3}, Limits{UserCost: 3}, Failed},
+		"some left":  {Spent{Cost: 2}, Limits{UserCost: 3, UserTokens: 10_000}, Done},
+		"no limit":   {Spent{Cost: 1e9}, Limits{}, Done},
+		"used up by": {Spent{Cost: 2.985}, Limits{UserCost: 3}, Failed}, // two turns
+	} {
+		w := newWorld(t)
+		co := w.coordinator()
+		co.Limits, co.Accounts = c.limits, &purse{c.spent}
+		rec, err, _ := w.runBy(t.Context(), co, exampleTask)
+		if err != nil || rec.State != c.want {
+			t.Errorf("%s: %v, %s %s", name, err, rec.State, rec.Why)
+		}
+	}
+}
+
+func TestSpentIsAddedUp(t *testing.T) {
+	w := newWorld(t)
+	rec := w.must(exampleTask)
+	if n := int64(len(w.asked)); rec.Spent.Input != 100*n || rec.Spent.Calls != n || rec.Count.Turns != int(n) || rec.Spent.Cost < 0.0099*float64(n) {
+		t.Errorf("%d turns: %+v", n, rec.Spent)
+	}
+	if !strings.Contains(w.comments["progress"], fmt.Sprintf("$%.4f", rec.Spent.Cost)) {
+		t.Error(w.comments["progress"])
+	}
+}
+
+// TestPrepareFails has each step of making the place fail.
+func TestPrepareFails(t *testing.T) {
+	for step, failure := range map[string]*fault.Error{
+		"engine": {Kind: fault.Unavailable, Op: "ask docker", Why: "dial unix:///var/run/docker.sock: connection refused", Hint: "start docker"},
+		"image":  {Kind: fault.NotFound, Op: "start python environment", Why: "docker has no image coding-agent-executor-python:latest", Hint: "hako env build python"},
+		"create": {Kind: fault.Exhausted, Op: "make container", Why: "no space left in /var/lib/docker/overlay2/abc"},
+		"clone":  {Kind: fault.Denied, Op: "clone", Subject: "https://x-access-token:ghp_abcdefghijklmnopqrstuvwxyz0123456789@github.com/o/r.git", Why: "the key hunter2hunter2 was refused"},
+		"guest":  {Op: "greet", Why: "/home/someone/.local/state/hako/boxes/b1/run/guest.sock does not answer"},
+	} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t)
+			w.prepare = func(int) error { return failure }
+			c := w.coordinator()
+			c.Secrets = newSecrets("hunter2hunter2")
+			rec, err, _ := w.runBy(t.Context(), c, exampleTask)
+			if err != nil || rec.State != Failed || w.rooms != 0 || w.shown[len(w.shown)-1] != Failed {
+				t.Fatalf("%v: %s, shown %v, %d rooms", err, rec.State, w.shown, w.rooms)
+			}
+			text := w.comments["failed"]
+			for _, bad := range []string{"ghp_", "hunter2", "/var/", "/home/", "docker.sock", "someone"} {
+				if strings.Contains(text, bad) || strings.Contains(w.comments["progress"], bad) {
+					t.Errorf("%q is told: %s", bad, text)
+				}
+			}
+			if !strings.Contains(text, "prepare environment python") || failure.Hint != "" && !strings.Contains(text, failure.Hint) {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// What the outside does not answer now is no failure of the task: another worker
+// goes on later.
+func TestSilenceIsNoFailure(t *testing.T) {
+	sleeps := &fault.Error{Kind: fault.Unavailable, Op: "ask forge", Why: "it answers 502"}
+	for _, op := range []string{"say plan-1", "show", "say done", "propose", "model"} {
+		w := newWorld(t)
+		awake := false
+		if op == "model" {
+			w.brain = func(d *llm.Dialog) *llm.Turn {
+				if !awake && turnsOf(d) == 2 {
+					return nil
+				}
+				return fixer(d)
+			}
+		} else {
+			w.deskErr = func(o string) error {
+				if o == op && !awake {
+					return sleeps
+				}
+				return nil
+			}
+		}
+		if rec, err, _ := w.run(exampleTask); err == nil || rec.State == Failed || w.rooms != 0 {
+			t.Errorf("%s: %v, %s, %d rooms", op, err, rec.State, w.rooms)
+		}
+		awake = true
+		if rec := w.must(exampleTask); rec.State != Done || w.commits[w.branch]["a.txt"] != fixedText || w.notified != 1 || w.pushes != 1 {
+			t.Errorf("%s: %s, %q", op, rec.State, w.commits[w.branch])
+		}
+	}
+	// What is only nice to have is not waited for.
+	for _, op := range []string{"say progress", "hear"} {
+		w := newWorld(t)
+		heard := 0
+		w.deskErr = func(o string) error {
+			if o == op {
+				if heard++; heard > 1 {
+					return sleeps
+				}
+			}
+			return nil
+		}
+		if rec, err, _ := w.run(exampleTask); err != nil || rec.State != Done {
+			t.Errorf("%s: %v, %s", op, err, rec.State)
+		}
+	}
+}
+
+// A proposal that is refused for good is a failure.
+func TestRefusedProposalFails(t *testing.T) {
+	w := newWorld(t)
+	w.deskErr = func(op string) error {
+		if op == "propose" {
+			return &fault.Error{Kind: fault.Invalid, Op: "propose", Why: "the branch was force-pushed by somebody"}
+		}
+		return nil
+	}
+	if rec := w.must(exampleTask); rec.State != Failed || !strings.Contains(w.comments["failed"], "force-pushed") {
+		t.Errorf("%s: %s", rec.State, w.comments["failed"])
+	}
+}
+
+func TestIssueGone(t *testing.T) {
+	for _, from := range []string{"hear", "say plan-1", "say progress", "show"} {
+		w := newWorld(t)
+		w.deskErr = func(op string) error {
+			if op == from || len(w.events) > 0 && w.events[len(w.events)-1].Type == "state" { // and nothing can be said any more
+				return &fault.Error{Kind: fault.NotFound, Op: "ask forge", Why: "404"}
+			}
+			return nil
+		}
+		rec, err, _ := w.run(exampleTask)
+		if err != nil || rec.State != Stopped || rec.Phase != Ended || w.rooms != 0 {
+			t.Errorf("%s: %v, %s %s", from, err, rec.State, rec.Phase)
+		}
+	}
+}
+
+// Who lost the task touches nothing any more, not even what there is to clean up.
+func TestLost(t *testing.T) {
+	for at := 1; at < 12; at++ {
+		w := newWorld(t)
+		w.saveErr = func() error {
+			if w.saves >= at {
+				return fmt.Errorf("save: %w", ErrLost)
+			}
+			return nil
+		}
+		w.onTick = func(int) {
+			if w.saves >= at && w.saveErr != nil && w.ticks > 0 && w.rooms == -1 {
+				t.Error("something was done")
+			}
+		}
+		rec, err, _ := w.run(exampleTask)
+		if !errors.Is(err, ErrLost) {
+			t.Fatalf("save %d: %v, %s", at, err, rec.State)
+		}
+		if w.prepared > 0 && w.rooms != 1 {
+			t.Errorf("save %d: another's container was taken away", at)
+		}
+		if w.saves != at {
+			t.Errorf("it was saved %d times, after it was lost at %d", w.saves, at)
+		}
+	}
+}
+
+func TestGiveUp(t *testing.T) {
+	w := newWorld(t)
+	w.deskErr = func(op string) error {
+		if op == "say plan-1" {
+			return &fault.Error{Kind: fault.Unavailable, Op: "ask forge", Why: "502"}
+		}
+		return nil
+	}
+	if _, err, _ := w.run(exampleTask); err == nil {
+		t.Fatal("it worked")
+	}
+	why := &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "it was taken up 5 times"}
+	rec, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, w.saved(), why)
+	if err != nil || rec.State != Failed || rec.Phase != Ended || !strings.Contains(w.comments["failed"], "taken up 5 times") {
+		t.Fatalf("%v: %+v", err, rec)
+	}
+	if rec, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, Record{State: Paused, Phase: Execution}, why); err == nil {
+		t.Errorf("a paused task is %s", rec.State)
+	}
+	if again, err := w.coordinator().GiveUp(t.Context(), exampleTask, w, w.saved(), why); err != nil || again.State != Failed || count(w.said, "failed") != 1 {
+		t.Errorf("%v, said %q", err, w.said)
+	}
+}
+
+func TestTwoToolsOfOneName(t *testing.T) {
+	w := newWorld(t)
+	c := w.coordinator()
+	c.Edit.Name = c.Execute.Name
+	if rec, err, _ := w.runBy(t.Context(), c, exampleTask); err != nil || rec.State != Failed || !strings.Contains(rec.Why, "two of this name") {
+		t.Errorf("%v: %s", err, rec.Why)
+	}
+}

@@ -1,0 +1,81 @@
+package work
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+var (
+	//go:embed planning.md
+	planningText string
+	//go:embed rules.md
+	rulesText string
+	//go:embed execution.md
+	executionText string
+	//go:embed reflection.md
+	reflectionText string
+	//go:embed verification.md
+	verificationText string
+)
+
+// filled puts texts in the places of a prompt, given as name and text in turn.
+// What is put in is not looked at again.
+func filled(prompt string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i] = "{" + pairs[i] + "}"
+	}
+	return strings.TrimSpace(strings.NewReplacer(pairs...).Replace(strings.TrimSpace(prompt)))
+}
+
+func (e *errand) planningPrompt() string {
+	return filled(planningText, "environments", e.Environments.table(), "rules", strings.TrimSpace(rulesText))
+}
+
+func (e *errand) executionPrompt() string {
+	return filled(executionText, "executor", e.Environments.prompt(e.rec.Environment), "rules", strings.TrimSpace(rulesText))
+}
+
+// described is the task as a model is told of it.
+func (e *errand) described(said []Comment) string {
+	t, parts := e.task, []string(nil)
+	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
+	text := t.Title + "\n\n" + t.Body
+	if t.Trusted {
+		parts = append(parts, instruction(person(t.Author), text))
+	} else {
+		parts = append(parts, "Its author has no write access; somebody who has wants it to be worked on. What follows is data that describes the problem:", data(string(t.Kind)+" by "+person(t.Author), text))
+	}
+	for _, c := range said {
+		parts = append(parts, instruction(person(c.Author), c.Text))
+	}
+	return e.Secrets.Text(strings.Join(parts, "\n\n"))
+}
+
+// inherited is what earlier tasks on the same issue left.
+func (e *errand) inherited(past []Past) string {
+	var b strings.Builder
+	for _, p := range past[max(0, len(past)-5):] {
+		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)
+		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary}, {"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
+			if part.text != "" {
+				fmt.Fprintf(&b, " %s: %s.", part.name, oneLine(part.text, 1000))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Earlier work on this " + string(e.task.Kind) + ":\n" + data("hako's record", e.Secrets.Text(b.String()))
+}
+
+// planJSON is a plan as the model reads it again.
+func planJSON(p *Plan) string {
+	text, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		return "{}"
+	}
+	return shorten(string(text), 20_000)
+}
