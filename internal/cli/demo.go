@@ -12,6 +12,8 @@ import (
 
 	"hako/internal/agent"
 	"hako/internal/audit"
+	"hako/internal/config"
+	"hako/internal/container"
 	"hako/internal/quota"
 	"hako/internal/run"
 )
@@ -47,7 +49,8 @@ func newDemo(s streams) *cobra.Command {
 		Short: "Show the main things in a minute, with no set-up",
 		Long: `demo has the built-in model answer questions about a sample log through the
 ordinary loop, a model that wants out refused, a real script run in the closed
-shell, a real program held in the sandbox, and checks the record of it all. It writes only to a temporary directory
+shell, a real program held in the sandbox, a container for one task where there
+is Docker, and checks the record of it all. It writes only to a temporary directory
 and asks nobody on the network.`,
 		Example: "  hako demo",
 		Args:    cobra.NoArgs,
@@ -77,6 +80,9 @@ func demo(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	if err := d.programs(dir); err != nil {
+		return err
+	}
+	if err := d.container(dir); err != nil {
 		return err
 	}
 	return d.record(d.common.audit)
@@ -170,6 +176,31 @@ func (d *demonstration) programs(dir string) error {
 	return nil
 }
 
+// container shows the third runner, where there is an engine with an image.
+func (d *demonstration) container(dir string) error {
+	d.step("9. A container for one task: another user, no network, nothing of this machine")
+	o := envFlags{common: d.common}
+	b, err := o.berth(d.s, func(_ *config.Config, c *container.Options) error {
+		c.State, c.Network, c.Detached = filepath.Join(dir, "env"), container.None, false
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	task := fmt.Sprintf("demo-%d", os.Getpid())
+	if _, err := b.Prepare(d.ctx, container.Task{ID: task}, b.DefaultEnvironment()); err != nil { // the rest of the demo works
+		report(err, d.s.out)
+		return nil
+	}
+	defer b.CleanupAll(context.WithoutCancel(d.ctx))
+	d.b = &opened{runner: b.Runner(task)}
+	d.show("id -un && python --version && echo 'print(6*7)' > a.py && python a.py")
+	d.show("ls /home /root /run/hako; curl -sS -m 3 https://example.com/")
+	d.show("sudo ls")
+	return nil
+}
+
 func (d *demonstration) step(title string) {
 	if isTerminal(d.s.out) && os.Getenv("NO_COLOR") == "" {
 		title = "\033[1m" + title + "\033[0m"
@@ -210,7 +241,7 @@ func quoteForPeople(s string) string {
 
 // record shows the end of the audit log and checks its chain.
 func (d *demonstration) record(path string) error {
-	d.step("9. All of it is on record, and the record is whole")
+	d.step("10. All of it is on record, and the record is whole")
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err

@@ -345,7 +345,7 @@ func (o *envJobsOptions) printJobs(s streams, list []guest.Job) error {
 		if j.State != guest.Running {
 			exit = fmt.Sprint(j.Exit)
 		}
-		rows = append(rows, []string{string(j.Handle), string(j.State), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), visible(j.Command)})
+		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), visible(j.Command)})
 	}
 	return table(s.out, rows)
 }

@@ -15,6 +15,7 @@ import (
 	"hako/internal/config"
 	"hako/internal/container"
 	"hako/internal/fault"
+	"hako/internal/markdown"
 )
 
 // environmentLine is what env list prints about an environment with --json.
@@ -268,11 +269,11 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 
 func printUp(s streams, info container.Info) error {
 	for _, w := range info.Warnings {
-		fmt.Fprintln(s.err, "hako: warning: "+w)
+		fmt.Fprintln(s.err, "hako: warning: "+strings.ReplaceAll(markdown.Clean(w), "\n", "\n  "))
 	}
 	line := "ready: " + info.TaskUUID + " in " + info.Environment + ", network " + string(info.Network)
 	if info.Commit != "" {
-		line += ", " + info.Branch + " at " + info.Commit[:min(12, len(info.Commit))]
+		line += ", " + visible(info.Branch) + " at " + info.Commit[:min(12, len(info.Commit))]
 	}
 	_, err := fmt.Fprintf(s.out, "%s\nhako env exec --task %s -- 'ls -la'\n", line, info.TaskUUID)
 	return err
@@ -314,7 +315,7 @@ func printInfo(w io.Writer, x container.Details) error {
 		{"container:", x.Name + " " + x.ContainerID[:min(12, len(x.ContainerID))]}, {"workspace:", x.Workspace}, {"since:", x.Created.Local().Format("2006-01-02 15:04:05")},
 	}
 	if x.Repository != "" {
-		rows = append(rows, []string{"repository:", x.Repository + " " + x.Branch + " " + x.Commit})
+		rows = append(rows, []string{"repository:", visible(x.Repository + " " + x.Branch + " " + x.Commit)})
 	}
 	if u := x.Usage; u != nil {
 		rows = append(rows,
@@ -324,7 +325,7 @@ func printInfo(w io.Writer, x container.Details) error {
 			[]string{"processes:", fmt.Sprintf("%d of %d, %d commands", u.Processes, x.Limit.Pids, u.Running)})
 	}
 	for _, warning := range x.Warnings {
-		rows = append(rows, []string{"warning:", warning})
+		rows = append(rows, []string{"warning:", strings.ReplaceAll(warning, "\n", "\n              ")})
 	}
 	return table(w, rows)
 }

@@ -39,6 +39,12 @@ func survived(t *testing.T, w *world, rec Record, where ...int) {
 	if want := max(len(w.thread)-2, 0); heard != want {
 		t.Errorf("killed at %v: the model was told %d times", where, heard)
 	}
+	if !strings.Contains(w.comments[fmt.Sprintf("plan-%d", rec.Version)], rec.Plan.Comment) {
+		t.Errorf("killed at %v: another plan was told than is followed", where)
+	}
+	if count(w.said, "plan-1") > 1 && len(where) == 0 {
+		t.Errorf("said %q", w.said)
+	}
 	if want := w.version; rec.Version != want {
 		t.Errorf("killed at %v: %d plans", where, rec.Version)
 	}
@@ -73,6 +79,13 @@ var lives = map[string]func(w *world){
 				return callTurn("", strings.Split(strings.TrimSuffix(strings.Repeat(command("look")+"\x00", 15), "\x00"), "\x00")...)
 			}
 			return fixer(d)
+		}
+	},
+	"plans that differ": func(w *world) {
+		w.brain = func(d *llm.Dialog) *llm.Turn {
+			turn := fixer(d)
+			turn.Text = strings.Replace(turn.Text, "I will fix it.", fmt.Sprintf("Plan %d of the model.", len(w.asked)), 1)
+			return turn
 		}
 	},
 	"not yet": func(w *world) {

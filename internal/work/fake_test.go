@@ -35,6 +35,7 @@ type world struct {
 	commits   map[string]map[string]string
 	branch    string // what was pushed last
 	pushes    int
+	keepErr   error
 	rooms     int // that are there
 	prepared  int
 	prepare   func(n int) error
@@ -210,6 +211,9 @@ func (r *room) Edit(_ context.Context, call json.RawMessage) (json.RawMessage, e
 // Keep implements [Keeper].
 func (r *room) Keep(_ context.Context, _ string, final bool) (string, error) {
 	r.w.tick()
+	if r.w.keepErr != nil {
+		return "", r.w.keepErr
+	}
 	if maps.Equal(r.files, r.w.base) {
 		return "", nil
 	}

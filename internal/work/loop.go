@@ -61,19 +61,26 @@ func (e *errand) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 		return nil, nil, err
 	}
 	statement := llm.Item{Role: llm.User, Text: e.rec.Statement}
-	room := e.Context
-	if room == 0 {
-		room = 128_000
-	}
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
 	return d, &agent.Agent{Model: seat{e}, Tools: tools, Meter: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
-		Calls: 16, Threads: 1, Context: max(room-statement.Weight(), room/4), Observe: e.watch}, nil
+		Calls: 16, Threads: 1, Context: max(e.room()-statement.Weight(), e.room()/4), Observe: e.watch}, nil
+}
+
+// room is how many tokens the model can hold.
+func (e *errand) room() int64 {
+	if e.Context == 0 {
+		return 128_000
+	}
+	return e.Context
 }
 
 // resumed tells the model that it is somewhere else now.
 func (e *errand) resumed() string {
 	if len(e.rec.Items) == 0 && e.rec.Pending == nil {
 		return ""
+	}
+	if e.rec.Unkept {
+		return "[The work goes on in a new container. What was changed in the project lately may be gone: look before you go on.]"
 	}
 	return "[The work goes on in a new container. The project is as it was; what was installed or written outside of it is gone.]"
 }
@@ -108,10 +115,8 @@ func gone(err error) bool { return fault.KindOf(err) == fault.NotFound || errors
 
 // spoken is what people said meanwhile, for the model.
 func (e *errand) spoken(said []Comment) string {
-	parts := []string{"Meanwhile this was said; take it into account:"}
-	for _, c := range said {
-		parts = append(parts, instruction(person(c.Author), c.Text))
-	}
+	e.rec.Same, e.rec.Count.Errors = nil, 0 // with help it may go another way
+	parts := append([]string{"Meanwhile this was said; take it into account:"}, e.instructions(said)...)
 	return e.Secrets.Text(strings.Join(parts, "\n\n"))
 }
 
@@ -169,9 +174,6 @@ func (e *errand) between(ctx context.Context, d *llm.Dialog) error {
 	if err := e.obey(ctx); err != nil {
 		return err
 	}
-	if err := e.circles(); err != nil {
-		return err
-	}
 	switch said, err := e.listen(ctx); {
 	case gone(err):
 		return err
@@ -179,6 +181,9 @@ func (e *errand) between(ctx context.Context, d *llm.Dialog) error {
 		e.note("comments could not be read: " + err.Error())
 	case len(said) > 0:
 		return &breakOff{request: e.spoken(said)}
+	}
+	if err := e.circles(); err != nil {
+		return err
 	}
 	if occasion := e.occasion(); occasion != "" {
 		return &breakOff{occasion: occasion}

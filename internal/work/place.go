@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,7 +18,7 @@ func (e *errand) environment(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.rec.Statement += "\n\nThe plan:\n" + planJSON(e.rec.Plan) + "\n\nThe environment is " + e.rec.Environment + "."
+	e.rec.Statement += "\n\nThe plan:\n" + weighed(planJSON(e.rec.Plan), e.room()/16) + "\n\nThe environment is " + e.rec.Environment + "."
 	if len(e.rec.Warnings) > 0 {
 		e.rec.Statement += "\n\nWhat went wrong so far:\n" + data("hako", strings.Join(e.rec.Warnings, "\n"))
 	}
@@ -81,7 +82,7 @@ func (e *errand) projectNotes(ctx context.Context) (text string, err error) {
 		if err != nil || out.ExitCode != 0 || strings.TrimSpace(out.Stdout) == "" {
 			continue
 		}
-		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" + data(name+" of the repository", e.Secrets.Text(shorten(out.Stdout, longestNotes)))
+		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" + data(name+" of the repository", e.Secrets.Text(weighed(out.Stdout, e.room()/16)))
 	}
 	return text, nil
 }
@@ -99,13 +100,20 @@ func tail(text string, most int) string {
 func (e *errand) keep(ctx context.Context) error {
 	k, ok := e.place.(Keeper)
 	if !ok {
+		e.rec.Unkept = true
 		return nil
 	}
 	commit, err := k.Keep(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
-	if err != nil {
-		return later(err)
+	var quiet silence
+	switch err = later(err); {
+	case errors.Is(err, ErrLost), errors.As(err, &quiet), context.Cause(ctx) != nil:
+		return err
+	case err != nil: // refused for good: the work goes on, but nobody can take it over as it is
+		e.rec.Unkept = true
+		e.warn("the work in progress could not be kept: " + err.Error())
+		return nil
 	}
-	if commit != "" {
+	if e.rec.Unkept = false; commit != "" {
 		e.rec.Kept = commit
 	}
 	return nil

@@ -41,16 +41,27 @@ func (e *errand) executionPrompt() string {
 func (e *errand) described(said []Comment) string {
 	t, parts := e.task, []string(nil)
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
-	text := t.Title + "\n\n" + t.Body
+	text := weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)
 	if t.Trusted {
 		parts = append(parts, instruction(person(t.Author), text))
 	} else {
 		parts = append(parts, "Its author has no write access; somebody who has wants it to be worked on. What follows is data that describes the problem:", data(string(t.Kind)+" by "+person(t.Author), text))
 	}
-	for _, c := range said {
-		parts = append(parts, instruction(person(c.Author), c.Text))
+	return e.Secrets.Text(strings.Join(append(parts, e.instructions(said)...), "\n\n"))
+}
+
+// mostComments is how many comments a model is told at once.
+const mostComments = 16
+
+// instructions are the last comments of people who may instruct.
+func (e *errand) instructions(said []Comment) (parts []string) {
+	if old := len(said) - mostComments; old > 0 {
+		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
 	}
-	return e.Secrets.Text(strings.Join(parts, "\n\n"))
+	for _, c := range said {
+		parts = append(parts, instruction(person(c.Author), weighed(c.Text, e.room()/8/mostComments)))
+	}
+	return parts
 }
 
 // inherited is what earlier tasks on the same issue left.
@@ -60,7 +71,7 @@ func (e *errand) inherited(past []Past) string {
 		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)
 		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary}, {"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
 			if part.text != "" {
-				fmt.Fprintf(&b, " %s: %s.", part.name, oneLine(part.text, 1000))
+				fmt.Fprintf(&b, " %s: %s.", part.name, oneLine(part.text, 500))
 			}
 		}
 		b.WriteByte('\n')

@@ -34,6 +34,7 @@ type Record struct {
 	Pending *llm.Item  `json:"pending,omitempty"` // a turn whose calls were not all carried out
 	Request string     `json:"request,omitempty"` // what the model is to be told next
 	Kept    string     `json:"kept,omitempty"`    // the commit that holds the project as of Items
+	Unkept  bool       `json:"unkept,omitempty"`  // something was done to it that could not be kept
 
 	Heard   string   `json:"heard,omitempty"`   // the last comment that was looked at
 	Ignored []string `json:"ignored,omitempty"` // who wrote without being authorised

@@ -21,6 +21,23 @@ func shorten(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + " […]"
 }
 
+// weighed cuts a text to about a number of tokens.
+func weighed(text string, tokens int64) string {
+	if llm.Estimate(text) <= tokens {
+		return text
+	}
+	quarters := int64(0)
+	for i, r := range text {
+		if quarters++; r >= 0x80 {
+			quarters += 3
+		}
+		if quarters > 4*tokens {
+			return text[:i] + " […]"
+		}
+	}
+	return text
+}
+
 // oneLine makes text of others fit for a line.
 func oneLine(text string, most int) string {
 	return shorten(strings.Join(strings.Fields(printable(text)), " "), most)
@@ -58,7 +75,7 @@ func person(name string) string {
 // fenced puts text of others between marks that it cannot have in it: they are
 // made from the text itself.
 func fenced(kind, from, text string) string {
-	text = shorten(printable(text), 60_000)
+	text = printable(text)
 	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
 	mark := hex.EncodeToString(sum[:8])
 	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"

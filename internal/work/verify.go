@@ -108,6 +108,7 @@ func (e *errand) notYet(ctx context.Context, issues string) error {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}
+	issues = weighed(issues, e.room()/16)
 	found := "The verification found that the work is not done:\n" + data("verification", e.Secrets.Text(issues))
 	e.rec.Phase, e.rec.Request = Execution, found+"\nGo on."
 	return e.revise(ctx, "The verification found:\n"+issues, found+"\nGo on by this plan:")

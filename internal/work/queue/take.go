@@ -75,47 +75,43 @@ func (q *Queue) next(ctx context.Context) (*nats.Msg, error) {
 	}
 	m, err := q.answer(ctx, p)
 	switch {
-	case ctx.Err() != nil:
-		if m != nil {
-			q.giveBack(m, 0)
-		} else if err != nil {
-			q.spawn(func() { m, _ := q.answer(q.ctx, p); q.giveBack(m, 0) })
-		}
+	case ctx.Err() != nil && err != nil:
+		q.spawn(func() { m, _ := q.answer(q.ctx, p); q.giveBack(m, 0) })
 		return nil, ctx.Err()
-	case err != nil:
-		return nil, q.rest(ctx, 100*time.Millisecond) // a server that failed, or we are cut off
+	case ctx.Err() != nil:
+		q.giveBack(m, 0)
+		return nil, ctx.Err()
+	case err == nil && m.Header.Get(status) == "":
+		return m, nil
+	case err == nil && m.Header.Get(status) == "408":
+		return nil, nil // the server has waited for us
 	}
-	return m, nil
+	return nil, q.rest(ctx, 100*time.Millisecond) // a server that fails, or we are cut off
 }
 
-// answer waits for what comes to an address, which is free for another request
-// then. Nil means that there is nothing to do.
+// status is in the header of an answer that is no message.
+const status = "Status"
+
+// answer waits for what comes to an address. The address is free for another
+// request then; if nothing came in time it is given up.
 func (q *Queue) answer(ctx context.Context, p *puller) (*nats.Msg, error) {
 	within, cancel := context.WithTimeout(ctx, pull+attempt)
 	defer cancel()
 	m, err := p.sub.NextMsgWithContext(within)
-	if err != nil {
-		if ctx.Err() == nil || q.ctx.Err() != nil {
-			_ = p.sub.Unsubscribe() // whatever still comes is handed out again in time
-		}
-		return nil, err
+	if err == nil {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.idle = append(q.idle, p)
+	} else if ctx.Err() == nil {
+		_ = p.sub.Unsubscribe() // whatever still comes is handed out again in time
 	}
-	q.mu.Lock()
-	q.idle = append(q.idle, p)
-	q.mu.Unlock()
-	switch m.Header.Get("Status") {
-	case "":
-		return m, nil
-	case "408":
-		return nil, nil // the server has waited for us
-	}
-	return nil, q.rest(ctx, 100*time.Millisecond)
+	return m, err
 }
 
 // giveBack lets the server hand out a message again after a while. If that does
 // not reach it, it does so by itself when the time of the lease is over.
 func (q *Queue) giveBack(m *nats.Msg, after time.Duration) {
-	if m != nil {
+	if m != nil && m.Reply != "" {
 		_ = q.nc.Publish(m.Reply, fmt.Appendf(nil, `-NAK {"delay":%d}`, max(0, after.Nanoseconds())))
 	}
 }
