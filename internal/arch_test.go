@@ -81,6 +81,10 @@ var arrows = map[string]string{
 	"secretary":       "clip fault llm redact run secretary/loose",
 	"secretary/loose": "fault",
 	"secretary/store": "fault private",
+	"work":            "agent audit clip fault llm quota redact secretary/loose tool",
+	"work/forge":      "fault redact",
+	"work/queue":      "fault private",
+	"work/store":      "fault private work",
 	// what people see
 	"markdown": "",
 	"progress": "",
@@ -91,6 +95,7 @@ var arrows = map[string]string{
 	"run/runtest":       "fault run",
 	"llm/wire/wiretest": "fault llm",
 	"fakes":             "fault",
+	"fakes/forge":       "",
 	"fakes/serve":       "fakes",
 }
 
@@ -99,17 +104,17 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor host host/cage host/player jobs private secretary/store speech thread vfs fakes/serve " + flagsOnly,
-	"os/exec":                  "container/clone container/disk host/player",
+	"os":                       "container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor host host/cage host/player jobs private secretary/store speech thread vfs work/forge work/queue work/store fakes/forge fakes/serve " + flagsOnly,
+	"os/exec":                  "container/clone container/disk host/player fakes/forge",
 	"os/signal":                "container/guest/nursery container/guest/server cli fakes/serve host/cage",
 	"os/user":                  "",
 	"io/ioutil":                "",
-	"net":                      "container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch " + testsOnly,
-	"net/http":                 "container/egress container/engine llm/wire llm/openai llm/ollama speech websearch " + testsOnly,
+	"net":                      "container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch work/forge work/queue " + testsOnly,
+	"net/http":                 "container/egress container/engine llm/wire llm/openai llm/ollama speech websearch work/forge " + testsOnly,
 	"net/rpc":                  "",
 	"net/smtp":                 "",
 	"net/textproto":            "",
-	"crypto/tls":               "container/egress container/engine websearch",
+	"crypto/tls":               "container/egress container/engine websearch work/forge",
 	"log":                      "",
 	"log/slog":                 "",
 	"log/syslog":               "",
@@ -127,7 +132,7 @@ var powers = map[string]string{
 }
 
 // testsOnly stands for what no command links: fake servers and replayed answers.
-const testsOnly = "fakes fakes/serve llm/wire/wiretest"
+const testsOnly = "fakes fakes/forge fakes/serve llm/wire/wiretest"
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.

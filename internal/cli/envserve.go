@@ -125,7 +125,7 @@ func connections(task string, log audit.Log) func(egress.Event) error {
 		}
 		return log.Append(audit.Event{
 			What: what[e.What], ID: task + "/net-" + strconv.FormatInt(e.ID, 10), Actor: "task:" + task, Mode: "network",
-			Path: path + e.Path, Argv: methodOf(e), Reason: e.Why, Bytes: e.Sent + e.Received, Micros: e.Duration.Microseconds(),
+			Path: path + e.Path, Argv: methodOf(e), Reason: e.Why, Count: e.Count, Bytes: e.Sent + e.Received, Micros: e.Duration.Microseconds(),
 		})
 	}
 }

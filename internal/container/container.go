@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,3 +207,15 @@ func (d *Dock) say(text string) {
 		d.Progress(text)
 	}
 }
+
+// relay says what may come from inside a container, or from a server.
+func (d *Dock) relay(text string) { d.say(quoted(text)) }
+
+// quote stands before every line that others may have written: without it one
+// could pass for ours.
+const quote = "| "
+
+func quoted(text string) string { return quote + below(text) }
+
+// below marks every line of a text but the first, which is ours.
+func below(text string) string { return strings.ReplaceAll(text, "\n", "\n"+quote) }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hako/internal/container/engine"
 	"hako/internal/fault"
 )
 
@@ -138,6 +139,24 @@ func (d *Dock) removeContainer(ctx context.Context, b *box) error {
 	for _, c := range all {
 		if rerr := d.Engine.Remove(ctx, c.ID); rerr != nil {
 			err = rerr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return d.removeVolumes(ctx, map[string]string{labelState: d.id, labelBox: b.Box}, func(string) bool { return true })
+}
+
+// removeVolumes removes volumes that nobody uses. They go with their container,
+// unless that was removed by somebody who did not say so.
+func (d *Dock) removeVolumes(ctx context.Context, labels map[string]string, unwanted func(box string) bool) error {
+	all, err := d.Engine.Volumes(ctx, labels)
+	for _, v := range all {
+		if !unwanted(v.Labels[labelBox]) {
+			continue
+		}
+		if rerr := d.Engine.RemoveVolume(ctx, v.ID); rerr != nil && !errors.Is(rerr, engine.ErrConflict) {
+			err = errors.Join(err, rerr)
 		}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -185,8 +186,11 @@ func (d *Dock) ExecuteIn(ctx context.Context, task string, req *run.Request) (Re
 // logLimit is how much of one stream a log holds.
 const logLimit = 64 << 20
 
-// logs is how many are kept of a task.
-const logs = 20
+// What is kept of a task: so many logs, and so many bytes in all of them.
+const (
+	logs     = 20
+	logBytes = 256 << 20
+)
 
 // outputLog keeps what a command prints.
 type outputLog struct {
@@ -215,7 +219,7 @@ func (l *outputLog) close() {
 	for _, c := range []*captured{l.stdout, l.stderr} {
 		if c.file != nil {
 			c.file.Close()
-			prune(filepath.Dir(c.path), 2*logs)
+			prune(filepath.Dir(c.path), 2*logs, logBytes)
 		}
 	}
 }
@@ -252,6 +256,7 @@ func (c *captured) spill() {
 	if c.file, c.err = os.OpenFile(c.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); c.err != nil {
 		return
 	}
+	prune(filepath.Dir(c.path), 2*logs, logBytes-2*logLimit) // room for both streams of this one
 	all, _, _ := c.tail.Bytes()
 	_, c.err = c.file.Write(all)
 }
@@ -265,11 +270,18 @@ func (c *captured) text() string {
 	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", cut, c.total, strings.ToValidUTF8(string(tail), "\uFFFD"))
 }
 
-// prune removes the oldest files of a directory; their names are in order.
-func prune(dir string, keep int) {
+// prune removes the oldest files of a directory, whose names are in order, until
+// there are no more than so many with no more than so many bytes.
+func prune(dir string, keep int, most int64) {
 	entries, _ := os.ReadDir(dir)
-	for i := 0; i < len(entries)-keep; i++ {
-		_ = os.Remove(filepath.Join(dir, entries[i].Name()))
+	for i, e := range slices.Backward(entries) {
+		info, err := e.Info()
+		if err != nil {
+			continue // somebody else was faster
+		}
+		if most -= info.Size(); most < 0 || len(entries)-i > keep {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
 	}
 }
 
@@ -284,7 +296,7 @@ func (d *Dock) Log(task, name, stream string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name), Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) + " are kept"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name), Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) + " are kept, of 256 MB together at most"}
 	}
 	return f, err
 }

@@ -31,7 +31,11 @@ func (d *Dock) Build(ctx context.Context, environment, base string, anew bool, p
 	if base != "" {
 		b.Args = map[string]string{"BASE": base}
 	}
-	return d.Engine.Build(ctx, b, progress)
+	return d.Engine.Build(ctx, b, func(line string) {
+		if progress != nil {
+			progress(quoted(line))
+		}
+	})
 }
 
 // known finds an environment that there is a Dockerfile for.

@@ -55,6 +55,10 @@ func (d *Dock) image(ctx context.Context, environment, name string) (engine.Imag
 	if fault.KindOf(err) == fault.NotFound {
 		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: "hako env build " + environment}
 	}
+	if err == nil && len(img.Volumes) > 0 {
+		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name + " wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
+			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
+	}
 	return img, err
 }
 
@@ -147,7 +151,7 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 		CapAdd: []string{"SETUID", "SETGID", "KILL"}, Seccomp: seccomp.Profile(),
 		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
 		Tmpfs:   d.inMemory(),
-		Ulimits: []engine.Ulimit{{Name: "core"}},
+		Ulimits: []engine.Ulimit{{Name: "core"}, {Name: "nofile", Soft: openFiles, Hard: openFiles}},
 		Env:     l.Environ(lang.Surroundings{Proxy: d.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
 	}
 	if b.Bare {
@@ -168,6 +172,14 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 	s.Mounts = append(s.Mounts, work)
 	return s, vol, nil
 }
+
+// openFiles is how many files a process may have open. The machine has one number
+// for all: 512 processes of a task together stay below the usual one.
+const openFiles = 4096
+
+// plainRuntime takes back what the variables of an image would tell the guest,
+// which is a Go program: an image must not change how process 1 works.
+var plainRuntime = []string{"GODEBUG=", "GOTRACEBACK=", "GOGC=", "GOMEMLIMIT="}
 
 // inMemory are the directories whose files count as memory of the container, and
 // stay when their writer is ended: together they leave room for the guest.
@@ -195,6 +207,7 @@ func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
 		o.Bridge = proxyAt + "=" + runDir + "/egress.sock"
 	}
 	s.Entrypoint = append([]string{program}, o.Args()...)
+	s.Env = append(s.Env, plainRuntime...)
 	s.Mounts = append(s.Mounts,
 		engine.Mount{Kind: engine.Bind, Source: d.binary, Target: program, ReadOnly: true},
 		engine.Mount{Kind: engine.Bind, Source: filepath.Join(b.dir, "run"), Target: runDir})

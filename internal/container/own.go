@@ -1,71 +1,136 @@
 package container
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
-	"path"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"hako/internal/container/clone"
 	"hako/internal/container/engine"
-	"hako/internal/container/lang"
 	"hako/internal/fault"
 )
 
-// ownFolder is where a repository has its own Dockerfile, with what that copies.
-const ownFolder = ".hako"
+const (
+	ownFolder = ".hako"        // where a repository has its own Dockerfile, with what that copies
+	ownName   = "hako-project" // what images are called that repositories brought
+	labelOwn  = "hako.project" // marks them
+)
 
-// labelOwn marks images that repositories brought.
-const labelOwn = "hako.project"
-
-// imageFor returns the image of a task: that of its environment, or the one that
+// imageFor finds the image of a task: that of its environment, or the one that
 // its repository brings, if the user allows that.
-func (d *Dock) imageFor(ctx context.Context, t Task, l lang.Language) (lang.Language, engine.Image, error) {
+func (d *Dock) imageFor(ctx context.Context, t Task, p *prospect) (err error) {
 	if d.Own && t.Repository != "" && d.Clones != nil {
-		files, err := d.Clones.Folder(ctx, d.source(t), ownFolder, d.say)
-		if err != nil {
-			return l, engine.Image{}, err
-		}
-		if hasDockerfile(files.Tar) {
-			l.Image, err = d.buildOwn(ctx, files)
-			if err != nil {
-				return l, engine.Image{}, err
-			}
+		if err := d.ownImage(ctx, t, p); err != nil {
+			return err
 		}
 	}
-	img, err := d.image(ctx, l.Name, l.Image)
-	return l, img, err
+	p.image, err = d.image(ctx, p.Name, p.Language.Image)
+	return err
 }
+
+// ownImage makes the image that a repository brings that of a task. One that
+// brings none has that of its environment.
+func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
+	files, err := d.Clones.Folder(ctx, d.source(t), ownFolder, d.relay)
+	if err != nil || files.ID == "" {
+		return err
+	}
+	judged, err := d.judged(files.Tar)
+	if err != nil || judged == nil {
+		return err
+	}
+	built, err := d.buildOwn(ctx, p, clone.Folder{ID: files.ID, Tar: judged})
+	if built && err == nil && d.Network == Open {
+		p.warnings = append(p.warnings, pastTheProxy)
+	}
+	return err
+}
+
+// pastTheProxy says what the network of a build is.
+const pastTheProxy = "the steps of " + ownFolder + "/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
 
 // buildOwn builds the image of a repository, unless these very files were built
-// before.
-func (d *Dock) buildOwn(ctx context.Context, files clone.Folder) (string, error) {
-	name := "hako-project:" + files.ID
-	if _, err := d.Engine.Image(ctx, name); err == nil || !errors.Is(err, engine.ErrNoImage) {
-		return name, err
+// before. Its steps have a network only if the task's is open: there is no proxy
+// for them, so no list of hosts would hold.
+func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (built bool, err error) {
+	b := engine.Build{
+		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none", CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
+	}
+	tag := files.ID
+	if d.Network == Open {
+		b.Network = ""
+		tag += "-open"
+	}
+	p.Language.Image = ownName + ":" + tag
+	if err := d.noteOwn(tag); err != nil {
+		return false, err
+	}
+	if _, err := d.Engine.Image(ctx, p.Language.Image); err == nil || !errors.Is(err, engine.ErrNoImage) {
+		return false, err
 	}
 	d.say("building the image that the repository brings, " + ownFolder + "/Dockerfile")
+	if d.Network == Open {
+		d.say("warning: " + pastTheProxy)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	err := d.Engine.Build(ctx, engine.Build{Context: bytes.NewReader(files.Tar), Tags: []string{name}, Labels: map[string]string{labelOwn: d.id}}, d.say)
-	if err != nil {
-		return "", &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: ownFolder + "/Dockerfile", Err: err, Hint: "mend it, or set command_executor.clone.project_dockerfile to false"}
+	b.Tags = []string{p.Language.Image}
+	if err := d.Engine.Build(ctx, b, d.relay); err != nil {
+		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: ownFolder + "/Dockerfile", Err: err,
+			Hint: "mend it (its steps have a network only with --network open), or set command_executor.clone.project_dockerfile to false"}
 	}
-	return name, nil
+	return true, nil
 }
 
-// hasDockerfile reports whether there is one in an archive.
-func hasDockerfile(files []byte) bool {
-	r := tar.NewReader(bytes.NewReader(files))
-	for {
-		h, err := r.Next()
-		if err != nil {
-			return false
+// noteOwn notes down that an image was brought by a repository, and is in use
+// now.
+func (d *Dock) noteOwn(tag string) error {
+	dir := filepath.Join(d.State, "own")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, tag), []byte("\n"), 0o600)
+}
+
+// sweepImages removes images that repositories brought, once nobody has used them
+// for long and no box is made of them, with the stages that were built on the way.
+func (d *Dock) sweepImages(ctx context.Context, boxes []*box) (err error) {
+	notes, _ := os.ReadDir(filepath.Join(d.State, "own"))
+	for _, note := range notes {
+		info, ierr := note.Info()
+		image := ownName + ":" + note.Name()
+		used := slices.ContainsFunc(boxes, func(b *box) bool { return b.Image == image })
+		if ierr != nil || used || time.Since(info.ModTime()) < d.Stale {
+			continue
 		}
-		if path.Clean(h.Name) == "Dockerfile" && h.Typeflag == tar.TypeReg {
-			return true
+		rerr := d.Engine.RemoveImage(ctx, image)
+		if rerr == nil {
+			_ = os.Remove(filepath.Join(d.State, "own", note.Name()))
+		} else if !errors.Is(rerr, engine.ErrConflict) { // another state's container
+			err = errors.Join(err, rerr)
 		}
 	}
+	if len(notes) == 0 {
+		return nil
+	}
+	return errors.Join(err, d.sweepStages(ctx))
+}
+
+// sweepStages removes what was built on the way to images that repositories
+// brought.
+func (d *Dock) sweepStages(ctx context.Context) error {
+	all, err := d.Engine.Images(ctx, map[string]string{labelOwn: d.id})
+	for _, img := range all {
+		if len(img.Tags) > 0 || time.Since(img.Created) < d.Stale {
+			continue
+		}
+		if rerr := d.Engine.RemoveImage(ctx, img.ID); rerr != nil && !errors.Is(rerr, engine.ErrConflict) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
 }

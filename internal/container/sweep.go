@@ -35,9 +35,11 @@ func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
 		err = errors.Join(err, d.remove(ctx, b))
 	}
 	m, oerr := d.sweepOrphans(ctx, listed, known)
+	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.homeless)
+	ierr := d.sweepImages(ctx, all)
 	d.sweepFolders()
 	d.sweepTasks()
-	return n + m, errors.Join(err, oerr)
+	return n + m, errors.Join(err, oerr, verr, ierr)
 }
 
 // stale reports whether nobody wants a box any more.
@@ -58,13 +60,20 @@ func (b *box) wrest() bool {
 	return os.Rename(mark, mark+".swept") == nil
 }
 
+// homeless reports whether a box has no folder: none before it is removed is
+// without one.
+func (d *Dock) homeless(id string) bool {
+	_, err := os.Stat(filepath.Join(d.State, "boxes", id))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // sweepOrphans removes containers of ours without a record, if the process that
 // made them has ended, or is this one: the engine may have made what nobody
 // waited for any more.
 func (d *Dock) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int, err error) {
 	for _, c := range listed {
 		id := c.Labels[labelBox]
-		if _, serr := os.Stat(filepath.Join(d.State, "boxes", id)); known[id] || serr == nil {
+		if known[id] || !d.homeless(id) {
 			continue
 		}
 		if o, ok := parseOwner(c.Labels[labelOwner]); !ok || !o.gone() && o != self() {

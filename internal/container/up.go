@@ -22,7 +22,7 @@ func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, e
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
-	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+t.Repository+" "+t.Branch))
+	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+visible(t.Repository+" "+t.Branch)))
 	if err != nil {
 		return Info{}, err
 	}
@@ -39,6 +39,9 @@ func (d *Dock) prepare(ctx context.Context, t Task, environment string) (Info, e
 	defer turn.Close()
 	p, err := d.survey(ctx, t, environment)
 	if err != nil {
+		if _, ferr := d.find(t.ID); fault.KindOf(ferr) == fault.NotFound {
+			_ = os.Remove(turn.Name()) // who waits for it notices
+		}
 		return Info{}, err
 	}
 	if err := d.clear(ctx, t.ID); err != nil {
@@ -81,21 +84,24 @@ func (d *Dock) source(t Task) clone.Source {
 // A prospect is what a container is going to be.
 type prospect struct {
 	lang.Language
-	image   engine.Image
-	warning string // about the choice of the environment; empty means none
+	image    engine.Image
+	warnings []string // about the choice of the environment and its image
 }
 
 // survey finds out what can be known before anything is removed or made: whoever
 // mistypes a branch shall not lose the container there was.
 func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
 	name, warning := lang.Choose(environment, d.Images, d.Default)
-	p.warning = warning
+	if warning != "" {
+		p.warnings = append(p.warnings, warning)
+	}
 	if d.CA != nil {
 		if _, _, err := lang.Bundle(d.CA, nil); err != nil {
 			return p, err
 		}
 	}
-	if p.Language, p.image, err = d.imageFor(ctx, t, d.language(name)); err != nil {
+	p.Language = d.language(name)
+	if err = d.imageFor(ctx, t, &p); err != nil {
 		return p, err
 	}
 	if _, ferr := d.find(t.ID); ferr == nil && t.Repository != "" && d.Clones != nil {
@@ -128,9 +134,7 @@ func (d *Dock) raise(ctx context.Context, t Task, p prospect) (*box, error) {
 	if err != nil {
 		return b, nameTaken(err, t.ID)
 	}
-	if p.warning != "" {
-		b.Warnings = append(b.Warnings, p.warning)
-	}
+	b.Warnings = append(b.Warnings, p.warnings...)
 	return b, d.equip(ctx, b, t, p.Language)
 }
 
@@ -169,7 +173,7 @@ func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
 	if err != nil {
 		return err
 	}
-	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.say)
+	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.relay)
 	if err != nil {
 		return err
 	}
@@ -185,13 +189,13 @@ func (d *Dock) install(ctx context.Context, b *box, l lang.Language) error {
 	if err != nil {
 		return err
 	}
-	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.say})
+	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.relay})
 	if err != nil {
 		return err
 	}
 	for _, s := range r.Steps {
 		if s.Warning != "" {
-			b.Warnings = append(b.Warnings, fmt.Sprintf("%s: %s", s.Command, s.Warning))
+			b.Warnings = append(b.Warnings, below(fmt.Sprintf("%s: %s", s.Command, s.Warning)))
 		}
 	}
 	return nil

@@ -123,6 +123,9 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 	if err := p.permit(ctx, p.gate.Policy.Program(file)); err != nil {
 		return run.Result{}, err
 	}
+	if err := p.respell(ctx, file); err != nil {
+		return run.Result{}, err
+	}
 	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
 		return run.Result{}, err
 	}
@@ -131,6 +134,17 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 	}
 	p.running = true
 	return p.hand(ctx, file)
+}
+
+// respell replaces the script by the judged tree, spelled anew, before a runner
+// that reads the text itself: another shell need not read what our parser read.
+func (p *passage) respell(ctx context.Context, file *syntax.File) error {
+	if !p.opaque {
+		return nil
+	}
+	text, verdict := policy.Reprint(file)
+	p.req.Script = text
+	return p.settle(ctx, p.start(), verdict)
 }
 
 // permit settles everything that can be settled before anything runs.

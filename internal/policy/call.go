@@ -86,7 +86,7 @@ func onlyLooks(name string) bool {
 
 // newCommand is a command with what the walk knows around it.
 func (w *walker) newCommand(words []word) command {
-	return command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked}
+	return command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked, told: w.told}
 }
 
 // dynamic is the verdict on a command whose name is not known yet. Where it
@@ -110,6 +110,12 @@ func (w *walker) dynamic(words []word) Verdict {
 const maxTracked = 256
 
 func (w *walker) set(name string, v value) {
+	w.obeys(name, v)
+	w.put(name, v)
+}
+
+// put is set for what is there no more afterwards, or was there before.
+func (w *walker) put(name string, v value) {
 	array, _, isElement := strings.Cut(name, "[")
 	if isElement || w.fixed[name] {
 		name, v = array, anything // a[0], or a readonly name that keeps what it has
@@ -209,7 +215,10 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 
 // prefix walks an assignment that goes into one command's environment.
 func (w *walker) prefix(a *syntax.Assign) {
-	w.assigned(a)
+	v := w.assigned(a)
+	if a.Name != nil {
+		w.obeys(a.Name.Value, v)
+	}
 	if a.Name == nil || !w.p.manner.strict || a.Name.Value == "IFS" {
 		return
 	}
@@ -226,6 +235,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 			exported = exported || strings.HasPrefix(opt.text, "-") && strings.Contains(opt.text, "x")
 			w.refuseStrict(judgeDeclared(cmd.Variant.Value, word{text: opt.text, late: opt.late, loose: opt.loose}))
 		}
+		w.declaresBlind(cmd, a)
 	}
 	for _, a := range cmd.Args {
 		if a.Name == nil {
@@ -242,7 +252,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 		if cmd.Variant.Value == "readonly" || w.pinned(cmd) {
 			w.mark(&w.fixed, a.Name.Value)
 		}
-		if v := w.sc.vars[a.Name.Value]; w.p.manner.strict {
+		if v := w.sc.vars[a.Name.Value]; w.p.manner.strict || w.p.manner.blind {
 			w.evaluatedIfInteger(cmd, v)
 		}
 	}

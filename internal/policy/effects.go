@@ -76,7 +76,7 @@ func (w *walker) unset(args []word) {
 		if a.late {
 			w.sc.forget()
 		}
-		w.set(a.text, value{late: true})
+		w.put(a.text, value{late: true})
 		for name, f := range w.sc.funcs {
 			f.maybe = f.maybe || a.late || name == a.text
 		}

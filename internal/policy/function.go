@@ -80,9 +80,9 @@ func (w *walker) endLocals(body *syntax.Stmt) {
 		switch now, ok := w.sc.vars[name]; {
 		case ok == l.set && now == l.before:
 		case !sure[name]:
-			w.set(name, anything)
+			w.put(name, anything)
 		case l.set:
-			w.set(name, l.before)
+			w.put(name, l.before)
 		default:
 			w.sc.own()
 			delete(w.sc.vars, name)

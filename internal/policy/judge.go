@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // A command is one command about to be judged, with what is known around it.
 type command struct {
@@ -12,6 +15,7 @@ type command struct {
 	depth  int   // how many commands it is wrapped in
 	wrote  bool  // the script may have written files before
 	linked bool  // the script made symbolic links before
+	told   bool  // another program was told to run it: only what a rule denies is refused
 
 	frozen   bool // no file may be written at all
 	expanded bool // the words are as the shell expanded them, and Script has seen where they came from
@@ -32,6 +36,9 @@ func (c *command) judge() finding {
 		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text, hint: "run the inner command itself"}
 	}
 	r := c.findRule()
+	if r == nil && c.told && !c.mayBeAllowed() {
+		r = &tolerated
+	}
 	if f := c.byRule(r, name.text); f != nil {
 		return *f
 	}
@@ -61,15 +68,49 @@ func (c *command) findRule() *rule {
 	if !c.p.manner.blind {
 		return c.p.rules.find(argv)
 	}
-	if climbs(argv[0]) {
+	name := argv[0]
+	r := c.pathRule(argv)
+	if base := path.Base(name); base != name && (r == nil || r.words0() != name) {
+		// In /bin, ./rm is the rm of the rules.
+		argv[0] = base
+		if by := c.p.rules.find(argv); by != nil && by.effect != Allow && (r == nil || by.effect < r.effect) {
+			return by
+		}
+	}
+	return r
+}
+
+// pathRule returns the rule for a command by its name as it is written.
+func (c *command) pathRule(argv []string) *rule {
+	name := argv[0]
+	if climbs(name) || c.inSystem(name) {
 		return nil // ./../../bin/rm is no program of the project
 	}
 	r := c.p.rules.find(argv)
-	if own := projectPath(argv[0]); r == nil && own != argv[0] {
+	if own := projectPath(name); r == nil && own != name {
 		argv[0] = own
 		r = c.p.rules.find(argv)
+		argv[0] = name
 	}
 	return r
+}
+
+// systemDirs are where the programs of a machine are.
+const systemDirs = " bin sbin usr lib lib32 lib64 libx32 proc .hako "
+
+// inSystem reports whether a relative path may be one of the machine's programs,
+// because the script went to where those are.
+func (c *command) inSystem(name string) bool {
+	if !strings.Contains(name, "/") || path.IsAbs(name) {
+		return false
+	}
+	for _, d := range c.dirs {
+		top, _, _ := strings.Cut(strings.TrimPrefix(path.Join(d, name), "/"), "/")
+		if inList(systemDirs, top) {
+			return true
+		}
+	}
+	return false
 }
 
 // projectPath spells the path of a program in one way: bin/x is ./bin/x.
@@ -105,7 +146,11 @@ func (c *command) byRule(r *rule, name string) *finding {
 		if why == "" {
 			why = "a rule denies it"
 		}
-		return ruled(refusal(r.where, why, c.hintInstead(r)), name)
+		hint := c.hintInstead(r)
+		if strings.Contains(name, "/") && r.words0() == path.Base(name) {
+			hint = "if it is a script of the project, run it with bash: bash " + name
+		}
+		return ruled(refusal(r.where, why, hint), name)
 	}
 	return nil
 }
@@ -199,11 +244,17 @@ func (p *Policy) names() []string {
 // for the verdict on the command it would run.
 func (c *command) known() *finding {
 	name, args := c.words[0].text, c.words[1:]
+	if c.p.manner.blind {
+		name = path.Base(name) // cd /bin; ./env rm
+	}
 	if f, ok := c.wrapped(name, args); ok {
 		if c.p.manner.watched && f != nil && !f.ruled {
 			return nil
 		}
 		return f
+	}
+	if c.p.manner.blind && !c.expanded {
+		return c.runs(name, args)
 	}
 	if !c.p.manner.strict {
 		return nil
@@ -219,7 +270,7 @@ func (c *command) inner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
+	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told, expanded: c.expanded}
 	f := in.judge()
 	if f.effect == Allow {
 		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
@@ -239,7 +290,12 @@ func (c *command) innerScript(src word) *finding {
 	if err != nil {
 		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
 	}
-	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked}
+	if c.p.manner.blind {
+		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
+			return bad
+		}
+	}
+	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	worst := finding{effect: Allow}
@@ -252,6 +308,12 @@ func (c *command) innerScript(src word) *finding {
 		return nil
 	}
 	return &worst
+}
+
+// plainShell reports whether the text this command runs goes to sh, which need
+// not be bash.
+func (c *command) plainShell() bool {
+	return !inList(" bash eval trap ", path.Base(c.words[0].text))
 }
 
 // refused is the refusal of an option, unless the rule names the option.

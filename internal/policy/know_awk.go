@@ -55,6 +55,9 @@ type awkReader struct {
 	last      byte // the last token's last byte; a line ends unless it is , & or |
 	parenRule bool // a slash after ")" starts a regular expression
 	brackets  bool // a slash inside [] does not end a regular expression
+
+	str   string // the last string
+	plain bool   // nothing was before it that it adds to
 }
 
 // awkRead refuses pipes and output files. Whether a slash after a closing
@@ -81,7 +84,9 @@ func (r *awkReader) token(c *command) *finding {
 			r.i++
 		}
 	case b == '"':
+		start, alone := r.i, !r.operand
 		r.skip('"')
+		r.str, r.plain = strings.TrimSuffix(r.s[start+1:r.i], `"`), alone
 		r.operand, r.last = true, b
 	case b == '/' && !r.operand:
 		r.regex()
@@ -89,12 +94,15 @@ func (r *awkReader) token(c *command) *finding {
 	case isNameByte(b):
 		r.name()
 	case b == '|':
+		if r.next() != '|' && c.listens() {
+			return r.pipe(c)
+		}
 		if r.next() != '|' {
 			return refusal("awk: |", "the program runs a command through a pipe", "use a pipe of the shell")
 		}
 		r.i += 2
 		r.operand, r.last = false, b
-	case b == '>' && r.printing && r.depth == 0:
+	case b == '>' && r.printing && r.depth == 0 && !c.listens():
 		return r.output(c)
 	default:
 		r.punctuation(b)

@@ -110,7 +110,7 @@ func judgeEnv(c *command, args []word) *finding {
 	}
 	args = args[n:]
 	for len(args) > 0 {
-		name, _, ok := strings.Cut(args[0].text, "=")
+		name, text, ok := strings.Cut(args[0].text, "=")
 		if !ok {
 			break
 		}
@@ -121,6 +121,9 @@ func judgeEnv(c *command, args []word) *finding {
 			if f := judgeVariable(name, true); f != nil {
 				return f
 			}
+		}
+		if f := c.orders(name, value{text: text, late: args[0].late}); f != nil {
+			return f
 		}
 		args = args[1:]
 	}

@@ -357,7 +357,7 @@ func (w *walker) subscript(name string, x syntax.ArithmExpr, v value) {
 // evaluated refuses text that the shell is about to evaluate when evaluating
 // it would run something: 'a[$(touch x)]' as a name or a number.
 func (w *walker) evaluated(text, where string) {
-	if w.p.manner.strict && runsWhenEvaluated(text) {
+	if (w.p.manner.strict || w.p.manner.blind) && runsWhenEvaluated(text) {
 		w.refuse(nil, refusal(where, "evaluating "+text+" runs the command inside it", "use plain names and numbers"))
 	}
 }
@@ -369,6 +369,9 @@ const maxNames = 8
 // A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
 func (w *walker) evaluates(v value, where string, depth int) {
 	if !w.p.manner.strict {
+		if w.p.manner.blind && depth <= maxNames {
+			w.evaluatesText(v.text, where, depth) // what is known of it
+		}
 		return
 	}
 	if v.loose || v.late && v.text == insideName || depth > maxNames {

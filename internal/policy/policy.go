@@ -173,6 +173,9 @@ func (p *Policy) startDirs() []string {
 	if dir == "" {
 		dir = p.opts.Root
 	}
+	if dir == "" && p.manner.blind {
+		dir = "/workspace/project" // where a container's shell begins
+	}
 	if dir == "" {
 		dir = "/"
 	}

@@ -24,8 +24,17 @@ func echoed(args []word) feed {
 	return feed{kind: fedKnown, text: b.String()}
 }
 
+// endsText reports whether escapes may spell a zero byte, which ends a text here
+// but not on a pipe.
+func endsText(text string) bool {
+	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) || strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
+}
+
 func echoedEscapes(args []word) feed {
 	f := echoed(args)
+	if endsText(f.text) {
+		return feed{kind: fedUnknown}
+	}
 	if f.kind == fedKnown {
 		f.text = ansiC(f.text)
 	}
@@ -44,6 +53,11 @@ func printed(args []word) feed {
 	}
 	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
 		return feed{kind: fedKnown}
+	}
+	for _, a := range args {
+		if endsText(a.text) {
+			return feed{kind: fedUnknown} // printf '%s\0' a b is two words to xargs -0
+		}
 	}
 	format, rest := ansiC(args[0].text), args[1:]
 	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {

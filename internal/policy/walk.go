@@ -28,6 +28,9 @@ func (p *Policy) Program(f *syntax.File) []Verdict {
 		// as if whatever the script writes, links and moves were there already.
 		w = p.walk(f, w.wrote, w.linked || w.moved)
 	}
+	if p.manner.blind {
+		w.refuse(nil, foreign(f))
+	}
 	return w.out
 }
 
@@ -64,6 +67,7 @@ type walker struct {
 	jobs     int                  // how many background statements this one is inside of
 	beside   bool                 // something runs in the background
 	wrapped  int                  // how many scripts and commands this one is inside of
+	told     bool                 // another program was told to run it
 }
 
 // A fn is a function the script defines.

@@ -24,6 +24,12 @@ func (c *command) weigh() *finding {
 		return nil
 	}
 	var threat *rule
+	if c.rule == &tolerated {
+		if threat = c.threat(c.rule); threat == nil {
+			return nil
+		}
+		return c.mayBecome(threat, late)
+	}
 	for _, name := range c.ruleNamesOf() {
 		for _, allow := range c.surely(name) {
 			if threat = c.threat(allow); threat == nil {
@@ -89,8 +95,8 @@ func (c *command) surely(name string) []*rule {
 func (c *command) threat(allow *rule) *rule {
 	var found *rule
 	names := c.ruleNamesOf()
-	if allow.listed {
-		names = append(names, path.Base(names[0])) // /bin/rm on a list is the rm of the rules
+	if base := path.Base(names[0]); base != names[0] && allow.words0() != names[0] || allow.listed {
+		names = append(names, base) // /bin/rm on a list is the rm of the rules, and so is ./rm in /bin
 	}
 	for _, name := range names {
 		c.p.rules.each(name, func(r *rule) {

@@ -131,6 +131,7 @@ type errand struct {
 
 	replayed bool // the pending turn was given to the loop
 	acted    bool // calls were carried out since the last save
+	heard    bool // people, since the model was asked last
 	told     int  // actions at the last writing of the progress comment
 	known    map[string]bool
 }

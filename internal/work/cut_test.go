@@ -130,8 +130,12 @@ func TestKilledAnywhere(t *testing.T) {
 // TestKilledAgainAndAgain kills several workers one after the other.
 func TestKilledAgainAndAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
+	tries := 150
+	if testing.Short() {
+		tries = 20
+	}
 	for name, live := range lives {
-		for range 150 {
+		for range tries {
 			w := newWorld(t)
 			live(w)
 			var where []int

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -81,7 +82,7 @@ func (e *errand) lastWords(ctx context.Context, key string) error {
 	if err == nil {
 		err = e.show(ctx, e.rec.State)
 	}
-	if gone(err) && e.rec.State == Stopped {
+	if gone(err) && !errors.Is(err, ErrLost) {
 		return nil
 	}
 	return err

@@ -28,6 +28,7 @@ type world struct {
 	shown     []State
 	proposals []Proposal
 	thread    []Comment
+	stutter   bool                  // it tells everything again and again
 	deskErr   func(op string) error // nil means that it answers
 
 	// The hands.
@@ -99,7 +100,7 @@ func (w *world) Hear(_ context.Context, _ Task, after string) (list []Comment, e
 			return nil, err
 		}
 	}
-	at := slices.IndexFunc(w.thread, func(c Comment) bool { return c.ID == after })
+	at := slices.IndexFunc(w.thread, func(c Comment) bool { return c.ID == after && !w.stutter })
 	return slices.Clone(w.thread[at+1:]), nil
 }
 

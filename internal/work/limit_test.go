@@ -72,9 +72,10 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-type purse struct{ month Spent }
+type purse struct{ month, task Spent }
 
 func (p *purse) Charge(_ context.Context, _, _ string, s Spent) (Spent, error) {
+	p.task = s
 	return p.month.Add(s), nil
 }
 
@@ -92,10 +93,14 @@ func TestUsersLimits(t *testing.T) {
 	} {
 		w := newWorld(t)
 		co := w.coordinator()
-		co.Limits, co.Accounts = c.limits, &purse{c.spent}
+		p := &purse{month: c.spent}
+		co.Limits, co.Accounts = c.limits, p
 		rec, err, _ := w.runBy(t.Context(), co, exampleTask)
 		if err != nil || rec.State != c.want {
 			t.Errorf("%s: %v, %s %s", name, err, rec.State, rec.Why)
+		}
+		if p.task != rec.Spent {
+			t.Errorf("%s: booked %+v of %+v", name, p.task, rec.Spent)
 		}
 	}
 }
@@ -377,6 +382,35 @@ func TestLongTexts(t *testing.T) {
 			if len(text) > 65_000 {
 				t.Errorf("%s has %d bytes", key, len(text))
 			}
+		}
+	}
+}
+
+// A forge that tells the same comment again and again keeps nobody from working
+// for ever.
+func TestStutteringForge(t *testing.T) {
+	w := newWorld(t)
+	w.stutter = true
+	w.thread = []Comment{{ID: "1", Author: "bob", Authorised: true, Text: "Go."}}
+	c := w.coordinator()
+	c.Limits.Turns = 20
+	if rec, err, _ := w.runBy(t.Context(), c, exampleTask); err != nil || rec.State != Failed {
+		t.Errorf("%v: %s %s", err, rec.State, rec.Why)
+	}
+}
+
+// An issue that is gone when the work is done does not undo it.
+func TestIssueGoneAtTheEnd(t *testing.T) {
+	for _, at := range []string{"say done", "show"} {
+		w := newWorld(t)
+		w.deskErr = func(op string) error {
+			if op == at && len(w.shown) == 1 {
+				return &fault.Error{Kind: fault.NotFound, Op: "ask forge", Why: "404"}
+			}
+			return nil
+		}
+		if rec := w.must(exampleTask); rec.State != Done || rec.Phase != Ended || rec.Proposal == "" {
+			t.Errorf("%s: %s in %s", at, rec.State, rec.Phase)
 		}
 	}
 }

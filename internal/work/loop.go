@@ -111,13 +111,15 @@ func (e *errand) finished(ctx context.Context, text string) (bool, error) {
 	return true, e.tell(ctx)
 }
 
+// gone tells an error after which there is nothing left to do for the task: its
+// issue is gone, or it belongs to another.
 func gone(err error) bool { return fault.KindOf(err) == fault.NotFound || errors.Is(err, ErrLost) }
 
 // spoken is what people said meanwhile, for the model.
 func (e *errand) spoken(said []Comment) string {
 	e.rec.Same, e.rec.Count.Errors = nil, 0 // with help it may go another way
 	parts := append([]string{"Meanwhile this was said; take it into account:"}, e.instructions(said)...)
-	return e.Secrets.Text(strings.Join(parts, "\n\n"))
+	return strings.Join(parts, "\n\n")
 }
 
 // A breakOff leaves the loop before the model is asked.
@@ -143,6 +145,7 @@ func (s seat) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if err := e.between(ctx, d); err != nil {
 		return nil, err
 	}
+	e.heard = false
 	turn, err := e.ask(ctx, e.pinned(d))
 	if err != nil {
 		return nil, err
@@ -174,19 +177,32 @@ func (e *errand) between(ctx context.Context, d *llm.Dialog) error {
 	if err := e.obey(ctx); err != nil {
 		return err
 	}
-	switch said, err := e.listen(ctx); {
-	case gone(err):
+	if err := e.hear(ctx); err != nil {
 		return err
-	case err != nil:
-		e.note("comments could not be read: " + err.Error())
-	case len(said) > 0:
-		return &breakOff{request: e.spoken(said)}
 	}
 	if err := e.circles(); err != nil {
 		return err
 	}
 	if occasion := e.occasion(); occasion != "" {
 		return &breakOff{occasion: occasion}
+	}
+	return nil
+}
+
+// hear leaves the loop for what people said. It does so once before each turn: a
+// forge that says the same again and again must not keep the model from its work.
+func (e *errand) hear(ctx context.Context) error {
+	if e.heard {
+		return nil
+	}
+	switch said, err := e.listen(ctx); {
+	case gone(err):
+		return err
+	case err != nil:
+		e.note("comments could not be read: " + err.Error())
+	case len(said) > 0:
+		e.heard = true
+		return &breakOff{request: e.spoken(said)}
 	}
 	return nil
 }

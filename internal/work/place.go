@@ -106,7 +106,7 @@ func (e *errand) keep(ctx context.Context) error {
 	commit, err := k.Keep(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
 	var quiet silence
 	switch err = later(err); {
-	case errors.Is(err, ErrLost), errors.As(err, &quiet), context.Cause(ctx) != nil:
+	case err != nil && (errors.Is(err, ErrLost) || errors.As(err, &quiet) || context.Cause(ctx) != nil):
 		return err
 	case err != nil: // refused for good: the work goes on, but nobody can take it over as it is
 		e.rec.Unkept = true

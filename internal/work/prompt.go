@@ -2,7 +2,6 @@ package work
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -41,13 +40,13 @@ func (e *errand) executionPrompt() string {
 func (e *errand) described(said []Comment) string {
 	t, parts := e.task, []string(nil)
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
-	text := weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)
+	text := e.Secrets.Text(weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
 	if t.Trusted {
 		parts = append(parts, instruction(person(t.Author), text))
 	} else {
 		parts = append(parts, "Its author has no write access; somebody who has wants it to be worked on. What follows is data that describes the problem:", data(string(t.Kind)+" by "+person(t.Author), text))
 	}
-	return e.Secrets.Text(strings.Join(append(parts, e.instructions(said)...), "\n\n"))
+	return strings.Join(append(parts, e.instructions(said)...), "\n\n")
 }
 
 // mostComments is how many comments a model is told at once.
@@ -59,7 +58,7 @@ func (e *errand) instructions(said []Comment) (parts []string) {
 		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
 	}
 	for _, c := range said {
-		parts = append(parts, instruction(person(c.Author), weighed(c.Text, e.room()/8/mostComments)))
+		parts = append(parts, instruction(person(c.Author), e.Secrets.Text(weighed(c.Text, e.room()/8/mostComments))))
 	}
 	return parts
 }
@@ -84,9 +83,5 @@ func (e *errand) inherited(past []Past) string {
 
 // planJSON is a plan as the model reads it again.
 func planJSON(p *Plan) string {
-	text, err := json.MarshalIndent(p, "", " ")
-	if err != nil {
-		return "{}"
-	}
-	return shorten(string(text), 20_000)
+	return shorten(readable(p), 20_000)
 }

@@ -75,10 +75,22 @@ func person(name string) string {
 // fenced puts text of others between marks that it cannot have in it: they are
 // made from the text itself.
 func fenced(kind, from, text string) string {
-	text = printable(text)
+	text = unmarked(printable(text))
 	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
 	mark := hex.EncodeToString(sum[:8])
 	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"
+}
+
+// marks are what only hako may write.
+var marks = regexp.MustCompile(`(?:<|\\u003[cC])(/?)(data|instruction)(\s+[0-9a-f]{16})`)
+
+// unmarked takes from a text what looks like the beginning or the end of a fence,
+// and of nothing else: projects have tags of these names too.
+func unmarked(text string) string {
+	if !strings.Contains(text, "data") && !strings.Contains(text, "instruction") {
+		return text
+	}
+	return marks.ReplaceAllString(text, "&lt;$1$2$3")
 }
 
 // data fences text that nobody has to follow.

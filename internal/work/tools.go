@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"strings"
 
 	"hako/internal/agent"
 	"hako/internal/clip"
@@ -68,8 +69,18 @@ func (e *errand) executeCall(ctx context.Context, arguments string) (string, err
 		return "", err
 	}
 	out.Stdout, out.Stderr = clipped(out.Stdout), clipped(out.Stderr)
-	text, err := json.Marshal(out)
-	return string(text), err
+	return readable(out), nil
+}
+
+// readable is JSON as a model reads it best: code is full of < and >.
+func readable(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil { // which only odd types can bring about
+		return "{}"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (e *errand) editCall(ctx context.Context, arguments string) (string, error) {
@@ -112,6 +123,7 @@ func (e *errand) outside(t tool.Tool) tool.Tool {
 func (e *errand) counted(name string, call func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, arguments string) (string, error) {
 		text, err := call(ctx, arguments)
+		text = unmarked(text) // what a file or a page says is not for it to say who said it
 		e.acted = true
 		if failure := failureOf(text, err); failure == "" {
 			e.rec.Count.Errors = 0

@@ -25,12 +25,15 @@ type cache struct {
 	dir  string
 	lock *os.File
 	held bool
+	used *os.File // open while the cache is in use; nil means that it is not yet
 }
+
+const lockEnding = ".lock"
 
 // open waits for the cache of the repository, which others may be using.
 func (j *job) open(ctx context.Context, at tips) (*cache, error) {
 	c := &cache{job: j, dir: filepath.Join(j.Dir, j.place())}
-	f, err := private.Open(c.dir+".lock", os.O_RDWR|os.O_CREATE)
+	f, err := private.Open(c.dir+lockEnding, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, cacheFault(j.Dir, "", err)
 	}
@@ -38,7 +41,10 @@ func (j *job) open(ctx context.Context, at tips) (*cache, error) {
 		return nil, err
 	}
 	c.lock, c.held = f, true
-	if err := c.prepare(ctx, at); err != nil {
+	if err = c.prepare(ctx, at); err == nil {
+		err = c.use()
+	}
+	if err != nil {
 		c.close()
 		return nil, err
 	}
@@ -80,6 +86,9 @@ func (c *cache) unlock() {
 }
 
 func (c *cache) close() {
+	if c.used != nil {
+		c.used.Close()
+	}
 	c.unlock()
 	c.lock.Close()
 }

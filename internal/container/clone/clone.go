@@ -83,12 +83,14 @@ type Store struct {
 	Environ []string
 
 	MaxBytes int64         // of one repository, packed or checked out; zero means 2 GB
+	MaxTotal int64         // of all repositories together; zero means 10 GB; what was not used for longest goes first, what is in use never
 	MaxFiles int           // of one checkout; zero means 200 000
 	Timeout  time.Duration // for all of a clone; zero means 300 s
 }
 
 const (
 	usualBytes   = 2 << 30
+	usualTotal   = 10 << 30
 	usualFiles   = 200_000
 	usualTimeout = 300 * time.Second
 )
@@ -105,8 +107,21 @@ func or[T comparable](value, usual T) T {
 // be empty if it is there. It tells how far it is in short lines of plain text;
 // progress may be nil.
 func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, progress func(string)) (Checkout, error) {
+	var done Checkout
+	err := s.ask(ctx, src, progress, func(ctx context.Context, j *job, at tips) error {
+		return j.again(func() (err error) {
+			done, err = j.bring(ctx, at, g, dir)
+			return err
+		})
+	})
+	return done, err
+}
+
+// ask asks the server for a source, and does something with what there is; all
+// that within the time for a clone.
+func (s *Store) ask(ctx context.Context, src Source, progress func(string), do func(context.Context, *job, tips) error) error {
 	if err := s.Check(src); err != nil {
-		return Checkout{}, err
+		return err
 	}
 	if progress == nil {
 		progress = func(string) {}
@@ -114,16 +129,16 @@ func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, prog
 	timeout := or(s.Timeout, usualTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errOverdue)
 	defer cancel()
-	job, err := s.newJob(src, progress)
+	j, err := s.newJob(src, progress)
 	if err != nil {
-		return Checkout{}, err
+		return err
 	}
-	done, err := job.run(ctx, g, dir)
+	err = j.run(ctx, do)
 	if err != nil && errors.Is(context.Cause(ctx), errOverdue) {
-		err = &fault.Error{Kind: fault.Timeout, Op: "clone", Subject: job.shown, Why: "it took longer than " + timeout.String(),
+		err = &fault.Error{Kind: fault.Timeout, Op: "clone", Subject: j.shown, Why: "it took longer than " + timeout.String(),
 			Hint: "raise the time for a clone, or check the connection to the server"}
 	}
-	return done, err
+	return err
 }
 
 var errOverdue = errors.New("the time for the clone ran out")

@@ -3,7 +3,6 @@ package clone
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 
 	"hako/internal/fault"
@@ -18,48 +17,23 @@ type Folder struct {
 	Tar []byte // an archive, named from the folder on
 }
 
-// Folder returns a folder of a repository without cloning it anywhere.
+// Folder returns a folder of a repository without cloning it anywhere. It tells
+// how far it is as Clone does; progress may be nil.
 func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
-	if err := s.Check(src); err != nil {
-		return Folder{}, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, or(s.Timeout, usualTimeout), errOverdue)
-	defer cancel()
-	j, err := s.newJob(src, progress)
-	if err != nil {
-		return Folder{}, err
-	}
-	if err := j.git.checkVersion(ctx); err != nil {
-		return Folder{}, err
-	}
-	at, err := j.look(ctx)
-	if err != nil {
-		return Folder{}, err
-	}
-	data, err := j.folder(ctx, at, name)
-	if errors.Is(err, errStale) {
-		data, err = j.folder(ctx, at, name)
-	}
-	return data, err
+	var found Folder
+	err := s.ask(ctx, src, progress, func(ctx context.Context, j *job, at tips) error {
+		return j.again(func() (err error) {
+			found, err = j.folder(ctx, at, name)
+			return err
+		})
+	})
+	return found, err
 }
 
 // Reach asks the server for a source, and reports what would keep it from being
 // cloned: no such repository, branch, or token.
 func (s *Store) Reach(ctx context.Context, src Source) error {
-	if err := s.Check(src); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, or(s.Timeout, usualTimeout), errOverdue)
-	defer cancel()
-	j, err := s.newJob(src, func(string) {})
-	if err != nil {
-		return err
-	}
-	if err := j.git.checkVersion(ctx); err != nil {
-		return err
-	}
-	_, err = j.look(ctx)
-	return err
+	return s.ask(ctx, src, nil, func(context.Context, *job, tips) error { return nil })
 }
 
 func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) {
@@ -97,16 +71,21 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	job := *c.job
 	job.Store = &small
 	if _, err := (&cache{job: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
-		return Folder{}, tooLargeFolder(name, err)
+		if fault.KindOf(err) == fault.TooLarge {
+			err = folderTooLarge(name)
+		}
+		return Folder{}, err
 	}
-	var out bytes.Buffer
-	err := c.local(ctx, "", &out, "archive", "--format=tar", tree)
-	return Folder{tree, out.Bytes()}, err
+	// Files were counted, directories were not: one chain of them in many places
+	// makes an archive of any size.
+	out := &bounded{most: 2 * mostFolder}
+	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock, stdout: out})
+	if out.full {
+		return Folder{}, folderTooLarge(name)
+	}
+	return Folder{tree, out.buf.Bytes()}, err
 }
 
-func tooLargeFolder(name string, err error) error {
-	if fault.KindOf(err) != fault.TooLarge {
-		return err
-	}
+func folderTooLarge(name string) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: "read folder", Subject: name, Why: "it is larger than 32 MB, or has more than 1000 files", Hint: "keep only what its Dockerfile needs in it"}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 // or somebody's settings would like it to.
 type git struct {
 	program  string
+	home     string   // of nobody else; there is no repository in it
 	environ  []string // all of it but the settings
 	secrets  *redact.Set
 	progress func(string)
@@ -33,6 +35,7 @@ func tame() []setting {
 		{"protocol.allow", "never"}, {"protocol.http.allow", "always"}, {"protocol.https.allow", "always"},
 		{"http.followRedirects", "false"}, // the header with the token would go along to whatever host is named
 		{"core.hooksPath", os.DevNull}, {"core.askPass", ""}, {"credential.helper", ""},
+		{"safe.bareRepository", "explicit"},                       // only the one that we name
 		{"fetch.unpackLimit", "1"}, {"transfer.unpackLimit", "1"}, // always packs: they are what is sent in
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"fetch.writeCommitGraph", "false"},
 		{"transfer.bundleURI", "false"}, {"submodule.recurse", "false"},
@@ -65,11 +68,12 @@ func (s *Store) git(home string, progress func(string)) (*git, error) {
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git is not installed on this machine", Hint: "install it, for example with apt install git"}
 	}
-	g := &git{program: program, secrets: &redact.Set{}, progress: progress}
+	g := &git{program: program, home: home, secrets: &redact.Set{}, progress: progress}
 	g.secrets.Add(s.Keys.Secrets()...)
 	g.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "LC_ALL=C", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=",
-		"GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0"}
+		"GIT_PROTOCOL_FROM_USER=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(home)}
 	for _, pair := range s.Environ {
 		if name, _, _ := strings.Cut(pair, "="); slices.Contains(proxyVariables, strings.ToUpper(name)) {
 			g.environ = append(g.environ, pair)
@@ -129,14 +133,22 @@ func (f *failure) Unwrap() error { return f.err }
 // lingering is how long a killed git may take to be gone.
 const lingering = 5 * time.Second
 
+// place returns where git is run, and the repository that it takes for its own.
+// It is always told one, be it one that is not there: left to look around by
+// itself it would obey the settings of whatever repository somebody has made of
+// the directory it is in, and show the token to the proxy that they name.
+func (g *git) place(c call) (dir, repository string) {
+	if c.dir != "" {
+		return c.dir, c.dir
+	}
+	return g.home, filepath.Join(g.home, "none")
+}
+
 func (g *git) run(ctx context.Context, c call) error {
 	cmd := exec.CommandContext(ctx, g.program, c.args...)
-	cmd.Env = append(slices.Clone(g.environ), environ(append(tame(), c.settings...))...)
-	cmd.Dir = os.TempDir()
-	if c.dir != "" {
-		cmd.Dir = c.dir
-		cmd.Env = append(cmd.Env, "GIT_DIR="+c.dir)
-	}
+	dir, repository := g.place(c)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(tame(), c.settings...))...)
+	cmd.Env = append(cmd.Env, "GIT_DIR="+repository)
 	said := &speech{clean: g.secrets.Text, progress: g.progress}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, said, lingering
 	group(cmd, c.lock)

@@ -32,15 +32,56 @@ func (s *Store) newJob(src Source, progress func(string)) (*job, error) {
 		return nil, err
 	}
 	j := &job{Store: s, src: src, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
-	home := filepath.Join(s.Dir, "home")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, cacheFault(s.Dir, "it cannot be made", err)
+	home, err := s.home()
+	if err != nil {
+		return nil, err
 	}
 	if j.tls, err = s.tlsSettings(); err != nil {
 		return nil, err
 	}
 	j.git, err = s.git(home, progress)
 	return j, err
+}
+
+// home makes the directory in which git is run, and which it takes for that of
+// its user. Nobody else may write there, nor to the cache: what he put there,
+// settings, repositories or authorities, git would obey.
+func (s *Store) home() (string, error) {
+	dir, err := filepath.Abs(s.Dir) // git is run elsewhere
+	home := filepath.Join(dir, "home")
+	if err == nil {
+		err = os.MkdirAll(home, 0o700)
+	}
+	if err != nil {
+		return "", cacheFault(s.Dir, "it cannot be made", err)
+	}
+	about, err := os.Stat(dir) // a link that somebody has made on purpose is all right
+	if err == nil {
+		err = notShared(dir, about)
+	}
+	if err != nil {
+		return "", err
+	}
+	if about, err = os.Lstat(home); err == nil {
+		err = notShared(home, about)
+	}
+	return home, err
+}
+
+// notShared refuses a directory that others may write to.
+func notShared(dir string, about os.FileInfo) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "use clone cache", Subject: dir}
+	switch {
+	case !about.IsDir():
+		e.Why, e.Hint = "it is not a directory of its own", "remove it: it is made again"
+	case !ours(about):
+		e.Why, e.Hint = "it belongs to somebody else", "remove it, or give it to the user who runs hako"
+	case openToOthers(about):
+		e.Why, e.Hint = "others may write to it", "chmod go-w "+dir
+	default:
+		return nil
+	}
+	return e
 }
 
 func cacheFault(dir, why string, err error) error {
@@ -51,24 +92,30 @@ func cacheFault(dir, why string, err error) error {
 // errStale says that the cache is of no more use.
 var errStale = errors.New("the cache is damaged or full")
 
-// run clones. A cache that turns out to be of no use is thrown away, once.
-func (j *job) run(ctx context.Context, g Guest, dir string) (Checkout, error) {
+// run looks what the server has, and does something with it.
+func (j *job) run(ctx context.Context, do func(context.Context, *job, tips) error) error {
 	if err := j.git.checkVersion(ctx); err != nil {
-		return Checkout{}, err
+		return err
 	}
 	at, err := j.look(ctx)
 	if err != nil {
-		return Checkout{}, err
+		return err
 	}
-	done, err := j.bring(ctx, at, g, dir)
+	return do(ctx, j, at)
+}
+
+// again does something a second time with a new cache, if the one that there was
+// turned out to be of no use and was thrown away.
+func (j *job) again(do func() error) error {
+	err := do()
 	if errors.Is(err, errStale) {
 		j.progress("the cache of this repository is of no use, fetching it anew")
-		done, err = j.bring(ctx, at, g, dir)
+		err = do()
 	}
 	if errors.Is(err, errStale) {
 		err = cacheFault(j.Dir, "what is written there does not stay as it was", err)
 	}
-	return done, err
+	return err
 }
 
 // bring fetches what is missing and sends it into the container.
@@ -125,8 +172,10 @@ func (j *job) place() string {
 		seen = j.key.credential().fingerprint()
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:placeBytes])
 }
+
+const placeBytes = 16
 
 // online returns the settings of a git that asks the server: with them, and only
 // then, it knows the credential.

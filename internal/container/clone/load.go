@@ -52,6 +52,7 @@ func (c *cache) load(ctx context.Context, at tips) (*load, error) {
 	if found, err := c.find(l); found || err != nil {
 		return l, err
 	}
+	defer c.makeRoom() // whatever becomes of it, something may have been written
 	before := packNames(c.packs())
 	commits, err := c.fetch(ctx, at)
 	if err != nil {

@@ -78,8 +78,9 @@ func plain(a netip.Addr) netip.Addr {
 }
 
 // addresses returns where a permitted place is. What it returns is what is
-// dialled: a name that is looked up twice may have changed in between.
-func (s *service) addresses(ctx context.Context, v *visit, at place) error {
+// dialled: a name that is looked up twice may have changed in between. The server
+// of a credential that is lent may be private, like those that the rules trust.
+func (s *service) addresses(ctx context.Context, v *visit, at place, lent *repository) error {
 	if at.addr.IsValid() { // it is on the list by this spelling
 		v.Addresses = []netip.Addr{at.addr}
 		return nil
@@ -90,8 +91,15 @@ func (s *service) addresses(ctx context.Context, v *visit, at place) error {
 	if err != nil || len(found) == 0 {
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(), Why: "the name could not be looked up", Hint: "check the name"}
 	}
+	own, err := s.own()
+	if err != nil {
+		return err
+	}
 	v.Addresses = found
-	if slices.ContainsFunc(found, func(a netip.Addr) bool { return !s.rules.harmless(at, a) }) {
+	trusted := lent != nil || s.rules.mayBePrivate(at)
+	if slices.ContainsFunc(found, func(a netip.Addr) bool {
+		return !(trusted && tolerable(a)) && (slices.Contains(own, plain(a)) || !s.rules.harmless(a))
+	}) {
 		// The address is not told: names would map the network outside.
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: "the name leads to an address that is not public",
 			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
@@ -99,11 +107,47 @@ func (s *service) addresses(ctx context.Context, v *visit, at place) error {
 	return nil
 }
 
+// own returns the addresses of this machine, as they are now. A public one leads
+// to services that listen for the machine itself and its neighbours, too.
+func (s *service) own() (all []netip.Addr, err error) {
+	ask := s.proxy.interfaces
+	if ask == nil {
+		ask = net.InterfaceAddrs
+	}
+	found, err := ask()
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "it is not known which addresses are the machine's own", Hint: "try again later"}
+	}
+	for _, a := range found {
+		var ip net.IP
+		switch a := a.(type) {
+		case *net.IPNet:
+			ip = a.IP
+		case *net.IPAddr:
+			ip = a.IP
+		}
+		if addr, ok := netip.AddrFromSlice(ip); ok {
+			all = append(all, plain(addr))
+		}
+	}
+	return all, nil
+}
+
 func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	if s.proxy.Resolve != nil {
 		return s.proxy.Resolve(ctx, host)
 	}
+	if found, err := written(ctx, host); err == nil {
+		return found, nil
+	}
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
+}
+
+// written looks a name up in the file of hosts alone, where a name without dots
+// has none at its end either.
+func written(ctx context.Context, host string) ([]netip.Addr, error) {
+	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
+	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)
 }
 
 // dial connects to the first of the addresses that answers.

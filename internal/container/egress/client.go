@@ -31,9 +31,16 @@ type client struct {
 	unread     bool                            // it may still send what nobody reads
 	requests   int                             // so far
 
-	mu       sync.Mutex              // guards what follows
-	answered bool                    // the answer to the request has begun
-	pins     map[string][]netip.Addr // where the places asked for are, for as long as the connection lasts
+	mu       sync.Mutex           // guards what follows
+	answered bool                 // the answer to the request has begun
+	pins     map[pin][]netip.Addr // where the places asked for are, for as long as the connection lasts
+}
+
+// A pin is a place, and what is lent there: with a credential it may have
+// addresses that without one are refused.
+type pin struct {
+	lent *repository
+	at   string
 }
 
 // run answers one request after the other.
@@ -146,7 +153,7 @@ func (c *client) request(ctx context.Context, h *head) bool {
 		r, err = c.route(h, v)
 	}
 	if err == nil {
-		err = c.pin(ctx, v, r.place)
+		err = c.pin(ctx, v, r)
 	}
 	if err != nil {
 		c.refuse(v, err)
@@ -217,18 +224,19 @@ func (c *client) route(h *head, v *visit) (*route, error) {
 }
 
 // pin finds out where a place is, once for the whole connection.
-func (c *client) pin(ctx context.Context, v *visit, at place) error {
+func (c *client) pin(ctx context.Context, v *visit, r *route) error {
+	key := pin{r.lent, r.place.String()}
 	c.mu.Lock()
-	known := c.pins[at.String()]
+	known := c.pins[key]
 	c.mu.Unlock()
 	if v.Addresses = known; known != nil {
 		return nil
 	}
-	if err := c.addresses(ctx, v, at); err != nil {
+	if err := c.addresses(ctx, v, r.place, r.lent); err != nil {
 		return err
 	}
 	c.mu.Lock()
-	c.pins[at.String()] = v.Addresses
+	c.pins[key] = v.Addresses
 	c.mu.Unlock()
 	return nil
 }
@@ -241,7 +249,10 @@ func (c *client) transport(lent *repository) *http.Transport {
 		return t
 	}
 	t = &http.Transport{
-		DialContext: c.dialPinned, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
+		DialContext: func(ctx context.Context, _, where string) (net.Conn, error) {
+			return c.dialPinned(ctx, pin{lent, where})
+		},
+		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConns: 8, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: c.limits.Dial,
 	}
 	if lent != nil {
@@ -251,11 +262,11 @@ func (c *client) transport(lent *repository) *http.Transport {
 	return t
 }
 
-func (c *client) dialPinned(ctx context.Context, _, where string) (net.Conn, error) {
+func (c *client) dialPinned(ctx context.Context, to pin) (net.Conn, error) {
 	c.mu.Lock()
-	addrs := c.pins[where]
+	addrs := c.pins[to]
 	c.mu.Unlock()
-	_, digits, _ := splitPort(where)
+	_, digits, _ := splitPort(to.at)
 	port, _ := parsePort(digits)
 	conn, _, err := c.dial(ctx, addrs, port)
 	return conn, err

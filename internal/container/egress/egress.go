@@ -33,11 +33,14 @@ type Proxy struct {
 	// Private are hosts, spelled as in Allow, whose names may lead to private
 	// addresses, such as a company's own git server, and networks, such as
 	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
-	// besides. Networks do not open the machine itself nor its link (loopback
-	// and link-local addresses): for those a host is named. Empty means none;
-	// metadata services stay out of reach in any case.
+	// besides; one with a port is private on that port alone. Networks do not
+	// open the machine itself nor its link (its own addresses, loopback and
+	// link-local ones): for those a host is named. Empty means none; metadata
+	// services stay out of reach in any case.
 	Private []string
-	// Credentials are lent to git under [Endpoint]. Empty means none.
+	// Credentials are lent to git under [Endpoint]. Their servers may have
+	// private addresses, for requests that one is lent to and no others. Empty
+	// means none.
 	Credentials []Credential
 
 	// Log puts an event on record, from many goroutines at once. What it
@@ -51,6 +54,8 @@ type Proxy struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial connects to an address that was found harmless; nil means the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// interfaces returns the addresses of this machine; nil asks the system.
+	interfaces func() ([]net.Addr, error)
 
 	mu      sync.Mutex // guards what follows
 	service *service   // nil before Serve
@@ -67,6 +72,7 @@ type Limits struct {
 	Idle        time.Duration // without a byte in either direction: 10 min
 	Dial        time.Duration // for looking up a name, and for connecting: 15 s
 	Drain       time.Duration // that Close gives to what is under way: 5 s
+	Denials     time.Duration // in which 20 denials go on record, and one in the long run; others are counted: 1 s
 }
 
 func (l Limits) filled() Limits {
@@ -83,7 +89,7 @@ func (l Limits) filled() Limits {
 		most  time.Duration
 	}{
 		{&l.HeadTime, 10 * time.Second}, {&l.KeepAlive, 2 * time.Minute}, {&l.Idle, 10 * time.Minute},
-		{&l.Dial, 15 * time.Second}, {&l.Drain, 5 * time.Second},
+		{&l.Dial, 15 * time.Second}, {&l.Drain, 5 * time.Second}, {&l.Denials, time.Second},
 	} {
 		if *field.value <= 0 {
 			*field.value = field.most
@@ -111,6 +117,7 @@ type Event struct {
 	Addresses  []netip.Addr // found harmless, to be tried in this order; of a denial, those looked at
 	Credential bool         // a credential is lent
 	Why        string       // of a denial or an end before time
+	Count      int64        // of denials of a host for one reason that the event stands for, ID being the first one's; zero means one
 	Sent       int64        // bytes that left the container
 	Received   int64
 	Duration   time.Duration
@@ -133,9 +140,11 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &service{proxy: p, rules: rules, limits: p.Limits.filled(), listener: l, cancel: cancel,
-		clients: map[*client]bool{}, done: make(chan struct{})}
+	limits := p.Limits.filled()
+	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
+		ledger: &ledger{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
 	defer close(s.done)
+	defer s.ledger.close()
 	if err := p.begin(s); err != nil {
 		return err
 	}

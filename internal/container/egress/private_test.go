@@ -1,7 +1,13 @@
 package egress
 
 import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,4 +82,105 @@ func FuzzNetwork(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLentIsNoPermission opens the private address of a git server to what git is
+// lent a credential for, and to nothing else, not even on the same connection.
+func TestLentIsNoPermission(t *testing.T) {
+	lent := func(host string) Credential {
+		return Credential{Host: host, Repository: "/a", Services: []string{UploadPack}, Header: authorization, PlainHTTP: true}
+	}
+	w, dial := siteWorld(t, &Proxy{Open: true, Allow: []string{"git.corp.example:8080"},
+		Credentials: []Credential{lent("git.corp.example"), lent("meta.corp.example")}})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "reached") }))
+	t.Cleanup(server.Close)
+	site := server.Listener.Addr().String()
+	w.host("git.corp.example", "10.0.0.7", "80", site)
+	w.host("meta.corp.example", "169.254.169.254", "80", site)
+	w.servers["10.0.0.7:443"], w.servers["10.0.0.7:8080"] = site, site
+	for _, target := range []string{"http://git.corp.example/echo", "http://git.corp.example:443/echo", "http://git.corp.example:8080/echo"} {
+		c := open(t, dial)
+		c.send(endpoint("GET", "/git.corp.example/a/info/refs?service=git-upload-pack", ""))
+		if resp, text := c.answer("GET"); text != "reached" {
+			t.Errorf("git: %s %s", resp.Status, text)
+		}
+		host, _, _ := strings.Cut(strings.TrimPrefix(target, "http://"), "/")
+		c.send("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n")
+		if resp, text := c.answer("GET"); resp.StatusCode != 403 {
+			t.Errorf("%s: %s %s", target, resp.Status, text)
+		}
+	}
+	if resp, text := ask(t, dial, "CONNECT git.corp.example:443 HTTP/1.1\r\n\r\n"); resp.StatusCode != 403 {
+		t.Errorf("CONNECT: %s %s", resp.Status, text)
+	}
+	if resp, text := ask(t, dial, endpoint("GET", "/meta.corp.example/a/info/refs?service=git-upload-pack", "")); resp.StatusCode != 403 {
+		t.Errorf("metadata: %s %s", resp.Status, text)
+	}
+}
+
+func TestPrivateOnOnePort(t *testing.T) {
+	w, dial := siteWorld(t, &Proxy{Open: true, Allow: []string{"git.corp.example:8443"}, Private: []string{"git.corp.example:8443"}})
+	site := w.servers["93.184.215.14:80"]
+	w.host("git.corp.example", "10.0.0.7", "80", site)
+	w.servers["10.0.0.7:8443"] = site
+	for address, want := range map[string]int{"http://git.corp.example:8443/echo": 200, "http://git.corp.example/echo": 403} {
+		if resp, text := get(t, dial, address); resp.StatusCode != want {
+			t.Errorf("%s: %s %s", address, resp.Status, text)
+		}
+	}
+}
+
+// TestOwnAddresses keeps out of this machine, public as its addresses may be,
+// unless the host is trusted by name.
+func TestOwnAddresses(t *testing.T) {
+	p := &Proxy{Open: true, Private: []string{"10.0.0.0/8", "self.example"}}
+	p.interfaces = func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.IPv4(93, 184, 215, 77), Mask: net.CIDRMask(24, 32)}, &net.IPAddr{IP: net.IPv4(10, 0, 0, 5)},
+			&net.IPNet{IP: net.ParseIP("2606:2800::7"), Mask: net.CIDRMask(64, 128)}}, nil
+	}
+	w, dial := siteWorld(t, p)
+	site := w.servers["93.184.215.14:80"]
+	for name, at := range map[string]string{
+		"public.example": "93.184.215.77", "six.example": "2606:2800::7", "mapped.example": "::ffff:93.184.215.77", "nat.example": "64:ff9b::5db8:d74d",
+		"company.example": "10.0.0.5", "beside.example": "93.184.215.78", "near.example": "10.0.0.6", "self.example": "93.184.215.77",
+	} {
+		w.host(name, at, "80", site)
+	}
+	w.names["both.example"] = "93.184.215.14,93.184.215.77"
+	for name, want := range map[string]int{
+		"public.example": 403, "six.example": 403, "mapped.example": 403, "nat.example": 403, "company.example": 403, "both.example": 403,
+		"beside.example": 200, "near.example": 200, "self.example": 200, "ok.example": 200,
+	} {
+		if resp, text := get(t, dial, "http://"+name+"/echo"); resp.StatusCode != want || strings.Contains(text, "93.184") {
+			t.Errorf("%s: %s %s", name, resp.Status, text)
+		}
+	}
+}
+
+// TestOwnAddressesUnknown lets nothing through while they cannot be read.
+func TestOwnAddressesUnknown(t *testing.T) {
+	w, dial := siteWorld(t, &Proxy{interfaces: func() ([]net.Addr, error) { return nil, errors.New("secret-of-the-system") }})
+	if resp, text := get(t, dial, "http://ok.example/echo"); resp.StatusCode != 502 || strings.Contains(text, "secret-of") || len(w.dials()) > 0 {
+		t.Errorf("%s %s", resp.Status, text)
+	}
+}
+
+// TestAddressesOfTheSystem asks the machine it runs on.
+func TestAddressesOfTheSystem(t *testing.T) {
+	own, err := (&service{proxy: &Proxy{}}).own()
+	if err != nil || !slices.ContainsFunc(own, netip.Addr.IsLoopback) {
+		t.Errorf("this machine is at %v, %v", own, err)
+	}
+}
+
+// TestWrittenNames finds a name without dots in the file of hosts, and asks
+// nobody for one that is not there.
+func TestWrittenNames(t *testing.T) {
+	found, err := (&service{proxy: &Proxy{}}).lookUp(t.Context(), "localhost")
+	if err != nil || !slices.ContainsFunc(found, netip.Addr.IsLoopback) {
+		t.Errorf("localhost is %v, %v", found, err)
+	}
+	if found, err := written(t.Context(), "nowhere.example"); err == nil {
+		t.Errorf("nowhere is %v", found)
+	}
 }

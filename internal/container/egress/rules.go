@@ -155,10 +155,9 @@ func (r *rules) permit(at place) error {
 	return refuse("the host is not in allowed_domains", "to permit it, add "+at.host+" to allowed_domains")
 }
 
-// harmless reports whether a name that is permitted may lead to an address.
-func (r *rules) harmless(at place, a netip.Addr) bool {
-	return public(a) || r.mayBePrivate(at) && tolerable(a) || r.inNetworks(a)
-}
+// harmless reports whether every name that is permitted may lead to an address,
+// unless it is one of this machine's own.
+func (r *rules) harmless(a netip.Addr) bool { return public(a) || r.inNetworks(a) }
 
 // inNetworks reports whether an address is in one of the private networks. This
 // machine and its link are not, however large they are: nobody who writes down a
@@ -171,7 +170,7 @@ func (r *rules) inNetworks(a netip.Addr) bool {
 	return slices.ContainsFunc(r.networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// mayBePrivate reports whether a name is trusted with private addresses.
+// mayBePrivate reports whether a place is trusted with private addresses.
 func (r *rules) mayBePrivate(at place) bool {
-	return slices.ContainsFunc(r.private, func(p pattern) bool { return p.names(at.host) })
+	return slices.ContainsFunc(r.private, func(p pattern) bool { return p.names(at.host) && (p.port == 0 || p.port == at.port) })
 }

@@ -20,6 +20,7 @@ type service struct {
 	proxy    *Proxy
 	rules    *rules
 	limits   Limits
+	ledger   *ledger
 	listener net.Listener
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when nothing is left
@@ -33,7 +34,7 @@ type service struct {
 // welcome serves one connection from the container.
 func (s *service) welcome(ctx context.Context, conn net.Conn) {
 	c := &client{service: s, conn: conn, in: bufio.NewReader(conn), out: bufio.NewWriter(conn),
-		pins: map[string][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
+		pins: map[pin][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
 	c.run(ctx)
 	s.mu.Lock()
 	delete(s.clients, c)
@@ -77,7 +78,7 @@ func (s *service) cut() {
 func (s *service) turnAway(conn net.Conn) {
 	defer conn.Close()
 	err := &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open", Hint: "use fewer at a time"}
-	_ = s.proxy.Log(Event{ID: s.serial.Add(1), What: Denied, Why: err.Why}) // it is denied either way
+	s.visit().deny(err)
 	conn.SetDeadline(time.Now().Add(time.Second))
 	out := bufio.NewWriter(conn)
 	writeRefusal(out, err)
@@ -119,13 +120,13 @@ func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
 // A visit is one connection or request, as it goes on record.
 type visit struct {
 	Event
-	log            func(Event) error
+	ledger         *ledger
 	began          time.Time
 	sent, received atomic.Int64
 }
 
 func (s *service) visit() *visit {
-	return &visit{Event: Event{ID: s.serial.Add(1)}, log: s.proxy.Log, began: time.Now()}
+	return &visit{Event: Event{ID: s.serial.Add(1)}, ledger: s.ledger, began: time.Now()}
 }
 
 // to notes where a visit leads.
@@ -135,7 +136,7 @@ func (v *visit) to(p place) { v.Host, v.Port = p.host, p.port }
 func (v *visit) open() error {
 	e := v.Event
 	e.What = Opened
-	if err := v.log(e); err != nil {
+	if err := v.ledger.log(e); err != nil {
 		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host, Why: "the connection could not be put on record, so it is not made",
 			Hint: "see to the audit log on the machine outside"}
 	}
@@ -146,7 +147,7 @@ func (v *visit) open() error {
 func (v *visit) deny(why error) {
 	e := v.Event
 	e.What, e.Why = Denied, reason(why)
-	_ = v.log(e) // it is denied either way
+	v.ledger.deny(e)
 }
 
 // end puts on record that it took place. A nil cause means that all went well.
@@ -154,7 +155,7 @@ func (v *visit) end(cause error) {
 	e := v.Event
 	e.What, e.Why = Closed, reason(cause)
 	e.Sent, e.Received, e.Duration = v.sent.Load(), v.received.Load(), time.Since(v.began)
-	_ = v.log(e) // it is over; if the record is broken, the next one is not made
+	_ = v.ledger.log(e) // it is over; if the record is broken, the next one is not made
 }
 
 func reason(err error) string {

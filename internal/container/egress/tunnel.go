@@ -25,7 +25,7 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 	v.Method, v.Host = h.method, attempted(h.target)
 	to, err := c.destination(h, v)
 	if err == nil {
-		err = c.addresses(ctx, v, to)
+		err = c.addresses(ctx, v, to, nil)
 	}
 	if err != nil {
 		c.refuse(v, err)

@@ -96,19 +96,30 @@ func (w *world) told(t *testing.T, what string, wanted int) []Event {
 		w.mu.Lock()
 		found = slices.DeleteFunc(slices.Clone(w.events), func(e Event) bool { return e.What != what })
 		w.mu.Unlock()
-		if len(found) >= wanted {
+		if weight(found) >= wanted {
 			return found
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d events %s, want %d: %+v", len(found), what, wanted, found)
+			t.Fatalf("%d events %s, want %d: %+v", weight(found), what, wanted, found)
 		}
 	}
+}
+
+// weight is how many things events stand for.
+func weight(events []Event) (n int) {
+	for _, e := range events {
+		n += max(int(e.Count), 1)
+	}
+	return n
 }
 
 // serve starts a proxy in this world and returns how to reach it.
 func (w *world) serve(t *testing.T, p *Proxy) func() (net.Conn, error) {
 	t.Helper()
 	p.Resolve, p.Dial, p.Log = w.resolve, w.dial, w.log
+	if p.Limits.Denials == 0 {
+		p.Limits.Denials = time.Millisecond // nobody has to wait for what is counted
+	}
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {

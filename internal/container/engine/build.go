@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"hako/internal/fault"
@@ -25,6 +27,9 @@ type Build struct {
 	NoCache    bool   // every step is done anew
 	Pull       bool   // the base image is asked for even if there is one
 	Network    string // that the steps have: "none", "host"; empty means the engine's usual one
+
+	CPUs   float64 // that a step may use; zero means no limit
+	Memory int64   // bytes that a step may use, with no swap on top; zero means no limit
 }
 
 // Build builds an image and tells progress, unless that is nil, every line that
@@ -56,6 +61,11 @@ func (b Build) query() url.Values {
 			q.Set(key, value)
 		}
 	}
+	for key, limit := range b.limits() {
+		if limit > 0 {
+			q.Set(key, strconv.FormatInt(limit, 10))
+		}
+	}
 	for key, all := range map[string]map[string]string{"buildargs": b.Args, "labels": b.Labels} {
 		if len(all) > 0 {
 			text, _ := json.Marshal(all) // strings always can be written
@@ -68,6 +78,16 @@ func (b Build) query() url.Values {
 		}
 	}
 	return q
+}
+
+// limits are those of a step. Time is given out by tenths of a second.
+func (b Build) limits() map[string]int64 {
+	const period = 100_000 // µs
+	l := map[string]int64{"memory": b.Memory, "memswap": b.Memory}
+	if b.CPUs > 0 {
+		l["cpuperiod"], l["cpuquota"] = period, int64(math.Round(b.CPUs*period))
+	}
+	return l
 }
 
 // follow reads a build's messages to the end.

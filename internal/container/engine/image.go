@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,7 @@ type Image struct {
 	OS, Arch string
 	User     string
 	Env      []string
+	Volumes  []string // where it wants volumes: every container of it has one there
 }
 
 // Image describes an image by its name or id. If there is none, the error is
@@ -40,6 +43,8 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 			Labels map[string]string
 			User   string
 			Env    []string
+
+			Volumes map[string]struct{}
 		}
 	}
 	r := request{op: op, path: path}
@@ -51,7 +56,7 @@ func (e *Engine) Image(ctx context.Context, name string) (Image, error) {
 	}
 	return Image{
 		ID: clean(i.ID), Tags: cleanAll(i.RepoTags), Created: moment(i.Created), Size: i.Size, Labels: i.Config.Labels,
-		OS: clean(i.Os), Arch: clean(i.Architecture), User: i.Config.User, Env: i.Config.Env,
+		OS: clean(i.Os), Arch: clean(i.Architecture), User: i.Config.User, Env: i.Config.Env, Volumes: cleanAll(slices.Sorted(maps.Keys(i.Config.Volumes))),
 	}, nil
 }
 

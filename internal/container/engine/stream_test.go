@@ -195,6 +195,18 @@ func TestBuildProgress(t *testing.T) {
 	}
 }
 
+func TestBuildLimits(t *testing.T) {
+	q := Build{Memory: 1 << 20, CPUs: 1.5, Network: "none"}.query()
+	for key, want := range map[string]string{"memory": "1048576", "memswap": "1048576", "cpuperiod": "100000", "cpuquota": "150000", "networkmode": "none"} {
+		if q.Get(key) != want {
+			t.Errorf("%s is %q, want %s", key, q.Get(key), want)
+		}
+	}
+	if q = (Build{}).query(); q.Has("memory") || q.Has("cpuquota") {
+		t.Errorf("no limit: %v", q)
+	}
+}
+
 func TestBuildsThatFail(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"stream":"Step 2/3 : RUN make\n"}` + "\n" + `{"errorDetail":{"code":2,"message":"x"},"error":"The command returned 2"}`: "build image x: step 2/3, RUN make: the command returned 2",

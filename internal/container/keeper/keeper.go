@@ -50,8 +50,7 @@ type Lent struct {
 	PlainHTTP   bool     `json:"plain_http"`
 }
 
-// Lend takes credentials into the settings. A server whose credential the user
-// set up may have a private address.
+// Lend takes credentials into the settings.
 func (s *Settings) Lend(list []egress.Credential) error {
 	for _, c := range list {
 		name, value, err := c.Header()
@@ -59,7 +58,6 @@ func (s *Settings) Lend(list []egress.Credential) error {
 			return err
 		}
 		s.Lent = append(s.Lent, Lent{c.Host, c.Repository, c.Services, name, value, c.InsecureTLS, c.PlainHTTP})
-		s.Private = append(s.Private, c.Host)
 	}
 	return nil
 }

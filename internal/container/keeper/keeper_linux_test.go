@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,8 +183,8 @@ func TestLend(t *testing.T) {
 	if name, value, _ := got[0].Header(); name != "Authorization" || value != "Basic x" {
 		t.Errorf("header %s: %s", name, value)
 	}
-	if !slices.Equal(s.Private, []string{"git.example.com"}) {
-		t.Errorf("private: %v", s.Private)
+	if len(s.Private) != 0 {
+		t.Errorf("every request may go to the private addresses of %v", s.Private)
 	}
 	bad := errors.New("no header")
 	err := s.Lend([]egress.Credential{{Header: func() (string, string, error) { return "", "", bad }}})

@@ -68,7 +68,7 @@ func profile() document {
 	for _, r := range bounded() {
 		d.Rules = append(d.Rules, entry{Names: []string{r.name}, Action: allow, If: r.when})
 	}
-	return d.missing("clone3")
+	return d.missing("clone3").missing(asynchronous...)
 }
 
 // missing makes calls look as on a kernel that is too old to have them. The

@@ -52,7 +52,7 @@ func TestConditions(t *testing.T) {
 }
 
 // never are calls that must not come into the list unnoticed.
-const never = `io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key bpf perf_event_open userfaultfd
+const never = `io_setup io_submit io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key bpf perf_event_open userfaultfd
 	fanotify_init fanotify_mark kexec_load kexec_file_load init_module finit_module delete_module create_module
 	mount umount umount2 pivot_root chroot fsopen fsconfig fsmount fspick open_tree move_mount mount_setattr unshare setns
 	open_by_handle_at name_to_handle_at process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise

@@ -30,7 +30,7 @@ type courier struct {
 	home     *url.URL // whom the token is for
 	token    string
 	secrets  *redact.Set
-	next     http.RoundTripper
+	next     *http.Transport
 	known    *answers
 
 	tries                 int
@@ -64,6 +64,9 @@ func (c *courier) client() *http.Client {
 		return nil
 	}}
 }
+
+// Close gives up what is idle.
+func (c *courier) Close() { c.next.CloseIdleConnections() }
 
 func (c *courier) atHome(u *url.URL) bool { return u.Scheme == c.home.Scheme && u.Host == c.home.Host }
 

@@ -74,6 +74,22 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// TestHome adds the token for its own server only: by scheme, name and port.
+func TestHome(t *testing.T) {
+	w := newWorld(t, GitHub)
+	seen := ""
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Get("Authorization") + "." }))
+	defer other.Close()
+	req, err := http.NewRequestWithContext(w.ctx(), "GET", other.URL, nil)
+	w.fine(err)
+	res, err := w.Forge.(*hub).mail.RoundTrip(req)
+	w.fine(err)
+	res.Body.Close()
+	if seen != "." {
+		t.Errorf("another server saw %q", seen)
+	}
+}
+
 // TestEndless gives up an answer that does not end.
 func TestEndless(t *testing.T) {
 	both(t, func(w *world) {

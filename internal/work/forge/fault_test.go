@@ -138,6 +138,16 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		w.reopen()
+		w.Spoil(fake.Fault{Status: 429, Header: retry("3600")}) // longer than is worth waiting for: and then nobody asks
+		for range 2 {
+			_, err := w.Get(w.ctx(), ref)
+			w.refuses(err, fault.Unavailable, "left alone")
+			w.Forget()
+		}
+		if _, err := w.Comment(w.ctx(), ref, Mark{}, "x"); err == nil || len(w.Requests()) != 0 {
+			t.Errorf("%d requests, %v", len(w.Requests()), err)
+		}
+		w.reopen()
 		w.Spoil(fake.Secondary(5 * time.Second)) // nothing was done: a comment may be sent again
 		_, err := w.Comment(w.ctx(), ref, Mark{}, "once")
 		w.fine(err)

@@ -16,6 +16,7 @@ package forge
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -56,6 +57,9 @@ type Forge interface {
 	Pulls(ctx context.Context, repo, branch string) ([]Task, error)
 	// Open makes a draft. Better call [OpenOnce].
 	Open(ctx context.Context, p Pull) (Task, error)
+
+	// Close gives up connections that are not in use; later calls open others.
+	Close()
 }
 
 // The providers.
@@ -78,6 +82,16 @@ type Ref struct {
 	Repo   string // owner/name, or group/subgroup/name
 	Kind   Kind   // empty means an issue
 	Number int
+}
+
+// String is the reference as people write it: owner/name#1, or !1 for a pull
+// request.
+func (r Ref) String() string {
+	sign := "#"
+	if r.Kind == PullRequest {
+		sign = "!"
+	}
+	return clean(r.Repo) + sign + strconv.Itoa(r.Number)
 }
 
 // A Task is an issue or a pull request as it was when asked for.

@@ -236,6 +236,16 @@ func TestMayWrite(t *testing.T) {
 	})
 }
 
+// TestRenamed does not trust whoever got somebody's old name.
+func TestRenamed(t *testing.T) {
+	w := newWorld(t, GitHub)
+	w.Member(w.repo, "alice", "admin")
+	w.Spoil(fake.Fault{Path: "/collaborators/", Status: 200, Raw: `{"permission":"admin","user":{"login":"alice"}}`})
+	if got, err := w.MayWrite(w.ctx(), w.repo, "old-alice"); got || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 func TestRepository(t *testing.T) {
 	both(t, func(w *world) {
 		w.Private(w.repo)
@@ -308,6 +318,16 @@ func TestForkIsNotOurs(t *testing.T) {
 			t.Errorf("made %v, %v", made, err)
 		}
 	})
+}
+
+// TestMoved follows a repository that was renamed, also with what it says.
+func TestMoved(t *testing.T) {
+	w := newWorld(t, GitHub)
+	ref := w.issue(fake.Item{Title: "a"})
+	w.Spoil(fake.Fault{Path: "/repos/acme/old/", Status: http.StatusTemporaryRedirect, Times: -1, Raw: "x", Header: http.Header{"Location": {w.API() + "/repos/acme/app/issues/1/comments"}}})
+	_, err := w.Comment(w.ctx(), Ref{"acme/old", Issue, ref.Number}, Mark{}, "said")
+	w.fine(err)
+	w.bodies(ref, "said")
 }
 
 // TestNoDrafts opens an ordinary pull request where there are no drafts.

@@ -28,6 +28,8 @@ func newGitHub(c Config, at *url.URL, mail *courier) (Forge, error) {
 	return h, nil
 }
 
+func (h *hub) Close() { h.mail.Close() }
+
 func (h *hub) Self(ctx context.Context) (string, error) { return h.me.self(ctx) }
 
 func (h *hub) whoami(ctx context.Context) (string, error) {
@@ -142,14 +144,6 @@ func hubUsers(users []*github.User) []string {
 		out = append(out, clean(u.GetLogin()))
 	}
 	return out
-}
-
-func (r Ref) String() string {
-	sign := "#"
-	if r.Kind == PullRequest {
-		sign = "!"
-	}
-	return clean(r.Repo) + sign + strconv.Itoa(r.Number)
 }
 
 func (h *hub) Get(ctx context.Context, ref Ref) (Task, error) {

@@ -38,6 +38,8 @@ func (plainly) Header(context.Context) (key, value string, err error) {
 	return "Accept", "application/json", nil
 }
 
+func (l *lab) Close() { l.mail.Close() }
+
 func (l *lab) Self(ctx context.Context) (string, error) { return l.me.self(ctx) }
 
 func (l *lab) whoami(ctx context.Context) (string, error) {

@@ -77,14 +77,14 @@ func (v *Voice) Say(ctx context.Context, key, text string) (Comment, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var err error
-	for range 3 { // a comment whose answer got lost is found in the next round
+	for range 3 { // a comment whose answer got lost is found in the next round, one that a person deleted is made anew
 		var c Comment
 		if c, err = v.say(ctx, key, text); err == nil {
 			v.said[key] = c
 			return c, nil
 		}
 		delete(v.said, key)
-		if gone(err) && !v.there(ctx) || !lost(err) && !gone(err) || ctx.Err() != nil {
+		if !lost(err) && !gone(err) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -124,13 +124,6 @@ func (v *Voice) find(ctx context.Context, key string) (Comment, bool, error) {
 		}
 	}
 	return Comment{}, false, nil
-}
-
-// there reports whether the task itself still is: a comment may have been
-// deleted by a person, and is then made anew.
-func (v *Voice) there(ctx context.Context) bool {
-	_, err := v.Forge.Get(ctx, v.Ref)
-	return err == nil
 }
 
 // lost reports whether a request may have been carried out though we were told

@@ -30,15 +30,15 @@ func TestComments(t *testing.T) {
 		later, err := w.Comments(w.ctx(), ref, since.Add(time.Second))
 		w.fine(err)
 		w.spoken(later, "bob:次")
-		w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Comments[0].Body, i.Comments[0].Updated = "直した", w2(i, id) })
+		w.Change(w.repo, fake.Issue, ref.Number, func(i *fake.Item) { i.Comments[0].Body, i.Comments[0].Updated = "直した", timeOf(i, id) })
 		later, err = w.Comments(w.ctx(), ref, since.Add(time.Second))
 		w.fine(err)
 		w.spoken(later, "alice:直した", "bob:次")
 	})
 }
 
-// w2 is the time of a comment.
-func w2(i *fake.Item, id int) time.Time {
+// timeOf is when a comment was last changed.
+func timeOf(i *fake.Item, id int) time.Time {
 	for _, c := range i.Comments {
 		if c.ID == id {
 			return c.Updated
@@ -112,12 +112,16 @@ func TestSay(t *testing.T) {
 	both(t, func(w *world) {
 		for _, ref := range []Ref{w.issue(fake.Item{Title: "a"}), w.pull(fake.Item{Title: "b", Branch: "x"})} {
 			voice := &Voice{Forge: w.Forge, Ref: ref, Task: "0198-task"}
+			w.Forget()
 			for _, text := range []string{"計画\n1. 直す", "計画\n1. 直した", "計画\n1. 直した"} {
 				c, err := voice.Say(w.ctx(), "progress", text)
 				w.fine(err)
 				if c.Body != text || c.Mark != (Mark{"0198-task", "progress"}) {
 					t.Errorf("said %+v", c)
 				}
+			}
+			if n := w.Count("PATCH", "") + w.Count("PUT", ""); n != 1 {
+				t.Errorf("%d edits, though the text changed once", n)
 			}
 			_, err := voice.Say(w.ctx(), "plan", "別の話")
 			w.fine(err)

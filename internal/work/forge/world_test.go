@@ -58,6 +58,7 @@ func (w *world) reopen() {
 		w.Fatal(err)
 	}
 	w.Forge = f
+	w.Cleanup(f.Close)
 }
 
 func (w *world) ctx() context.Context { return w.Context() }

@@ -1,3 +1,205 @@
 package queue
 
-func child(string) {}
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An errand is what a child process does.
+type errand struct {
+	Options Options
+	Diary   string // the world: a line for each side effect
+}
+
+// child works until it is killed, or until its parent is gone.
+func child(work string) {
+	var e errand
+	if err := json.Unmarshal([]byte(work), &e); err != nil {
+		panic(err)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	for {
+		q, err := Open(context.Background(), e.Options)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "open:", err)
+			continue
+		}
+		for err == nil {
+			err = e.one(q)
+		}
+		fmt.Fprintln(os.Stderr, "work:", err)
+		q.Close()
+	}
+}
+
+// one does one task: a side effect in two steps.
+func (e errand) one(q *Queue) error {
+	l, err := q.Take(context.Background())
+	if err != nil {
+		return err
+	}
+	ctx := l.Keep(context.Background())
+	for _, step := range []string{"comment", "push"} {
+		line := step + " " + l.Item.ID + "\n"
+		_, err = l.Once(ctx, step, Effect{
+			Do: func(ctx context.Context) (string, error) {
+				time.Sleep(rand.N(15 * time.Millisecond)) // time to be killed in
+				if ctx.Err() != nil {
+					return "", Undone(ctx.Err())
+				}
+				err := note(e.Diary, line)
+				time.Sleep(rand.N(15 * time.Millisecond))
+				return line, err
+			},
+			Look: func(context.Context) (string, bool, error) {
+				all, err := os.ReadFile(e.Diary)
+				return line, bytes.Contains(all, []byte(line)), err
+			},
+		})
+		if err == nil {
+			err = l.Save(ctx, json.RawMessage(`"`+step+`"`))
+		}
+		if err != nil {
+			return nil // somebody else's now; or it comes again
+		}
+	}
+	_ = l.Done(ctx, nil)
+	return nil
+}
+
+func note(file, line string) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(line)
+	return err
+}
+
+// A crew is some child processes that are killed now and then.
+type crew struct {
+	t     *testing.T
+	work  string
+	hands []*hand
+}
+
+type hand struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+func hired(t *testing.T, n int, e errand) *crew {
+	work, err := json.Marshal(e)
+	ok(t, err)
+	c := &crew{t: t, work: string(work)}
+	for range n {
+		c.hands = append(c.hands, c.hire())
+	}
+	t.Cleanup(func() {
+		for i := range c.hands {
+			c.kill(i)
+		}
+	})
+	return c
+}
+
+func (c *crew) hire() *hand {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "QUEUE_TEST_CHILD="+c.work)
+	cmd.Stderr = c.t.Output()
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return &hand{cmd, stdin}
+}
+
+// kill kills one without a warning.
+func (c *crew) kill(i int) {
+	_ = c.hands[i].cmd.Process.Kill()
+	_ = c.hands[i].cmd.Wait()
+	c.hands[i].stdin.Close()
+}
+
+// replace kills one and hires another.
+func (c *crew) replace(i int) {
+	c.kill(i)
+	c.hands[i] = c.hire()
+}
+
+// struggle waits until all tasks are done while trouble goes on.
+func struggle(t *testing.T, q *Queue, n int, trouble func(round int)) {
+	t.Helper()
+	deadline := time.Now().Add(90 * time.Second)
+	for round := 0; ; round++ {
+		if s, err := q.Stats(t.Context()); err == nil && s.Queued+s.Held == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(400 * time.Millisecond) // work has to happen between two disasters
+		if round < 15 {
+			trouble(round)
+		}
+	}
+	var done, again int
+	eventually(t, func() bool {
+		tasks, err := q.List(t.Context())
+		ok(t, err)
+		done, again = count(tasks)
+		return done == n && len(tasks) == n
+	})
+	if again == 0 && !testing.Short() {
+		t.Error("nothing was taken over")
+	}
+	t.Logf("%d of %d were taken over", again, n)
+}
+
+func count(tasks []Task) (done, again int) {
+	for _, s := range tasks {
+		if s.State == Done {
+			done++
+		}
+		if s.Token > 1 {
+			again++
+		}
+	}
+	return done, again
+}
+
+// diary checks that everything happened, and once.
+func diary(t *testing.T, file string, n int) {
+	t.Helper()
+	all, err := os.ReadFile(file)
+	ok(t, err)
+	lines := strings.Split(strings.TrimSpace(string(all)), "\n")
+	slices.Sort(lines)
+	if len(lines) != 2*n || len(slices.Compact(lines)) != 2*n {
+		t.Errorf("%d side effects for %d tasks, %d different", len(lines), n, len(slices.Compact(slices.Clone(lines))))
+	}
+}
+
+func fill(t *testing.T, q *Queue, n int) {
+	t.Helper()
+	for i := range n {
+		put(t, q, fmt.Sprintf("owner/project#%03d", i))
+	}
+}

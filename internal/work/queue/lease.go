@@ -106,7 +106,10 @@ func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) 
 	ctx, cancel := l.within(ctx)
 	defer cancel()
 	v, err := l.q.change(ctx, op, l.Item.ID, was, func(r *record) error {
-		if r.Token != l.Token || r.Lease != was.Lease {
+		switch {
+		case r.Token < l.Token:
+			return errMoved // read from a server that lags behind
+		case r.Token > l.Token || r.Lease != was.Lease:
 			return ErrFenced
 		}
 		return alter(r)

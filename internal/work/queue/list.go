@@ -100,7 +100,8 @@ func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *call, 
 }
 
 // List returns all tasks that are known, by their ID: those that wait, those
-// that somebody has, and those that were over not too long ago.
+// that somebody has, and those that were over not too long ago. In a cluster it
+// may come from a server that lags a moment behind.
 func (q *Queue) List(ctx context.Context) ([]Task, error) {
 	known, err := q.all(ctx)
 	if err != nil {
@@ -130,9 +131,13 @@ func (q *Queue) List(ctx context.Context) ([]Task, error) {
 
 // all reads all records.
 func (q *Queue) all(ctx context.Context) (map[string]*record, error) {
-	w, err := q.bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
+	var w jetstream.KeyWatcher
+	err := q.insist(ctx, "list tasks", q.opt.Name, func(context.Context) (err error) {
+		w, err = q.bucket.WatchAll(ctx, jetstream.IgnoreDeletes()) // lives as long as its context
+		return err
+	})
 	if err != nil {
-		return nil, q.explain("list tasks", q.opt.Name, err)
+		return nil, err
 	}
 	defer w.Stop()
 	known := map[string]*record{}

@@ -19,15 +19,16 @@ import (
 // the same directory. There is no port: processes meet at a socket in the
 // directory, which only its owner may enter.
 type local struct {
-	dir  string
-	sync time.Duration
+	dir   string
+	sync  time.Duration
+	guest bool // never serve
 
 	mu     sync.Mutex
 	node   *node // nil means that another process serves
 	closed bool
 }
 
-var errServed = errors.New("another process serves the queue and does not answer")
+var errServed = errors.New("the process that serves the queue does not answer")
 
 // start serves the directory unless another process does. It says early what
 // would otherwise be an attempt to connect that never ends.
@@ -61,6 +62,9 @@ func (l *local) InProcessConn() (net.Conn, error) {
 
 // serve starts the server if nobody else has the directory.
 func (l *local) serve() error {
+	if l.guest {
+		return errServed
+	}
 	lock, err := private.Open(filepath.Join(l.dir, "lock"), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return unusable(l.dir, err)
@@ -76,6 +80,14 @@ func (l *local) serve() error {
 	}
 	l.node.lock = lock
 	return nil
+}
+
+// broken tells whether our server has stopped keeping anything, as it does when
+// a write to the disk fails.
+func (l *local) broken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.node != nil && !l.closed && !l.node.srv.JetStreamEnabled()
 }
 
 func unusable(dir string, err error) error {

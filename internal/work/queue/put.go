@@ -11,6 +11,8 @@ import (
 	"hako/internal/fault"
 )
 
+var errBusy = errors.New("it waits or is being worked on")
+
 // A call is the message that somebody ought to look at a task.
 type call struct {
 	Item
@@ -52,23 +54,39 @@ func (q *Queue) look(ctx context.Context, id string) (v version, err error) {
 }
 
 // summon sends the message unless there is one: each round has a subject of its
-// own, and the server takes only the first. It recognises our own if we had to
-// send it twice.
+// own, and the server takes only the first. If we had to send it twice, the
+// first may have been ours.
 func (q *Queue) summon(ctx context.Context, c call) (fresh bool, err error) {
+	self := nonce()
 	data, err := json.Marshal(c)
 	if err != nil {
 		return false, err
 	}
-	self := nonce()
+	attempts := 0
 	err = q.insist(ctx, "queue task", c.ID, func(ctx context.Context) error {
+		attempts++
 		_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.workSubject(c.ID, c.Round), Data: data},
 			jetstream.WithMsgID(self), jetstream.WithExpectLastSequencePerSubject(0))
-		if fresh = !moved(err); !fresh {
-			return nil
+		fresh = err == nil
+		if !moved(err) {
+			return err
 		}
-		return err
+		if attempts > 1 {
+			fresh, err = q.ours(ctx, c, self)
+			return err
+		}
+		return nil
 	})
-	return fresh && err == nil, err
+	return fresh, err
+}
+
+// ours tells whether it was us who sent the message of a round.
+func (q *Queue) ours(ctx context.Context, c call, self string) (bool, error) {
+	m, err := q.work.GetLastMsgForSubject(ctx, q.workSubject(c.ID, c.Round))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil // whoever it was, it has been answered
+	}
+	return err == nil && m.Header.Get(jetstream.MsgIDHeader) == self, err
 }
 
 // Another says how a task that was done, given up or parked is to be done again.
@@ -80,15 +98,22 @@ type Another struct {
 // Requeue queues a task again that is over. One that waits or is being worked on
 // is left alone, and the answer is false.
 func (q *Queue) Requeue(ctx context.Context, id string, how Another) (fresh bool, err error) {
-	was, err := q.look(ctx, id)
+	// Written although nothing changes: a read alone could be old, and a message
+	// of an old round would mean nothing.
+	was, err := q.change(ctx, "queue task again", id, version{}, func(r *record) error {
+		switch {
+		case r.State == "":
+			return q.unknown("queue task again", id)
+		case !r.over():
+			return errBusy
+		}
+		return nil
+	})
+	if errors.Is(err, errBusy) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
-	}
-	if was.State == "" {
-		return false, q.unknown("queue task again", id)
-	}
-	if !was.over() {
-		return false, nil
 	}
 	c := call{Item: was.Item, Round: was.Round + 1, Forget: how.Forget}
 	if how.Payload != nil {

@@ -37,8 +37,9 @@ type Options struct {
 	RootCA      string // a PEM file of authorities for URL; empty means those of the system
 
 	Dir      string        // where the embedded server keeps its data; needed when URL is empty
+	Join     bool          // only join a process that serves Dir; false means to serve it if nobody does
 	Sync     time.Duration // how often the embedded server flushes to the disk; zero means each second, negative after every write
-	MaxBytes int64         // how much may wait before Put refuses; zero means 256 MiB
+	MaxBytes int64         // how much may wait before Put refuses; zero means 128 MiB
 
 	Name     string // tells queues on one server apart; empty means "hako"
 	Worker   string // who we are, shown with what we hold; empty means host and process
@@ -69,7 +70,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Keep, 30*24*time.Hour)
 	set(&o.Patience, 15*time.Second)
 	if o.MaxBytes == 0 {
-		o.MaxBytes = 256 << 20
+		o.MaxBytes = 128 << 20
 	}
 	if o.Name == "" {
 		o.Name = "hako"
@@ -206,7 +207,7 @@ func (q *Queue) dialing() ([]nats.Option, error) {
 		nats.Timeout(attempt), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // slow watchers are told by what they miss
 	if q.opt.URL == "" {
-		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync}
+		q.local = &local{dir: q.opt.Dir, sync: q.opt.Sync, guest: q.opt.Join}
 		if err := q.local.start(); err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,10 @@ import (
 func TestMain(m *testing.M) {
 	if work := os.Getenv("QUEUE_TEST_CHILD"); work != "" {
 		child(work)
+		return
+	}
+	if dir := os.Getenv("QUEUE_TEST_DISK"); dir != "" {
+		fullDisk(dir)
 		return
 	}
 	goleak.VerifyTestMain(m)
@@ -62,7 +65,7 @@ func take(t testing.TB, q *Queue) *Lease {
 // nothing checks that there is nothing to take for a while.
 func nothing(t testing.TB, q *Queue) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 	defer cancel()
 	if l, err := q.Take(ctx); err == nil {
 		t.Fatalf("took %s, try %d", l.Item.ID, l.Deliveries)
@@ -94,6 +97,7 @@ func fenced(t testing.TB, err error) {
 }
 
 func TestPutTakeDone(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{Worker: "w1"})
 	id := "github.com/owner/project.x#12 日本"
 	put(t, q, id)
@@ -125,6 +129,7 @@ func TestPutTakeDone(t *testing.T) {
 
 // The same task is one task: while it waits, while it is worked on, and after.
 func TestPutTwice(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	again := func(when string) {
 		t.Helper()
@@ -144,6 +149,7 @@ func TestPutTwice(t *testing.T) {
 
 // However many put the same task at the same time, one of them was first.
 func TestPutAtOnce(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	var first atomic.Int32
 	var all sync.WaitGroup
@@ -163,6 +169,7 @@ func TestPutAtOnce(t *testing.T) {
 }
 
 func TestBadItems(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	for _, c := range []struct {
 		item Item
@@ -199,6 +206,7 @@ func TestBadItems(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{}, {Dir: "x", Name: "a.b"}, {Dir: "x", AckWait: 1}, {Dir: "x", MaxDeliver: -1}, {Dir: "x", Keep: 1},
 		{URL: "nats://u:secret@:x:y"}, {URL: "nats://"}} {
 		q, err := Open(t.Context(), o)
@@ -211,6 +219,7 @@ func TestBadOptions(t *testing.T) {
 // A task fails, waits, is tried again, and is given up in the end; then somebody
 // asks for it again.
 func TestFailUntilDead(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{MaxDeliver: 3, Backoff: []time.Duration{time.Millisecond, 200 * time.Millisecond}})
 	put(t, q, "a")
 	for try := 1; try <= 3; try++ {
@@ -230,9 +239,7 @@ func TestFailUntilDead(t *testing.T) {
 	if err != nil || len(dead) != 1 || dead[0].ID != "a" || !strings.Contains(dead[0].Reason, "trouble 3") {
 		t.Fatalf("%+v: %v", dead, err)
 	}
-	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 1 || s.Queued != 0 {
-		t.Errorf("%+v: %v", s, err)
-	}
+	eventually(t, func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Dead == 1 && s.Queued+s.Held == 0 })
 	if fresh, err := q.Requeue(t.Context(), "a", Another{}); err != nil || !fresh {
 		t.Fatal(fresh, err)
 	}
@@ -250,6 +257,7 @@ func TestFailUntilDead(t *testing.T) {
 
 // A task whose workers die without a word is given up too.
 func TestDeadlyTask(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{MaxDeliver: 2, AckWait: 150 * time.Millisecond})
 	put(t, q, "a")
 	for range 2 {
@@ -264,6 +272,7 @@ func TestDeadlyTask(t *testing.T) {
 
 // Giving back counts as nothing.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{MaxDeliver: 2})
 	put(t, q, "a")
 	for range 4 {
@@ -280,6 +289,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestRequeue(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	put(t, q, "a")
 	if fresh, err := q.Requeue(t.Context(), "a", Another{}); fresh || fault.KindOf(err) != fault.NotFound {
@@ -311,7 +321,8 @@ func TestRequeue(t *testing.T) {
 // A worker that is silent loses its task, knows it before another gets it, and
 // can change nothing any more. The other goes on where it was.
 func TestTakeover(t *testing.T) {
-	q := opened(t, Options{AckWait: 400 * time.Millisecond})
+	t.Parallel()
+	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	old := take(t, q)
 	ok(t, old.Save(t.Context(), json.RawMessage(`{"step":3}`)))
@@ -347,7 +358,8 @@ func refusals(t *testing.T, old *Lease) {
 // A worker that slept through everything, its alarm included, is refused by the
 // record alone.
 func TestFencedByTheRecord(t *testing.T) {
-	q := opened(t, Options{AckWait: 200 * time.Millisecond})
+	t.Parallel()
+	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	old := take(t, q)
 	old.mu.Lock()
@@ -370,11 +382,12 @@ func TestFencedByTheRecord(t *testing.T) {
 // A worker that goes on beating keeps its task, and what runs under its context
 // ends with it.
 func TestKeep(t *testing.T) {
-	q := opened(t, Options{AckWait: 300 * time.Millisecond})
+	t.Parallel()
+	q := opened(t, Options{AckWait: time.Second})
 	put(t, q, "a")
 	l := take(t, q)
 	held := l.Keep(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	if other, err := q.Take(ctx); err == nil {
 		t.Fatalf("%+v was taken over", other)
@@ -396,105 +409,6 @@ func TestKeep(t *testing.T) {
 	<-l.Lost()
 }
 
-// An open directory is served to others, and by one of them when the first is gone.
-func TestShareDirectory(t *testing.T) {
-	dir := t.TempDir()
-	first := opened(t, Options{Dir: dir})
-	second := opened(t, Options{Dir: dir})
-	put(t, second, "a")
-	l := take(t, first)
-	if s := state(t, second, "a"); s.State != Held {
-		t.Errorf("%+v", s)
-	}
-	ok(t, l.Done(t.Context(), nil))
-	put(t, first, "b")
-	first.Close()
-	l = take(t, second)
-	if l.Item.ID != "b" || second.local.node == nil {
-		t.Errorf("%+v", l)
-	}
-	ok(t, l.Done(t.Context(), nil))
-	if s := state(t, second, "a"); s.State != Done {
-		t.Errorf("%+v", s)
-	}
-	if _, err := first.Put(t.Context(), Item{ID: "c"}); fault.KindOf(err) != fault.Unavailable {
-		t.Error(err)
-	}
-	if _, err := first.Take(t.Context()); fault.KindOf(err) != fault.Unavailable {
-		t.Error(err)
-	}
-}
-
-func TestRestart(t *testing.T) {
-	dir := t.TempDir()
-	q := opened(t, Options{Dir: dir, AckWait: time.Second})
-	for i := range 20 {
-		put(t, q, fmt.Sprint("task-", i))
-	}
-	l := take(t, q)
-	ok(t, l.Save(t.Context(), json.RawMessage(`7`)))
-	ok(t, take(t, q).Done(t.Context(), nil))
-	q.Close()
-	q = opened(t, Options{Dir: dir})
-	if q.ackWait != time.Second {
-		t.Errorf("a worker may be silent for %v", q.ackWait)
-	}
-	seen := map[string]bool{}
-	for range 19 {
-		next := take(t, q)
-		if seen[next.Item.ID] {
-			t.Errorf("%s twice", next.Item.ID)
-		}
-		seen[next.Item.ID] = true
-		if next.Item.ID == l.Item.ID && (string(next.Step) != `7` || next.Token != 2) {
-			t.Errorf("%+v", next)
-		}
-		ok(t, next.Done(t.Context(), nil))
-	}
-	nothing(t, q)
-}
-
-func TestUnusableDirectory(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	ok(t, os.WriteFile(file, nil, 0o600))
-	dirs := []string{file, filepath.Join(file, "below")}
-	if os.Getuid() != 0 {
-		locked := t.TempDir()
-		ok(t, os.Chmod(locked, 0o500))
-		dirs = append(dirs, locked)
-	}
-	open := t.TempDir()
-	ok(t, os.Chmod(open, 0o777))
-	for _, dir := range append(dirs, open) {
-		q, err := Open(t.Context(), Options{Dir: dir, Patience: time.Second})
-		if err == nil {
-			q.Close()
-		}
-		if fault.KindOf(err) == fault.Other || fault.Hint(err) == "" || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-}
-
-// A queue without room refuses what is new, and what is in it can be finished.
-func TestFull(t *testing.T) {
-	q := opened(t, Options{MaxBytes: 64 << 10})
-	big := json.RawMessage(`"` + strings.Repeat("x", 8<<10) + `"`)
-	var err error
-	n := 0
-	for ; err == nil && n < 100; n++ {
-		_, err = q.Put(t.Context(), Item{ID: fmt.Sprint(n), Payload: big})
-	}
-	if fault.KindOf(err) != fault.Exhausted || fault.Hint(err) == "" || n < 5 || n > 9 {
-		t.Fatalf("after %d: %v", n, err)
-	}
-	l := take(t, q)
-	ok(t, l.Save(t.Context(), big))
-	ok(t, l.Done(t.Context(), nil))
-	ok(t, q.nc.Flush())
-	eventually(t, func() bool { fresh, err := q.Put(t.Context(), Item{ID: "more"}); return err == nil && fresh })
-}
-
 func eventually(t testing.TB, is func() bool) {
 	t.Helper()
 	for range 400 {
@@ -508,6 +422,7 @@ func eventually(t testing.TB, is func() bool) {
 
 // The record of a task that was done is forgotten after a while; then it may come again.
 func TestForgotten(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{Keep: time.Second})
 	put(t, q, "a")
 	ok(t, take(t, q).Done(t.Context(), nil))
@@ -517,6 +432,7 @@ func TestForgotten(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	for _, id := range []string{"a", "b", "c", "d"} {
 		put(t, q, id)
@@ -536,25 +452,25 @@ func TestList(t *testing.T) {
 	if !slices.Equal(got, []string{"a done", "b held", "c queued", "d queued"}) || !slices.Equal(tasks[1].Doubts, []string{"push"}) {
 		t.Errorf("%v %+v", got, tasks[1])
 	}
-	s, err := q.Stats(t.Context())
-	if err != nil || s.Queued != 2 || s.Held != 1 || s.Known != 2 {
-		t.Errorf("%+v: %v", s, err)
-	}
+	eventually(t, func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil && s.Queued == 2 && s.Held == 1 && s.Known == 2
+	})
 }
 
 // A message that is not from us does not come back for ever.
 func TestStrangeMessage(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	_, err := q.js.Publish(t.Context(), q.workSubject("x", 0), []byte("{"))
 	ok(t, err)
 	nothing(t, q)
-	if s, err := q.Stats(t.Context()); err != nil || s.Queued+s.Held != 0 {
-		t.Errorf("%+v: %v", s, err)
-	}
+	eventually(t, func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Queued+s.Held == 0 })
 }
 
 // Whoever stops waiting takes nothing with it.
 func TestStoppedTake(t *testing.T) {
+	t.Parallel()
 	q := opened(t, Options{})
 	nothing(t, q) // its request is still with the server
 	put(t, q, "a")

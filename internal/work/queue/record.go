@@ -145,7 +145,12 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 			}
 		}
 		next := now.clone()
-		if refused = alter(next); refused != nil {
+		refused = alter(next)
+		if refused == errMoved { // what was read is old
+			now, refused = version{}, nil
+			return errMoved
+		}
+		if refused != nil {
 			return nil
 		}
 		revision, err := q.write(ctx, id, now.revision, next)

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -82,8 +84,12 @@ func passes(err error) bool {
 			return true
 		}
 	}
+	var cut net.Error
+	if errors.As(err, &cut) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		return true // the connection broke in the middle
+	}
 	api, ok := apiError(err)
-	return ok && !full(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight)
+	return ok && !full(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
 }
 
 // The server's numbers for what its client has no names for.
@@ -93,6 +99,7 @@ const (
 	accountFull       = 10002
 	storeFailed       = 10077 // also said when a stream is at its limit
 	duplicateInFlight = 10158
+	noPeers           = 10005 // a server is missing just now
 )
 
 func apiError(err error) (*jetstream.APIError, bool) {
@@ -125,8 +132,10 @@ func (q *Queue) explain(op, subject string, err error) error {
 		e.Why, e.Hint, e.Err = "the queue was closed", "open it again", nil
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
 		e.Kind, e.Why, e.Hint = fault.Denied, q.where()+" refused our credentials", "check the user, token or credentials file of queue.url"
+	case q.local != nil && q.local.broken():
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken", "make room in "+q.opt.Dir+" and start again"
 	case full(err):
-		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left", "let the workers catch up, or give it more room"
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left", "let the workers catch up, make room on the disk, or set another limit"
 	case errors.Is(err, nats.ErrMaxPayload):
 		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is more than the server takes", "keep large things in files and record where they are"
 	case api:

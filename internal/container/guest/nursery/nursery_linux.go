@@ -45,9 +45,12 @@ type Process struct {
 
 // Open makes the nursery of this process.
 func Open(o Options) (*Nursery, error) {
-	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &fault.Error{Op: "open", Subject: os.DevNull, Err: err}
+	null := 0
+	for null <= 2 { // those three are taken then, and files for programs lie above them
+		var err error
+		if null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return nil, &fault.Error{Op: "open", Subject: os.DevNull, Err: err}
+		}
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, &fault.Error{Op: "start guest", Why: "orphans cannot be kept", Err: err}
@@ -82,7 +85,8 @@ func (n *Nursery) choose(o Options) error {
 }
 
 // Start starts a program. Its error is what the system said, as a
-// [syscall.Errno], if the system was asked at all.
+// [syscall.Errno], if the system was asked at all, or that somebody stopped it
+// before it began.
 func (n *Nursery) Start(p Program) (*Process, error) {
 	theirs, ours, err := openPipes(p.Stdin)
 	if err != nil {
@@ -91,38 +95,63 @@ func (n *Nursery) Start(p Program) (*Process, error) {
 	if !p.Stdin {
 		theirs[0] = n.null
 	}
-	n.mu.Lock() // the reaper must not be faster than us
-	c := &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
-	c.Pid, err = syscall.ForkExec(p.Path, p.Argv, n.attributes(p, c.mark, theirs))
-	if err == nil {
-		n.known[c.Pid] = c
-		n.childless = false
-	}
-	n.mu.Unlock()
+	c, err := n.bear(p, theirs, ours)
 	closeTheirs(theirs, p.Stdin)
 	if err != nil {
 		ours.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// bear makes a child and waits until it is the program.
+func (n *Nursery) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
+	var report [2]int
+	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	defer unix.Close(report[0])
+	c, err := n.fork(p, theirs, ours, report[1])
+	unix.Close(report[1])
+	if err != nil {
 		return nil, err
 	}
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
+	return c, c.begun(report[0])
+}
+
+// fork makes a child and a note of it.
+func (n *Nursery) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Process, err error) {
+	n.mu.Lock() // the reaper must not be faster than us
+	defer n.mu.Unlock()
+	c = &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
+	cred, env := n.marked(p, c.mark)
+	if n.childless { // then nobody is there who could stop it, see birth, and the runtime's way is quicker
+		c.Pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Dir: p.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred},
+			Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}})
+	} else {
+		c.Pid, err = forkExec(p, cred, env, theirs, report)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.known[c.Pid] = c
+	n.childless = false
 	return c, nil
 }
 
-func (n *Nursery) attributes(p Program, m mark, files [3]int) *syscall.ProcAttr {
-	cred, env := n.cred, p.Env
-	switch {
-	case m.group != 0:
-		marked := *cred
-		marked.Groups = []uint32{uint32(m.group)}
-		cred = &marked
-	default:
-		env = append(env[:len(env):len(env)], m.variable)
+// marked returns whom a program runs as, and its environment, with its mark on
+// one of them.
+func (n *Nursery) marked(p Program, m mark) (*syscall.Credential, []string) {
+	if m.group == 0 {
+		return n.cred, append(p.Env[:len(p.Env):len(p.Env)], m.variable)
 	}
-	return &syscall.ProcAttr{Dir: p.Dir, Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
-		Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred}}
+	marked := *n.cred
+	marked.Groups = []uint32{uint32(m.group)}
+	return &marked, p.Env
 }
 
 // openPipes makes the files of a program. Its own ends block, as programs

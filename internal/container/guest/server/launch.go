@@ -234,7 +234,10 @@ func isProgram(file string) (program, there bool) {
 // notStarted explains what the system said.
 func notStarted(p nursery.Program, err error) error {
 	name := p.Argv[0]
+	var f *fault.Error
 	switch {
+	case errors.As(err, &f):
+		return f
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		return &notRun{127, name + ": no such file or directory"}
 	case errors.Is(err, syscall.E2BIG):

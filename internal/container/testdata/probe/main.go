@@ -28,6 +28,8 @@ var closed = []call{
 	{"io_uring_setup", unix.SYS_IO_URING_SETUP, [6]uintptr{1, nowhere}},
 	{"io_uring_enter", unix.SYS_IO_URING_ENTER, [6]uintptr{none}},
 	{"io_uring_register", unix.SYS_IO_URING_REGISTER, [6]uintptr{none}},
+	{"aio setup", unix.SYS_IO_SETUP, [6]uintptr{1, nowhere}},
+	{"aio submit", unix.SYS_IO_SUBMIT, [6]uintptr{nowhere, 1, nowhere}},
 	{"keyctl", unix.SYS_KEYCTL, [6]uintptr{0, 0xfffffffd, 0}},
 	{"add_key", unix.SYS_ADD_KEY, [6]uintptr{nowhere, nowhere, nowhere, 1}},
 	{"request_key", unix.SYS_REQUEST_KEY, [6]uintptr{nowhere, nowhere, nowhere}},

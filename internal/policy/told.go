@@ -1,0 +1,350 @@
+package policy
+
+import (
+	"strings"
+)
+
+// In a container neither options nor paths are judged, and interpreters run
+// what they like. But a command that is named in so many words, as in
+// sed '1e rm -rf x' or git rebase -x 'rm -rf x', is read and judged: what a rule
+// denies is denied there too, and so is text that nobody can read. A tool that
+// no rule speaks of may be named.
+//
+// This goes as far as the script is written out. A late word that becomes -exec
+// is not held against go test "$x", or nobody could write it; and Call, which a
+// container's shell never asks, adds nothing.
+
+// tolerated stands in for the rule that a told command lacks.
+var tolerated = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
+
+// words0 is the name the rule speaks of, or "".
+func (r *rule) words0() string {
+	if len(r.words) == 0 {
+		return ""
+	}
+	return r.words[0]
+}
+
+// listens reports whether commands inside a program's text are judged for
+// themselves, rather than refused for being there.
+func (c *command) listens() bool { return c.p.manner.blind && !c.frozen }
+
+// toldScript judges shell text that this command is told to run.
+func (c *command) toldScript(src word) *finding {
+	if strings.TrimSpace(src.text) == "" && !src.late {
+		return nil
+	}
+	d := *c
+	d.told = true
+	return d.innerScript(src)
+}
+
+// toldWords judges a command that this one is told to run, word by word.
+func (c *command) toldWords(words []word) *finding {
+	d := *c
+	d.told = true
+	if f := d.inner(words); f != nil && f.effect != Allow {
+		return f
+	}
+	return nil
+}
+
+// A teller is a program that runs what some of its options say.
+type teller struct {
+	program
+	tells string // those options
+}
+
+var tellers = map[string]teller{
+	"tar": {program{short: "f:C:X:b:T:V:K:N:H:g:L:I:F:", long: "checkpoint? to-command: checkpoint-action: use-compress-program: info-script: new-volume-script: rsh-command: rmt-command:"},
+		" --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command -I -F "},
+	"split": {program{short: "a:b:C:l:n:t:", long: "filter:"}, " --filter "},
+	"sort":  {program{short: "k:o:S:t:T:", long: "compress-program:"}, " --compress-program "},
+	"rg":    {program{short: "A:B:C:E:M:T:e:f:g:j:m:r:t:d:", long: "pre: pre-glob: hostname-bin:"}, " --pre --hostname-bin "},
+	"zip":   {program{short: "b:i:n:t:x:P:", long: "unzip-command:"}, " --unzip-command "},
+}
+
+// runs judges what a program is told to run. The builtins of the shell are
+// judged for what they evaluate.
+func (c *command) runs(name string, args []word) *finding {
+	if t, ok := tellers[name]; ok {
+		return c.tells(&t, c.oldBundle(name, args))
+	}
+	switch name {
+	case "sed":
+		return c.sedTold(args)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.awkTold(args)
+	case "git":
+		return c.gitTold(args)
+	case "fd":
+		return c.fdTold(args)
+	case "go":
+		return c.goTold(args)
+	case "make":
+		return c.makeTold(args)
+	case "cmake":
+		return c.cmakeTold(args)
+	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
+		return c.toolTold(name, args)
+	}
+	return c.evaluating(name, args)
+}
+
+// tells judges the options that name a command.
+func (c *command) tells(t *teller, args []word) *finding {
+	for _, o := range loosely(&t.program, args).options {
+		if !inList(t.tells, o.name) {
+			continue
+		}
+		if o.name == "--checkpoint-action" {
+			text, ok := strings.CutPrefix(o.val.text, "exec=")
+			if !ok && !o.val.late {
+				continue // it only prints, or sleeps
+			}
+			o.val.text = text
+		}
+		if f := c.toldScript(o.val); f != nil {
+			f.where = c.words[0].text + ": " + o.name + " (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// loosely takes the words of a command apart where any option may be given.
+// Options that are not listed count as such that take no value; abbreviations
+// count as the option they may stand for.
+func loosely(prog *program, args []word) *arguments {
+	a := &arguments{}
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		t := w.text
+		if t == "--" {
+			a.operands = append(a.operands, args[i+1:]...)
+			return a
+		}
+		if len(t) < 2 || t[0] != '-' {
+			a.operands = append(a.operands, w)
+			continue
+		}
+		var o option
+		var given bool
+		if t[1] == '-' {
+			o, given = looseLong(prog, w)
+			a.options = append(a.options, o)
+		} else {
+			a.options, given = looseShort(prog, w, a.options)
+			o = a.options[len(a.options)-1]
+		}
+		if (o.kind == ':' || o.kind == '@') && !given && i+1 < len(args) {
+			i++
+			a.options[len(a.options)-1].val = args[i]
+		}
+	}
+	return a
+}
+
+func looseLong(prog *program, w word) (o option, given bool) {
+	key, val, given := strings.Cut(w.text[2:], "=")
+	kind, ok := findLong(prog.long, key)
+	for _, name := range strings.Fields(prog.long) {
+		if bare := strings.TrimRight(name, ":@?"); !ok && key != "" && strings.HasPrefix(bare, key) {
+			key = bare
+			kind, ok = findLong(prog.long, key)
+		}
+	}
+	return option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}, given
+}
+
+func looseShort(prog *program, w word, options []option) (_ []option, given bool) {
+	t := w.text
+	for i := 1; i < len(t); i++ {
+		o := option{name: "-" + t[i:i+1]}
+		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
+			o.kind = prog.short[at+1]
+			o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
+			return append(options, o), i+1 < len(t) || w.late
+		}
+		options = append(options, o)
+	}
+	return options, false
+}
+
+// oldBundle puts the letters of tar cIf, which take the words behind it in order,
+// into the form of options.
+func (c *command) oldBundle(name string, args []word) []word {
+	if name != "tar" || len(args) == 0 || args[0].late || strings.HasPrefix(args[0].text, "-") {
+		return args
+	}
+	rest := args[1:]
+	var out []word
+	for _, letter := range args[0].text {
+		out = append(out, word{text: "-" + string(letter)})
+		if strings.ContainsRune("fCXbTVKNHgLIF", letter) && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+// fdTold judges what fd runs on each name it finds, or on all of them.
+func (c *command) fdTold(args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "--" {
+			return nil
+		}
+		letters := ""
+		if len(t) > 1 && t[0] == '-' && t[1] != '-' {
+			letters, _, _ = strings.Cut(t[1:], "=")
+		}
+		at := strings.IndexAny(letters, "xXteEdSjc")
+		exec := t == "--exec" || t == "--exec-batch" || at >= 0 && (letters[at] == 'x' || letters[at] == 'X')
+		_, joined, given := strings.Cut(t, "=")
+		if given && (strings.HasPrefix(t, "--exec=") || strings.HasPrefix(t, "--exec-batch=")) {
+			exec = true
+		}
+		if !exec {
+			continue
+		}
+		words := args[i+1:]
+		if at >= 0 && at+1 < len(letters) {
+			joined, given = letters[at+1:], true // -xrm
+		}
+		if given {
+			words = append([]word{{text: joined, late: args[i].late}}, words...)
+		}
+		end := 0
+		for end < len(words) && words[end].text != ";" {
+			end++
+		}
+		if end > 0 && strings.Contains(words[0].text, "{") {
+			return refusal("fd: "+t, "the command's name comes from what fd finds", "write the name out")
+		}
+		if f := c.toldWords(words[:end]); f != nil {
+			return f
+		}
+		i += end
+	}
+	return nil
+}
+
+// goTold judges the programs that go runs in place of, or around, its own.
+func (c *command) goTold(args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "-args" || t == "--args" || t == "--" {
+			return nil
+		}
+		if len(t) < 2 || t[0] != '-' {
+			if i > 0 && args[0].text == "run" {
+				return nil // the program's own arguments
+			}
+			continue
+		}
+		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
+		val := word{text: text, late: args[i].late}
+		kind, _ := findLong(goFlags, key)
+		tells := inList(" exec toolexec vettool ", key)
+		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
+			i++
+			val = args[i]
+		}
+		if !tells {
+			continue
+		}
+		if f := c.toldScript(val); f != nil {
+			f.where = "go: -" + key + " (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// makeTold judges the variables whose value make's own rules run.
+func (c *command) makeTold(args []word) *finding {
+	for _, w := range args {
+		name, text, ok := strings.Cut(w.text, "=")
+		name = strings.TrimRight(name, ":?+!")
+		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
+		if !ok || w.late || !shell && !inList(makeTools, name) {
+			continue
+		}
+		if f := c.toldScript(word{text: text}); f != nil {
+			f.where = "make: " + name + "= (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// cmakeTold judges cmake -E, which runs others and is a rm of its own.
+func (c *command) cmakeTold(args []word) *finding {
+	for len(args) > 0 && args[0].text != "-E" {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return nil
+	}
+	rest := args[2:]
+	switch args[1].text {
+	case "rm":
+		return c.toldWords(args[1:])
+	case "time":
+		return c.toldWords(rest)
+	case "chdir":
+		return c.toldWords(rest[min(1, len(rest)):])
+	case "env":
+		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
+			rest = rest[1:]
+		}
+		return c.toldWords(rest)
+	}
+	return nil
+}
+
+// toolValues are, for those who run tools, the options that take a value.
+const toolValues = " -n --name --prefix --cwd -p --package -w --workspace --registry --loglevel -C --dir --filter --gemfile --userconfig --cache "
+
+// toolTold judges the tool that npx and its kin run, by name or as shell text.
+func (c *command) toolTold(name string, args []word) *finding {
+	if name != "npx" {
+		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+			args = args[1:]
+		}
+		scripts := len(args) > 0 && args[0].text == "run" && name != "conda" && name != "mamba"
+		if len(args) == 0 || scripts || !runsTool(name, args[0].text) {
+			return nil // run takes a script of the project
+		}
+		args = args[1:]
+	}
+	shell := name == "npx" || name == "npm" || name == "pnpm"
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		key, text, given := strings.Cut(t, "=")
+		switch {
+		case t == "--":
+			return c.toldWords(args[i+1:])
+		case !strings.HasPrefix(t, "-"):
+			f := c.toldWords(args[i:])
+			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || i > 1 && inList(toolValues, args[i-2].text) {
+				return f
+			}
+			if i+1 < len(args) && !args[i+1].late {
+				return c.toldWords(args[i+1:]) // an option nobody knows may take a value
+			}
+			return nil
+		case shell && (key == "-c" || len(key) > 3 && strings.HasPrefix("--call", key)):
+			val := word{text: text, late: args[i].late}
+			if !given && i+1 < len(args) {
+				val = args[i+1]
+			}
+			return c.toldScript(val)
+		case inList(toolValues, t):
+			i++
+		}
+	}
+	return nil
+}

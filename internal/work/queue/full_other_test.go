@@ -1,0 +1,5 @@
+//go:build !linux
+
+package queue
+
+func fullDisk(string) {}
