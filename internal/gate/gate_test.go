@@ -440,3 +440,40 @@ func BenchmarkCheck(b *testing.B) {
 		return run.Result{}, nil
 	})).Run(b.Context(), &run.Request{Script: "echo"})
 }
+
+// A shell that reads the text itself gets the judged tree spelled anew, and not
+// what it could read differently.
+func TestOpaqueRunnersGetWhatWasJudged(t *testing.T) {
+	for script, want := range map[string]string{
+		"ls \\\r\nrm -rf x":             "ls \\\n\trm -rf x\n",
+		"echo a #\\\nrm -rf x":          "echo a \\\n\trm -rf x\n",
+		"ls # a comment":                "ls\n",
+		"echo `ls`":                     "echo $(ls)\n",
+		"!(rm -rf x)":                   "",
+		"echo \"${x:-'$(rm -rf x)'}\"":  "",
+		"for f in *; do wc \"$f\"; done": "for f in *; do wc \"$f\"; done\n",
+	} {
+		next := &listener{}
+		g, log := newGate(policy.Default("container", policy.Options{}), next)
+		_, err := g.Run(t.Context(), &run.Request{Script: script})
+		if next.script != want || (want == "") != (fault.KindOf(err) == fault.Denied) {
+			t.Errorf("%q: got %q, %v, %s", script, next.script, err, log.story())
+		}
+	}
+	next := &listener{}
+	g, _ := newGate(policy.Default("container", policy.Options{}), next)
+	if _, err := g.Run(t.Context(), &run.Request{Script: "((1 + 1))"}); err != nil || !strings.Contains(next.script, "BASH_VERSION") {
+		t.Errorf("a sh that is not bash would run commands: %q, %v", next.script, err)
+	}
+}
+
+// A listener keeps the script it is given.
+type listener struct {
+	opaque
+	script string
+}
+
+func (l *listener) Run(_ context.Context, req *run.Request) (run.Result, error) {
+	l.script = req.Script
+	return run.Result{}, nil
+}

@@ -68,7 +68,7 @@ var tellers = map[string]teller{
 // judged for what they evaluate.
 func (c *command) runs(name string, args []word) *finding {
 	if t, ok := tellers[name]; ok {
-		return c.tells(&t, c.oldBundle(name, args))
+		return c.tells(&t, unusual(name, args))
 	}
 	switch name {
 	case "sed":
@@ -171,10 +171,20 @@ func looseShort(prog *program, w word, options []option) (_ []option, given bool
 	return options, false
 }
 
-// oldBundle puts the letters of tar cIf, which take the words behind it in order,
-// into the form of options.
-func (c *command) oldBundle(name string, args []word) []word {
-	if name != "tar" || len(args) == 0 || args[0].late || strings.HasPrefix(args[0].text, "-") {
+// unusual puts options that are spelled in a way of their own into the usual
+// one: the letters of tar cIf take the words behind them in order, and zip has an
+// option of two letters.
+func unusual(name string, args []word) []word {
+	switch {
+	case name == "zip":
+		out := append([]word(nil), args...)
+		for i := range out {
+			if out[i].text == "-TT" {
+				out[i].text = "--unzip-command"
+			}
+		}
+		return out
+	case name != "tar" || len(args) == 0 || args[0].late || strings.HasPrefix(args[0].text, "-"):
 		return args
 	}
 	rest := args[1:]
@@ -308,6 +318,9 @@ func (c *command) cmakeTold(args []word) *finding {
 // toolValues are, for those who run tools, the options that take a value.
 const toolValues = " -n --name --prefix --cwd -p --package -w --workspace --registry --loglevel -C --dir --filter --gemfile --userconfig --cache "
 
+// toolFlags are their options that take none.
+const toolFlags = " -y --yes --no --no-install -q --quiet -s --silent --no-capture-output --live-stream -v --verbose --offline --prefer-offline --keep-file-descriptors "
+
 // toolTold judges the tool that npx and its kin run, by name or as shell text.
 func (c *command) toolTold(name string, args []word) *finding {
 	if name != "npx" {
@@ -329,7 +342,7 @@ func (c *command) toolTold(name string, args []word) *finding {
 			return c.toldWords(args[i+1:])
 		case !strings.HasPrefix(t, "-"):
 			f := c.toldWords(args[i:])
-			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || i > 1 && inList(toolValues, args[i-2].text) {
+			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(toolFlags, args[i-1].text) || i > 1 && inList(toolValues, args[i-2].text) {
 				return f
 			}
 			if i+1 < len(args) && !args[i+1].late {

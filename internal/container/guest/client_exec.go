@@ -24,6 +24,7 @@ type Run struct {
 	asked *asked
 	took  [2]int // bytes of each stream that the guest was not told about yet
 	bytes int64
+	vigil *vigil // nil if the command may take as long as it likes
 }
 
 // Exec runs a command to its end, passing on what it prints. An exit status
@@ -47,13 +48,16 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: wire.NewInbox(2 * wire.OutputWindow)}}
+	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
 	if cmd.Stdin != nil {
 		r.asked.stdin = wire.NewWindow(wire.StdinWindow)
 	}
 	var err error
 	if r.id, err = c.begin(r.asked); err != nil {
 		return nil, err
+	}
+	if cmd.Timeout > 0 {
+		r.vigil = newVigil(cmd.Timeout, r.mute)
 	}
 	if err := c.send(o.Frame(wire.OpExec, r.id)); err != nil {
 		c.finish(r.id)
@@ -75,6 +79,9 @@ func (r *Run) Signal(s os.Signal) error {
 	return r.c.send(wire.Frame{Op: wire.OpSignal, ID: r.id, N: uint64(number)})
 }
 
+// lastWords is how many bytes the end of a command may be told in.
+const lastWords = 64 << 10
+
 // lingering is how long the guest may take to end a command that nobody wants.
 const lingering = 8 * time.Second
 
@@ -84,7 +91,7 @@ func (r *Run) Wait() (Result, error) {
 	stop := context.AfterFunc(r.ctx, r.cancel)
 	defer stop()
 	for {
-		f, err := r.asked.in.Take()
+		f, err := r.next()
 		if err != nil {
 			return r.lost(err)
 		}
@@ -104,12 +111,31 @@ func (r *Run) Wait() (Result, error) {
 	}
 }
 
+// next waits for what the guest says next.
+func (r *Run) next() (f wire.Frame, err error) {
+	if r.vigil == nil {
+		return r.asked.in.Take()
+	}
+	r.vigil.wait(func() { f, err = r.asked.in.Take() })
+	if err == nil && r.vigil.flooded(len(f.Word(0))) {
+		r.mute()
+		return f, unanswered("run command")
+	}
+	return f, err
+}
+
+// mute gives up a guest that does not say how the command ended.
+func (r *Run) mute() {
+	r.asked.in.Close(unanswered("run command"))
+	go r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id}) // it may not even read
+}
+
 // cancel has the command ended, and waits for that no longer than it can take.
 func (r *Run) cancel() {
-	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 	time.AfterFunc(lingering, func() {
 		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
 	})
+	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
 }
 
 // pass writes a piece of output and tells the guest when it may send more.
@@ -134,7 +160,7 @@ func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
 func (r *Run) unwanted(why error) (Result, error) {
 	r.cancel()
 	for {
-		f, err := r.asked.in.Take()
+		f, err := r.next()
 		if err != nil || f.Op == wire.OpExited || f.Op == wire.OpError {
 			break
 		}
@@ -156,7 +182,7 @@ func (r *Run) unwanted(why error) (Result, error) {
 // ended reads how the command ended.
 func (r *Run) ended(text []byte) (Result, error) {
 	var e wire.Ending
-	if json.Unmarshal(text, &e) != nil {
+	if json.Unmarshal(text, &e) != nil || !isExit(e.Exit) || e.Duration < 0 {
 		return r.lost(lost(wire.ErrFrame))
 	}
 	res := Result{Exit: e.Exit, Signal: e.Signal, TimedOut: e.TimedOut, Duration: e.Duration, Bytes: r.bytes,
@@ -170,6 +196,10 @@ func (r *Run) ended(text []byte) (Result, error) {
 	}
 	return res, nil
 }
+
+// isExit tells whether a number can be the status of a command: a larger one
+// would become another where only a byte is passed on, and be taken for success.
+func isExit(n int) bool { return n >= -1 && n <= 255 }
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 

@@ -1,9 +1,11 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"syscall"
 
 	"hako/internal/container/guest/wire"
@@ -25,28 +27,70 @@ func (c *Client) Start(ctx context.Context, cmd Command) (Job, error) {
 	if err != nil {
 		return j, err
 	}
-	if len(words) == 0 || json.Unmarshal(words[0], &j) != nil {
+	if len(words) == 0 {
 		return j, lost(wire.ErrFrame)
+	}
+	return readJob(words[0])
+}
+
+// Job tells how a job is.
+func (c *Client) Job(ctx context.Context, h Handle) (Job, error) {
+	return c.about(ctx, wire.CallStatus, h)
+}
+
+// about asks something whose answer is how a job is.
+func (c *Client) about(ctx context.Context, verb string, h Handle) (Job, error) {
+	var text json.RawMessage
+	if _, err := c.question(ctx, verb, wire.Parameters{Handle: string(h)}, &text); err != nil {
+		return Job{}, err
+	}
+	return readJob(text)
+}
+
+// readJob reads how a job is, and refuses what cannot be.
+func readJob(text []byte) (j Job, err error) {
+	if json.Unmarshal(text, &j) != nil || !isExit(j.Exit) || !slices.Contains(states, j.State) {
+		return Job{}, lost(wire.ErrFrame)
 	}
 	return j, nil
 }
 
-// Job tells how a job is.
-func (c *Client) Job(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, wire.CallStatus, wire.Parameters{Handle: string(h)}, &j)
-	return j, err
-}
+// mostJobs is more than a guest keeps. Each costs much more memory than a guest
+// that means ill needs to tell of it.
+const mostJobs = 8 << 10
 
 // Jobs lists the jobs as they were started, those that ended long ago left out.
-func (c *Client) Jobs(ctx context.Context) (list []Job, err error) {
-	_, err = c.question(ctx, wire.CallList, wire.Parameters{}, &list)
-	return list, err
+func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+	var text json.RawMessage
+	if _, err := c.question(ctx, wire.CallList, wire.Parameters{}, &text); err != nil {
+		return nil, err
+	}
+	return readJobs(text)
+}
+
+// readJobs reads a list one by one, so that it takes no more memory than jobs do.
+func readJobs(text []byte) (list []Job, err error) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
+		return nil, lost(wire.ErrFrame)
+	}
+	for in.More() {
+		var one json.RawMessage
+		if len(list) == mostJobs || in.Decode(&one) != nil {
+			return nil, lost(wire.ErrFrame)
+		}
+		j, err := readJob(one)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, j)
+	}
+	return list, nil
 }
 
 // Kill ends a job and all that came of it, and waits for that.
-func (c *Client) Kill(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, wire.CallKill, wire.Parameters{Handle: string(h)}, &j)
-	return j, err
+func (c *Client) Kill(ctx context.Context, h Handle) (Job, error) {
+	return c.about(ctx, wire.CallKill, h)
 }
 
 // Signal sends SIGINT or SIGTERM to a job and its group; SIGKILL is Kill without
@@ -61,9 +105,8 @@ func (c *Client) Signal(ctx context.Context, h Handle, s os.Signal) error {
 }
 
 // Wait waits for the end of a job.
-func (c *Client) Wait(ctx context.Context, h Handle) (j Job, err error) {
-	_, err = c.question(ctx, wire.CallWait, wire.Parameters{Handle: string(h)}, &j)
-	return j, err
+func (c *Client) Wait(ctx context.Context, h Handle) (Job, error) {
+	return c.about(ctx, wire.CallWait, h)
 }
 
 // A Stream says which output of a job is meant.

@@ -16,6 +16,8 @@ const (
 	TimedOut State = "timed out" // its time ran out
 )
 
+var states = []State{Running, Done, Failed, Killed, TimedOut}
+
 // A Handle names a job.
 type Handle string
 

@@ -59,7 +59,7 @@ func (w *Window) Close() {
 }
 
 // An Inbox holds the frames about one request until somebody takes them. It
-// never holds more bytes of streams than limit; the sender knows that.
+// never holds more bytes than limit; the sender knows that.
 type Inbox struct {
 	limit int
 
@@ -70,7 +70,7 @@ type Inbox struct {
 	err    error // why nothing will come any more
 }
 
-// NewInbox returns an inbox for so many bytes of streams.
+// NewInbox returns an inbox for so many bytes.
 func NewInbox(limit int) *Inbox {
 	b := &Inbox{limit: limit}
 	b.change.L = &b.mu
@@ -86,16 +86,14 @@ func (b *Inbox) Put(f Frame) bool {
 	if b.err != nil {
 		return true
 	}
-	if isStream(f.Op) {
-		b.bytes += len(f.Word(0))
-		if b.bytes > b.limit {
-			return false
-		}
-		if b.merge(f) {
-			return true
-		}
+	b.bytes += f.size()
+	if b.bytes > b.limit || isStream(f.Op) && len(f.Words) != 1 {
+		return false
 	}
-	if len(b.frames) == maxFrames || isStream(f.Op) && len(f.Words) != 1 {
+	if isStream(f.Op) && b.merge(f) {
+		return true
+	}
+	if len(b.frames) == maxFrames {
 		return false
 	}
 	b.frames = append(b.frames, f.Owned())
@@ -139,9 +137,7 @@ func (b *Inbox) Take() (Frame, error) {
 	}
 	f := b.frames[0]
 	b.frames = b.frames[1:]
-	if isStream(f.Op) {
-		b.bytes -= len(f.Word(0))
-	}
+	b.bytes -= f.size()
 	return f, nil
 }
 

@@ -126,6 +126,14 @@ func (f Frame) Word(i int) []byte {
 	return nil
 }
 
+// size is how many bytes the words hold.
+func (f Frame) size() (n int) {
+	for _, w := range f.Words {
+		n += len(w)
+	}
+	return n
+}
+
 // Owned returns the frame with words of its own.
 func (f Frame) Owned() Frame {
 	words := make([][]byte, len(f.Words))
