@@ -120,7 +120,7 @@ var powers = map[string]string{
 	"log/syslog":               "",
 	"plugin":                   "",
 	"syscall":                  "container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs",
-	"golang.org/x/sys/unix":    "container/disk container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
+	"golang.org/x/sys/unix":    "container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
 	"golang.org/x/sys/windows": "cli private",
 	"golang.org/x/term":        "cli",
 	"database/sql":             "audit/sqlite secretary/store",
@@ -128,7 +128,7 @@ var powers = map[string]string{
 	"testing":                  "run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
-	"unsafe":                   "host/cage",
+	"unsafe":                   "container/guest/nursery host/cage",
 }
 
 // testsOnly stands for what no command links: fake servers and replayed answers.

@@ -142,11 +142,11 @@ func (b *bench) packages(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	without, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install")
-	if err != nil {
+	if _, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install"); err != nil { // so that the clone is kept
 		return err
 	}
-	if without, err = b.up(ctx, "deps-0", address+"/small.git", "--no-install"); err != nil {
+	without, err := b.up(ctx, "deps-0", address+"/small.git", "--no-install")
+	if err != nil {
 		return err
 	}
 	first, err := b.up(ctx, "deps-1", address+"/small.git")

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	cage.Guest(os.Args[0]) // the part of us that programs are started from
+	cage.Guest(os.Args[0])                // the part of us that programs are started from
 	server.Guest(os.Args[0], os.Args[1:]) // the part of us that is inside of containers
 	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -445,12 +445,12 @@ func BenchmarkCheck(b *testing.B) {
 // what it could read differently.
 func TestOpaqueRunnersGetWhatWasJudged(t *testing.T) {
 	for script, want := range map[string]string{
-		"ls \\\r\nrm -rf x":             "ls \\\n\trm -rf x\n",
-		"echo a #\\\nrm -rf x":          "echo a \\\n\trm -rf x\n",
-		"ls # a comment":                "ls\n",
-		"echo `ls`":                     "echo $(ls)\n",
-		"!(rm -rf x)":                   "",
-		"echo \"${x:-'$(rm -rf x)'}\"":  "",
+		"ls \\\r\nrm -rf x":              "ls \\\n\trm -rf x\n",
+		"echo a #\\\nrm -rf x":           "echo a \\\n\trm -rf x\n",
+		"ls # a comment":                 "ls\n",
+		"echo `ls`":                      "echo $(ls)\n",
+		"!(rm -rf x)":                    "",
+		"echo \"${x:-'$(rm -rf x)'}\"":   "",
 		"for f in *; do wc \"$f\"; done": "for f in *; do wc \"$f\"; done\n",
 	} {
 		next := &listener{}

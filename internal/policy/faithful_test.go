@@ -60,3 +60,32 @@ func tryTrick(t *testing.T, p *Policy, shell []string, src string) {
 		t.Errorf("%v runs %q, which was judged as harmless: %q\n%s", shell, src, text, out)
 	}
 }
+
+// FuzzReprint holds that what is handed on is read as what was judged, and that
+// spelling it once more changes nothing.
+func FuzzReprint(f *testing.F) {
+	for _, s := range tricks {
+		f.Add(s)
+	}
+	for _, c := range readCorpus(f, "benign-own.jsonl") {
+		f.Add(c.Command)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		file, err := ParseScript(src)
+		if err != nil {
+			return
+		}
+		text, v := Reprint(file)
+		if v.Effect != Allow {
+			return
+		}
+		text = strings.TrimPrefix(text, needsBash)
+		again, err := parse(text)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", src, text, err)
+		}
+		if shapeOf(again) != shapeOf(file) || strings.Contains(text, "\\\r\n") {
+			t.Fatalf("%q became %q", src, text)
+		}
+	})
+}

@@ -17,7 +17,7 @@ type Request struct {
 	ID     string // unique; ties the audit events of one request together; "agent/2" shows its parent
 	Actor  string // who asks: "user", "agent:coder", "mcp:claude"
 	Reason string // why, in the asker's words; shown to whoever approves
-	Script string // shell source, exactly as written
+	Script string // shell source, exactly as written; before an opaque runner the gate writes the judged tree anew
 
 	// Program is Script parsed. The gate sets it after judging it, and the
 	// runner executes this tree: nobody parses the text a second time.

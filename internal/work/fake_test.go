@@ -300,7 +300,7 @@ func (w *world) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 }
 
 // silent is a log that forgets.
-type silent struct{ mu sync.Mutex }
+type silent struct{}
 
 func (*silent) Append(audit.Event) error { return nil }
 

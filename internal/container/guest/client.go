@@ -51,13 +51,17 @@ const (
 // Dial connects to the guest that listens on a socket. It does not follow links:
 // who is root in a container could lead us to the guest of another.
 func Dial(ctx context.Context, socket string) (*Client, error) {
-	within, cancel := context.WithTimeoutCause(ctx, answerTime, unanswered("connect to guest"))
+	return connect(ctx, socket, dialSocket)
+}
+
+func connect(ctx context.Context, socket string, dial func(context.Context, string) (net.Conn, error)) (*Client, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, unanswered("connect to guest"))
 	defer cancel()
-	conn, err := dialSocket(within, socket)
+	conn, err := dial(ctx, socket)
 	if err != nil {
-		return nil, notThere(within, socket, err)
+		return nil, notThere(ctx, socket, err)
 	}
-	return meet(within, conn, socket)
+	return meet(ctx, conn, socket)
 }
 
 // meet makes a client of a connection.

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -24,5 +25,10 @@ func dialSocket(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, notSocket(socket)
 	}
 	var d net.Dialer
-	return d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
+	conn, err := d.DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", fd))
+	var op *net.OpError
+	if errors.As(err, &op) {
+		op.Addr = &net.UnixAddr{Name: socket, Net: "unix"} // what people know it by
+	}
+	return conn, err
 }

@@ -21,9 +21,12 @@ type vigil struct {
 // pipes, those of both sides, and what is on the way.
 const belated = 4 << 20
 
+// longest is a limit that nobody waits for; more could not be added to.
+const longest = 100 * 365 * 24 * time.Hour
+
 // newVigil begins with the command. Alarm is called when nobody need wait longer.
 func newVigil(limit time.Duration, alarm func()) *vigil {
-	v := &vigil{end: time.Now().Add(limit), left: grace, timer: time.AfterFunc(limit+grace, alarm)}
+	v := &vigil{end: time.Now().Add(min(limit, longest)), left: grace, timer: time.AfterFunc(longest, alarm)}
 	v.timer.Stop()
 	return v
 }

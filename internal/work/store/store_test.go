@@ -62,7 +62,7 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	_ = filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(s.Dir, func(path string, d fs.DirEntry, _ error) error {
 		info, err := d.Info()
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)

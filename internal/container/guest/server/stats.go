@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"time"
 
 	"hako/internal/container/guest"
 	"hako/internal/container/guest/gauge"
 	"hako/internal/container/guest/nursery"
 	"hako/internal/fault"
 )
+
+// measureTime is less than clients wait for an answer.
+const measureTime = 8 * time.Second
 
 // stats tells what the container uses. With disk the workspace is measured, unless
 // the system knows.
@@ -34,6 +38,8 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 	if !disk {
 		return got, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, measureTime)
+	defer cancel()
 	used, err := s.site.diskUse(ctx)
 	if err != nil {
 		return got, &fault.Error{Kind: fault.Timeout, Op: "measure", Subject: dir, Err: err, Hint: "remove what is not needed"}

@@ -131,6 +131,10 @@ func TestInbox(t *testing.T) {
 			t.Error("a piece without bytes was taken")
 		}
 		b = NewInbox(10)
+		if b.Put(Frame{Op: OpAnswer, Words: [][]byte{make([]byte, 6), make([]byte, 5)}}) {
+			t.Error("more than the limit was taken of what is no stream")
+		}
+		b = NewInbox(10)
 		got := make(chan Frame)
 		go func() {
 			for {
