@@ -18,6 +18,7 @@ import (
 // up has hako prepare a container with a repository, as a user would, and
 // returns how long that took.
 func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.Duration, error) {
+	task = fmt.Sprintf("%s-%d", task, os.Getpid())
 	words := append([]string{"env", "up", "--task", task, "--repo", url}, more...)
 	cmd := exec.CommandContext(ctx, b.hako, words...)
 	cmd.Env = b.environ(url)
@@ -29,12 +30,13 @@ func (b *bench) up(ctx context.Context, task, url string, more ...string) (time.
 	if err == nil && strings.Contains(said.String(), "warning: pip") {
 		err = fmt.Errorf("it was not installed")
 	}
+	down := exec.CommandContext(ctx, b.hako, "env", "down", "--task", task)
+	down.Env = cmd.Env
+	gone := down.Run()
 	if err != nil {
 		return 0, fmt.Errorf("up: %v: %s", err, said.String())
 	}
-	down := exec.CommandContext(ctx, b.hako, "env", "down", "--task", task)
-	down.Env = cmd.Env
-	return took, down.Run()
+	return took, gone
 }
 
 // environ is that of a user with a git server of his own, and whatever the
@@ -119,14 +121,14 @@ func (b *bench) clones(ctx context.Context) error {
 // bareUp measures an up without a repository, the median of three.
 func (b *bench) bareUp(ctx context.Context) (time.Duration, error) {
 	times, err := inTurn(3, func() error {
-		cmd := exec.CommandContext(ctx, b.hako, "env", "up", "--task", "empty")
+		cmd := exec.CommandContext(ctx, b.hako, "env", "up", "--task", fmt.Sprintf("empty-%d", os.Getpid()))
 		cmd.Env = b.environ("http://127.0.0.1")
 		return cmd.Run()
 	})
 	if err != nil {
 		return 0, err
 	}
-	down := exec.CommandContext(ctx, b.hako, "env", "down", "--task", "empty")
+	down := exec.CommandContext(ctx, b.hako, "env", "down", "--task", fmt.Sprintf("empty-%d", os.Getpid()))
 	down.Env = b.environ("http://127.0.0.1")
 	return times[0][1], down.Run()
 }

@@ -56,26 +56,21 @@ func TestBombsEnd(t *testing.T) {
 	}
 }
 
-// TestStoppers has commands that stop everybody of their own user, also those that
+// TestStopper has a command that stops everybody of its own user, also those that
 // have just become that user and are not commands yet. Others cannot run then, but
 // the guest must go on, and end whom it is told to.
-func TestStoppers(t *testing.T) {
+func TestStopper(t *testing.T) {
 	d := newBox(t, guest.Options{}, "-v", "/workspace")
-	var all []guest.Job
-	for range 2 {
-		j, err := d.Start(t.Context(), guest.Command{Script: "while :; do kill -STOP -1; done 2>/dev/null"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, j)
+	j, err := d.Start(t.Context(), guest.Command{Script: "while :; do kill -STOP -1; done 2>/dev/null"})
+	if err != nil {
+		t.Fatal(err)
 	}
 	held := 0
 	for range 300 {
 		got := d.do(t, guest.Command{Argv: []string{"busybox", "true"}, Timeout: time.Millisecond})
-		switch {
-		case fault.KindOf(got.fault) == fault.Unavailable && strings.Contains(got.fault.Error(), "stops new processes"):
+		if fault.KindOf(got.fault) == fault.Unavailable && strings.Contains(got.fault.Error(), "stops new processes") {
 			held++
-		case got.fault != nil:
+		} else if got.fault != nil {
 			t.Fatalf("%+v", got)
 		}
 		if held == 3 {
@@ -83,10 +78,8 @@ func TestStoppers(t *testing.T) {
 		}
 	}
 	t.Logf("%d were held before they began", held)
-	for _, j := range all {
-		if j, err := d.Kill(t.Context(), j.Handle); err != nil || j.State != guest.Killed {
-			t.Fatalf("%+v, %v", j, err)
-		}
+	if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != guest.Killed {
+		t.Fatalf("%+v, %v", j, err)
 	}
 	if got := d.sh(t, "echo fine"); got != "fine\n" {
 		t.Error(got)
