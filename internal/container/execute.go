@@ -91,6 +91,8 @@ func (d *Dock) lost(ctx context.Context, b *box, err error) error {
 // outlives reports whether the container of a box still runs. The engine learns
 // of its end a little later than those who talk to it.
 func (d *Dock) outlives(ctx context.Context, b *box) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a guest may be mute
+	defer cancel()
 	for range 10 {
 		c, err := d.Engine.Inspect(ctx, b.ContainerID)
 		if errors.Is(err, engine.ErrGone) || err == nil && c.State != "running" {

@@ -91,7 +91,7 @@ func (d *Dock) dial(ctx context.Context, b *box) (*guest.Client, error) {
 // client returns the connection to the guest of the box of a task.
 func (d *Dock) client(ctx context.Context, b *box) (*guest.Client, error) {
 	c, err := d.dial(ctx, b)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Denied {
 		return c, err
 	}
 	return nil, &fault.Error{Kind: fault.Unavailable, Op: "reach environment of task", Subject: b.TaskUUID, Why: "its container is not running any more", Err: err,
