@@ -218,6 +218,8 @@ func eventLine(e audit.Event) string {
 		line += "  " + modelText(e)
 	case e.Script != "":
 		line += "  " + firstLine(e.Script)
+	case len(e.Argv) > 0 && e.Mode == "network":
+		line += "  " + visible(strings.Join(e.Argv, " ")+" "+e.Path)
 	case len(e.Argv) > 0:
 		line += "  " + visible(strings.Join(e.Argv, " "))
 	case e.Path != "":
@@ -233,6 +235,9 @@ func eventLine(e audit.Event) string {
 	}
 	if e.Rule != "" {
 		line += " (" + e.Rule + ")"
+	}
+	if e.Count > 1 {
+		line += fmt.Sprintf(", %d times", e.Count)
 	}
 	return line
 }
