@@ -100,6 +100,24 @@ func takeDown(env *testscript.Env) {
 	for _, task := range list.Tasks {
 		hako("env", "down", "--task", task.TaskUUID)
 	}
+	removeOwnImages(env.Getenv("XDG_STATE_HOME"))
+}
+
+// removeOwnImages removes the images that repositories of a script brought.
+func removeOwnImages(state string) {
+	id, err := os.ReadFile(filepath.Join(state, "hako", "env", "id"))
+	if err != nil {
+		return
+	}
+	e, err := engine.Open("")
+	if err != nil {
+		return
+	}
+	defer e.Close()
+	list, _ := e.Images(context.Background(), map[string]string{"hako.project": strings.TrimSpace(string(id))})
+	for _, image := range list {
+		_ = e.RemoveImage(context.Background(), image.ID)
+	}
 }
 
 // registryNetwork is where this machine's way to package registries leads, if
