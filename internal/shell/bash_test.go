@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -31,6 +33,10 @@ func TestBash(t *testing.T) {
 	if bash == "" && os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
 		t.Fatal("bash is required and not there")
 	}
+	// Who started us may ignore this signal (nohup); bash must not inherit that.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for _, file := range files {
 		ar, err := txtar.ParseFile(file)
 		if err != nil {
