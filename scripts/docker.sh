@@ -28,12 +28,23 @@ install() {
 	apt-get install -y -qq --no-install-recommends $need >/dev/null
 }
 
+# forget_dead removes the pid file of an engine that was killed: its number may
+# be another's by now, or a zombie's, and a new engine would take it for alive.
+forget_dead() {
+	pid=$(cat /var/run/docker.pid 2>/dev/null) || return 0
+	if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; then
+		return 0
+	fi
+	rm -f /var/run/docker.pid
+}
+
 # start leaves the engine to the machine's service manager where there is one.
 start() {
 	if [ -d /run/systemd/system ]; then
 		systemctl start docker
 		return
 	fi
+	forget_dead
 	log=/var/log/hako-dockerd.log
 	[ -w /var/log ] || log=${TMPDIR:-/tmp}/hako-dockerd.log
 	echo "docker: starting dockerd, log in $log"
