@@ -28,14 +28,16 @@ install() {
 	apt-get install -y -qq --no-install-recommends $need >/dev/null
 }
 
-# forget_dead removes the pid file of an engine that was killed: its number may
-# be another's by now, or a zombie's, and a new engine would take it for alive.
+# forget_dead removes the pid files of an engine that was killed: a number may be
+# another's by now, or a zombie's, and a new engine would take it for alive.
 forget_dead() {
-	pid=$(cat /var/run/docker.pid 2>/dev/null) || return 0
-	if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; then
-		return 0
-	fi
-	rm -f /var/run/docker.pid
+	for program in dockerd:/var/run/docker.pid containerd:/var/run/docker/containerd/containerd.pid; do
+		file=${program#*:}
+		pid=$(cat "$file" 2>/dev/null) || continue
+		if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "${program%%:*}" ] || grep -q '^State:.*Z' "/proc/$pid/status"; then
+			rm -f "$file"
+		fi
+	done
 }
 
 # start leaves the engine to the machine's service manager where there is one.
