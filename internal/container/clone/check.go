@@ -33,7 +33,7 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, refused("", "there is a user or a password in the address", "leave it out and set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, refusedScheme(u)
-	case u.Hostname() == "" || strings.HasPrefix(u.Host, "-") || strings.ContainsAny(u.Host, "%\\ "):
+	case u.Hostname() == "" || strings.HasPrefix(u.Host, "-") || strings.ContainsFunc(u.Host, notOfHost):
 		return nil, refused("", "the address names no server", writeURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(text, "#"):
 		return nil, refused(u.Scheme+"://"+u.Host+u.Path, "it is followed by ? or #", "leave that out: a branch is named apart from the address")
@@ -43,6 +43,12 @@ func parseURL(text string) (*url.URL, error) {
 	u.Host, u.Path, u.RawPath = strings.ToLower(u.Host), strings.TrimSuffix(u.Path, "/"), ""
 	return u, nil
 }
+
+// hostLetters are those of names, addresses and ports. Others (url.Parse takes
+// quotes) would end up in settings and headers.
+const hostLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]"
+
+func notOfHost(r rune) bool { return !strings.ContainsRune(hostLetters, unicode.ToLower(r)) }
 
 // checkSpelling refuses what git, or a terminal, would take for something else
 // than an address.

@@ -97,7 +97,7 @@ func TestBranchLikeGit(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, seed := range []string{"https://github.com/a/b.git", "https://u:p@h/x", "ext::sh", "http://[::1]:80/a", "https://a/%2e%2e/", "http://0/00!0/", "-x", "file:///", "https://h:99999/x"} {
+	for _, seed := range []string{"https://github.com/a/b.git", "https://u:p@h/x", "ext::sh", "http://[::1]:80/a", "https://a/%2e%2e/", "http://0/00!0/", "-x", "file:///", "https://h:99999/x", "http://0\"0000/00", "https://a'b/c"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
