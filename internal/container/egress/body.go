@@ -36,7 +36,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if b.left == 0 && b.chunked {
 		if err := b.nextChunk(); err != nil {
-			return 0, err
+			return 0, torn(err)
 		}
 	}
 	if b.left == 0 {
@@ -46,13 +46,19 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	b.passed(n)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
 	if err == nil && b.left == 0 {
 		err = b.finish()
 	}
-	return n, err
+	return n, torn(err)
+}
+
+// torn is the end of the connection where the body had not ended: who takes it
+// for the end of the body sends on a half as a whole.
+func torn(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 func (b *body) start() error {

@@ -36,6 +36,7 @@ func FuzzRequest(f *testing.F) {
 		"GET http://ok.example/ HTTP/1.1\r\nHost: ok.example\r\n\r\nGET /second HTTP/1.1\r\n\r\n",
 		line + "Content-Length: 5\r\n\r\nhelloGET", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nGET",
 		line + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", line + "X: a\r\n b\r\n\r\n", line + "Transfer-Encoding: chunked\r\n\r\nA;x\r\n",
+		line + "Transfer-Encoding: chunked\r\n\r\n", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello", line + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
 		"CONNECT ok.example:443 HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
 	} {
 		f.Add([]byte(text))
