@@ -2,9 +2,7 @@ package lang
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -13,19 +11,12 @@ type Surroundings struct {
 	Proxy bool // there is a way out, at [ProxyHost]:[ProxyPort]; false means none
 	CA    bool // the results of [Bundle] are at [CABundle] and [TrustStore]; false means that the image's own count
 
-	// Git are the servers, as "github.com" or "gitlab.example.com:8443",
-	// whose repositories git asks the proxy's endpoint for. It needs Proxy.
-	Git []string
-
 	// Path is the PATH of the image; empty means the usual one, or for a
 	// language without a path of its own that PATH is left alone.
 	Path string
 }
 
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-// endpoint is where the proxy lends git its credentials.
-const endpoint = "http://git.hako.internal/"
 
 // ours are variables that no environment may set: it could not know their
 // values.
@@ -54,19 +45,7 @@ func (l Language) Environ(o Surroundings) []string {
 		maps.Copy(env, authorities())
 	}
 	addJava(env, o)
-	if !o.Proxy {
-		o.Git = nil
-	}
-	addGit(env, o.Git)
-	return sorted(env)
-}
-
-// GitEnviron returns the part of the environment by which git asks the proxy's
-// endpoint for the repositories of servers, for a container that has a proxy and
-// was made before anybody knew which repository it is for.
-func GitEnviron(servers []string) []string {
-	env := map[string]string{}
-	addGit(env, servers)
+	addGit(env)
 	return sorted(env)
 }
 
@@ -128,25 +107,8 @@ func addJava(env map[string]string, o Surroundings) {
 	env["MAVEN_OPTS"] = strings.TrimSpace(env["MAVEN_OPTS"] + " " + maven)
 }
 
-var serverForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
-
 // addGit tells git what it would find in a configuration file. The clone belongs
 // to the user of the commands, but the directory above it may not.
-func addGit(env map[string]string, servers []string) {
-	config := [][2]string{{"safe.directory", "*"}}
-	for _, server := range servers {
-		if !serverForm.MatchString(server) {
-			continue
-		}
-		key := "url." + endpoint + server + "/.insteadOf"
-		host, _, _ := strings.Cut(server, ":")
-		for _, other := range []string{"https://" + server + "/", "http://" + server + "/", "ssh://git@" + host + "/", "git@" + host + ":"} {
-			config = append(config, [2]string{key, other})
-		}
-	}
-	env["GIT_CONFIG_COUNT"] = strconv.Itoa(len(config))
-	for i, pair := range config {
-		n := strconv.Itoa(i)
-		env["GIT_CONFIG_KEY_"+n], env["GIT_CONFIG_VALUE_"+n] = pair[0], pair[1]
-	}
+func addGit(env map[string]string) {
+	env["GIT_CONFIG_COUNT"], env["GIT_CONFIG_KEY_0"], env["GIT_CONFIG_VALUE_0"] = "1", "safe.directory", "*"
 }

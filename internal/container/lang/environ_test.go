@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -83,42 +82,5 @@ func TestEnvironWithProxyAndCertificates(t *testing.T) {
 	}
 	if !strings.HasPrefix(env["MAVEN_OPTS"], "-Xmx1g ") {
 		t.Errorf("what the environment sets is lost: %q", env["MAVEN_OPTS"])
-	}
-}
-
-// git itself says where it would go.
-func TestGitGoesToTheEndpoint(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("there is no git")
-	}
-	env := append(GitEnviron([]string{"github.com", "gitlab.example.com:8443"}), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1")
-	for from, want := range map[string]string{
-		"https://github.com/a/b.git":                "http://git.hako.internal/github.com/a/b.git",
-		"http://github.com/a/b":                     "http://git.hako.internal/github.com/a/b",
-		"git@github.com:a/b.git":                    "http://git.hako.internal/github.com/a/b.git",
-		"ssh://git@github.com/a/b.git":              "http://git.hako.internal/github.com/a/b.git",
-		"https://gitlab.example.com:8443/g/p.git":   "http://git.hako.internal/gitlab.example.com:8443/g/p.git",
-		"https://github.com.evil.example/a/b.git":   "https://github.com.evil.example/a/b.git",
-		"https://gitlab.example.com/g/p.git":        "https://gitlab.example.com/g/p.git",
-		"https://elsewhere.example/github.com/a/b/": "https://elsewhere.example/github.com/a/b/",
-	} {
-		cmd := exec.Command(git, "ls-remote", "--get-url", from)
-		cmd.Env, cmd.Dir = env, t.TempDir()
-		out, err := cmd.Output()
-		if got := strings.TrimSpace(string(out)); err != nil || got != want {
-			t.Errorf("%s leads to %s (%v), want %s", from, got, err, want)
-		}
-	}
-}
-
-func TestGitNeedsTheProxyAndPlainNames(t *testing.T) {
-	if n := environ(t, Language{}, Surroundings{Git: []string{"github.com"}})["GIT_CONFIG_COUNT"]; n != "1" {
-		t.Errorf("git is sent to an endpoint that is not there: %s settings", n)
-	}
-	for _, name := range []string{"", "a b", "a\nb", "evil/../x", "-x", "user@host", "host:port", "a=b"} {
-		if env := GitEnviron([]string{name}); !slices.Contains(env, "GIT_CONFIG_COUNT=1") {
-			t.Errorf("%q became a setting: %q", name, env)
-		}
 	}
 }
