@@ -31,7 +31,7 @@ func TestTokenStaysOutside(t *testing.T) {
 		}
 		return false
 	})
-	first := w.mustClone(Source{Endpoint: true})
+	first := w.mustClone(Source{})
 	w.commit("README", "second\n")
 	w.push("main")
 	second := w.mustClone(Source{Target: "main"})

@@ -2,6 +2,7 @@ package clone
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -86,6 +87,9 @@ func FuzzBranch(f *testing.F) {
 // TestBranchLikeGit takes what git takes.
 func TestBranchLikeGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
+		if os.Getenv("HAKO_REQUIRE_TOOLS") == "1" {
+			t.Fatal(err)
+		}
 		t.Skip("git is not installed")
 	}
 	for _, name := range oddNames {

@@ -38,10 +38,6 @@ type Source struct {
 	// Depth is how many commits of each branch are fetched; zero means 1, or 50
 	// where there is a Target.
 	Depth int
-	// Endpoint has git inside go to the endpoint of the egress proxy, which
-	// lends the credential, whenever it is told to go to URL. False means that it
-	// goes there directly.
-	Endpoint bool
 }
 
 // A Checkout is what came of it.

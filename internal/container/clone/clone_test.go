@@ -3,6 +3,7 @@
 package clone
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -222,9 +223,14 @@ func TestWaiting(t *testing.T) {
 // TestEndpoint has git inside go to the proxy, for this repository alone.
 func TestEndpoint(t *testing.T) {
 	w := newWorld(t)
-	l := w.mustClone(Source{Endpoint: true})
+	l := w.mustClone(Source{})
+	u, err := url.Parse(w.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, value := Rewrite(u)
 	host := strings.TrimPrefix(w.server.URL, "http://")
-	if got := l.git("remote", "get-url", "origin"); got != "http://git.hako.internal/"+host+"/group/project.git" {
+	if got := l.git("-c", name+"="+value, "remote", "get-url", "origin"); got != "http://git.hako.internal/"+host+"/group/project.git" {
 		t.Error(got)
 	}
 	if got := l.git("config", "remote.origin.url"); got != w.address() {

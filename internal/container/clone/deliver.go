@@ -124,11 +124,6 @@ func (j *job) config(l *load) string {
 		b.WriteString("\tfetch = " + quoted("+"+heads+branch+":refs/remotes/origin/"+branch) + "\n")
 	}
 	b.WriteString("[branch " + quoted(l.branch) + "]\n\tremote = origin\n\tmerge = " + quoted(heads+l.branch) + "\n")
-	if j.src.Endpoint {
-		name, value := Rewrite(j.url)
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "url."), ".insteadOf")
-		b.WriteString("[url " + quoted(name) + "]\n\tinsteadOf = " + quoted(value) + "\n")
-	}
 	return b.String()
 }
 
