@@ -90,7 +90,7 @@ func (l *lineWriter) pass(s string, limit int) int {
 	done := l.resume(s, l.seen, limit)
 	start, end := 0, 0 // of the line
 	stop := min(len(s), limit+slack)
-	for i := anchorIn(s, done, stop); i < stop; i = anchorIn(s, i+1, stop) {
+	for i := anchorIn(s, done, l.sc.stop(l.off, done, stop)); i < stop; i = anchorIn(s, i+1, l.sc.stop(l.off, i+1, stop)) {
 		if i >= end {
 			start, end = lineAround(s, i)
 		}

@@ -7,7 +7,7 @@ import "strings"
 // count only as a word of their own: compass and OLDPWD are none.
 var (
 	surely = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "clientsecret", "authtoken", "accesstoken", "refreshtoken",
-		"secretkeybase", "encryptionkey", "signingkey", "passcode", "sshpass", "dbpass", "userpass", "rootpass"}
+		"secretkeybase", "encryptionkey", "signingkey", "passcode", "accountkey", "sshpass", "dbpass", "userpass", "rootpass"}
 	maybe = []string{"token", "secret", "credential", "credentials"}
 	words = []string{"pass", "pwd"}
 )
@@ -19,18 +19,23 @@ const (
 	nameTails = "rd wd se ey et en de ss al ls"
 )
 
+// tails has, for each letter, a bit for each that follows it in nameTails.
+var tails = pairsOf(nameTails)
+
+func pairsOf(list string) (after [32]uint32) {
+	for pair := range strings.FieldsSeq(list) {
+		after[pair[0]&31] |= 1 << (pair[1] & 31)
+	}
+	return after
+}
+
 // nameTail reports whether a name that ends with these small letters may be one
 // of those.
 func nameTail(a, b byte) bool {
 	if a < 'a' || a > 'z' {
 		return strings.IndexByte(nameEnds, b) >= 0
 	}
-	for i := 0; i < len(nameTails); i += 3 {
-		if nameTails[i] == a && nameTails[i+1] == b {
-			return true
-		}
-	}
-	return false
+	return tails[a&31]>>(b&31)&1 != 0
 }
 
 // How likely a name is to hold a secret; zero means it does not.

@@ -58,6 +58,28 @@ func (s *Set) Add(values ...string) {
 // Text returns text without secrets.
 func (s *Set) Text(text string) string { return cut(s.known().replace(text)) }
 
+// Shown returns text for somebody who has to see what it does before it is done:
+// without the registered values and without tokens that are nothing else. What
+// only its place or name makes a secret stays: whoever wrote the text chose both,
+// and could hide a command there.
+func (s *Set) Shown(text string) string { return withoutTokens(s.known().replace(text)) }
+
+// withoutTokens hides what is a vendor's token from its first letter to its last.
+func withoutTokens(text string) string {
+	var b strings.Builder
+	rest := 0
+	for from, to := range secrets(text) {
+		b.WriteString(text[rest:from])
+		if found := text[from:to]; isToken(found) {
+			b.WriteString(Mark)
+		} else { // there may be one inside
+			b.WriteString(found[:1] + withoutTokens(found[1:]))
+		}
+		rest = to
+	}
+	return b.String() + text[rest:]
+}
+
 // known returns the registered values as they are now.
 func (s *Set) known() values {
 	if s == nil {
@@ -80,11 +102,10 @@ func (s *Set) Bytes(b []byte) []byte {
 // Argv returns argv without secrets.
 func (s *Set) Argv(argv []string) []string {
 	var clean []string
+	var now byte // the program, as its number
 	for i, word := range argv {
-		text := s.Text(word)
-		if at := secretPart(argv, i); at < len(word) && !reference(word[at:]) {
-			text = s.Text(word[:at]) + Mark
-		}
+		text := s.word(argv, i, &programs[now])
+		now = programOf(argv, i, now)
 		if text == word {
 			continue
 		}
@@ -99,9 +120,22 @@ func (s *Set) Argv(argv []string) []string {
 	return clean
 }
 
+// word returns argv[i], which p is the program of, without secrets.
+func (s *Set) word(argv []string, i int, p *program) string {
+	word := argv[i]
+	if at := secretPart(argv, i, p); at < len(word) && !reference(word[at:]) {
+		return s.Text(word[:at]) + Mark
+	}
+	if at := cookiePart(argv, i, p); at < len(word) {
+		const header = "Cookie: "
+		return word[:at] + strings.TrimPrefix(s.Text(header+word[at:]), header)
+	}
+	return s.Text(word)
+}
+
 // secretPart returns where in argv[i] a secret begins that only its place among
 // the other words gives away; the length of the word if there is none.
-func secretPart(argv []string, i int) int {
+func secretPart(argv []string, i int, p *program) int {
 	word := argv[i]
 	if name, _, ok := strings.Cut(word, "="); ok && len(name) <= 64 && secretName(name) > 0 {
 		return len(name) + 1 // here blanks are part of the value
@@ -111,8 +145,14 @@ func secretPart(argv []string, i int) int {
 		return len(word)
 	case follows(argv[i-1]) && !strings.HasPrefix(word, "-"), printed(argv, i):
 		return 0
-	case base(argv[0]) == "curl":
-		return userPart(argv[i-1], word)
+	case strings.HasPrefix(argv[i-1], "-pass") && strings.HasPrefix(word, "pass:"): // of openssl
+		return len("pass:")
+	case p.user != 0:
+		return userPart(argv[i-1], word, p.user)
+	case p.flag != 0:
+		return flagPart(argv[i-1], word, p)
+	case p.last && i == len(argv)-1 && lastPart(argv, i):
+		return 0
 	}
 	return len(word)
 }
@@ -135,14 +175,14 @@ func printed(argv []string, i int) bool {
 }
 
 // userPart returns where the password begins in the word after, or in, the
-// option -u user:password of curl.
-func userPart(option, word string) int {
+// option -u user:password of curl, or what else parts them.
+func userPart(option, word string, parts byte) int {
 	at := len(word)
 	switch {
 	case userOption(option) && !strings.HasPrefix(word, "-"):
-		at = strings.IndexByte(word, ':') + 1
+		at = strings.IndexByte(word, parts) + 1
 	case strings.HasPrefix(word, "-u"), strings.HasPrefix(word, "-U"), strings.HasPrefix(word, "--user="), strings.HasPrefix(word, "--proxy-user="):
-		at = strings.IndexByte(word, ':') + 1
+		at = strings.IndexByte(word, parts) + 1
 	}
 	if at == 0 {
 		return len(word)

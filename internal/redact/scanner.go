@@ -26,8 +26,11 @@ type scanner struct {
 	window int // that it is in, counted from 1
 	left   int // of its effort
 
-	quotes, curls memory
-	run           struct{ from, to, window int } // of token letters
+	quotes, commands memory
+	run              struct{ from, to, window int } // of token letters
+
+	due      int  // where in the whole text the = of the next cookie is; 0 means nowhere
+	dueQuote byte // that it stands in
 }
 
 // A memory is what is known of the text between two places.
@@ -39,9 +42,13 @@ type memory struct {
 // secrets goes through the secrets of a text.
 func secrets(s string) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
+		i := anchorIn(s, 0, len(s))
+		if i == len(s) {
+			return // most texts are short and have none
+		}
 		var sc scanner
 		done := 0
-		for i := anchorIn(s, 0, len(s)); i < len(s); i = anchorIn(s, i+1, len(s)) {
+		for ; i < len(s); i = anchorIn(s, i+1, sc.stop(0, i+1, len(s))) {
 			from, to := sc.find(s, i, done)
 			if to <= from {
 				continue
@@ -54,17 +61,30 @@ func secrets(s string) iter.Seq2[int, int] {
 	}
 }
 
+// stop returns how far one may go from i to stop without a look: the = of a
+// cookie is no anchor of its own. offset is that of the text these are places in.
+func (sc *scanner) stop(offset, i, stop int) int {
+	if at := sc.due - offset; sc.due > 0 && at >= i && at < stop {
+		return at
+	}
+	return stop
+}
+
 // find looks for a secret around the anchor s[i], not before low.
 // An empty span means there is none. See [anchorIn] for what an anchor is.
 func (sc *scanner) find(s string, i, low int) (from, to int) {
-	if strings.HasPrefix(s[i:], keyBegin) {
+	if s[i] == '-' && strings.HasPrefix(s[i:], keyBegin) {
 		return keyBlock(s, i)
 	}
 	if w := (sc.offset+i)/step + 1; w != sc.window {
 		sc.window, sc.left = w, effort
 	}
 	end := min(len(s), (sc.window+1)*step-sc.offset)
-	from, to = sc.look(s[:end], i, low)
+	if sc.due > 0 && sc.due == sc.offset+i {
+		from, to = sc.cookie(s[:end], i, sc.dueQuote, false)
+	} else {
+		from, to = sc.look(s[:end], i, low)
+	}
 	if to < end || to <= from {
 		return from, to
 	}
@@ -102,6 +122,9 @@ func (sc *scanner) recall(m *memory, s string, at int, next func(s string, i int
 		*m = memory{from: sc.offset + from, to: sc.offset + from}
 	}
 	i := m.to - sc.offset
+	if n := strings.LastIndexByte(s[i:at], '\n'); n >= 0 {
+		m.state, i = 0, i+n+1 // nothing is open at the start of a line
+	}
 	sc.spend(at - i)
 	for i < at {
 		m.state, i = next(s, i, m.state)
@@ -127,23 +150,6 @@ func nextQuote(s string, i int, q byte) (byte, int) {
 		return 0, i + 1
 	}
 	return q, i + 1
-}
-
-// curl reports whether the command that s[at] belongs to is curl, roughly.
-func (sc *scanner) curl(s string, at int) bool {
-	return sc.recall(&sc.curls, s[:at], at, nextCurl) != 0
-}
-
-func nextCurl(s string, i int, seen byte) (byte, int) {
-	switch s[i] {
-	case '\n', ';', '|', '&', '(', '`':
-		return 0, i + 1
-	case 'c':
-		if strings.HasPrefix(s[i:], "curl") {
-			return 1, i + len("curl")
-		}
-	}
-	return seen, i + 1
 }
 
 // tokenRun returns where the letters of a token end that s[at] is one of.

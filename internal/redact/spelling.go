@@ -11,11 +11,49 @@ type prefix struct {
 // The prefixes, by the byte that is their anchor and last byte.
 var (
 	dashed = []prefix{{"sk-", 12}, {"glpat-", 12}, {"gldt-", 12}, {"glrt-", 12}, {"xoxb-", 8}, {"xoxa-", 8}, {"xoxp-", 8},
-		{"xoxr-", 8}, {"xoxs-", 8}, {"xapp-", 8}, {"pypi-", 30}, {"AGE-SECRET-KEY-", 20}}
+		{"xoxr-", 8}, {"xoxs-", 8}, {"xapp-", 8}, {"pypi-", 30}, {"AGE-SECRET-KEY-", 20},
+		{"glptt-", 12}, {"glsoat-", 12}, {"glcbt-", 12}, {"glimt-", 12}, {"glft-", 12}, {"glagent-", 12}, {"gloas-", 12},
+		{"xoxe-", 8}, {"xoxc-", 8}, {"xoxd-", 8}, {"sq0atp-", 20}, {"sq0csp-", 20}, {"nvapi-", 20}, {"pplx-", 20}, {"xai-", 40}, {"tvly-", 20}, {"PMAK-", 20},
+		{"glrtr-", 12}, {"glwt-", 12}, {"xwfp-", 8}, {"tskey-", 16}, {"csk-", 40}, {"GOCSPX-", 20}}
 	scored = []prefix{{"ghp_", 12}, {"gho_", 12}, {"ghs_", 12}, {"ghu_", 12}, {"ghr_", 12}, {"github_pat_", 12}, {"hf_", 20},
-		{"npm_", 20}, {"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"dop_v1_", 20}}
-	dotted = []prefix{{"ya29.", 20}, {"SG.", 20}}
+		{"npm_", 20}, {"hako_", 40}, {"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"dop_v1_", 20},
+		{"rk_test_", 12}, {"doo_v1_", 20}, {"dor_v1_", 20}, {"whsec_", 20}, {"shpat_", 20}, {"shpss_", 20}, {"dckr_pat_", 20}, {"lin_api_", 20}, {"sbp_", 30}, {"gsk_", 40}, {"figd_", 30}, {"rubygems_", 40},
+		{"shpca_", 20}, {"shppa_", 20}, {"dckr_oat_", 20}, {"sb_secret_", 20}, {"sntrys_", 30}, {"sntryu_", 30}, {"lsv2_pt_", 30}, {"lsv2_sk_", 30},
+		{"pcsk_", 40}, {"ntn_", 40}, {"glsa_", 32}, {"glc_", 40}, {"ops_", 60}, {"nfp_", 36}, {"vck_", 40}, {"r8_", 36}, {"jina_", 40}}
+	dotted = []prefix{{"ya29.", 20}, {"SG.", 20}, {"hvs.", 20}, {"hvb.", 20}, {"hvr.", 20}, {"AQ.", 40}}
 )
+
+// The same by the letter before the last, which rules nearly all of them out.
+var dashedBy, scoredBy, dottedBy = byLetter(dashed), byLetter(scored), byLetter(dotted)
+
+type prefixes [256][]prefix
+
+func byLetter(known []prefix) *prefixes {
+	by := new(prefixes)
+	for _, p := range known {
+		c := p.text[len(p.text)-2]
+		by[c] = append(by[c], p)
+	}
+	return by
+}
+
+// others are tokens that are not told by an anchor at the end of their prefix.
+var others = []prefix{{"AKIA", 12}, {"ASIA", 12}, {"AIza", 20}, {"eyJ", 17}}
+
+// isToken reports whether a text is a vendor's token and nothing else.
+func isToken(text string) bool {
+	if span(text, func(c byte) bool { return tokenByte(c) || c == '.' }) < len(text) {
+		return false
+	}
+	for _, known := range [][]prefix{dashed, scored, dotted, others} {
+		for _, p := range known {
+			if strings.HasPrefix(text, p.text) && len(text) >= len(p.text)+p.min {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // look is find within what is looked at.
 func (sc *scanner) look(s string, i, low int) (from, to int) {
@@ -23,9 +61,9 @@ func (sc *scanner) look(s string, i, low int) (from, to int) {
 	case '-':
 		return sc.dash(s, i, low)
 	case '_':
-		return token(s, i, low, scored)
+		return token(s, i, low, scoredBy)
 	case '.':
-		return token(s, i, low, dotted)
+		return token(s, i, low, dottedBy)
 	case 'I':
 		return amazon(s, i, low)
 	case 'z':
@@ -36,7 +74,13 @@ func (sc *scanner) look(s string, i, low int) (from, to int) {
 		return bearer(s, i, low)
 	case ':':
 		if strings.HasPrefix(s[i:], "://") {
-			return sc.credentials(s, i+3)
+			return sc.address(s, i+3)
+		}
+		if from, to = authorization(s, i, low); to > from {
+			return from, to
+		}
+		if from, to = sc.cookieHeader(s, i, low); to > from {
+			return from, to
 		}
 		return sc.assigned(s, i, low)
 	}
@@ -49,30 +93,42 @@ func (sc *scanner) dash(s string, i, low int) (from, to int) {
 			return from, to
 		}
 	}
-	return token(s, i, low, dashed)
+	return token(s, i, low, dashedBy)
 }
 
 // token finds a vendor's token whose prefix ends with the anchor. Quotes and
 // backslashes in it are passed over, as the shell does: "s"k-… is a token too.
-func token(s string, i, low int, known []prefix) (from, to int) {
-	if i == 0 {
+func token(s string, i, low int, known *prefixes) (from, to int) {
+	before := i - 1
+	for before >= low && quoting(s[before]) {
+		before--
+	}
+	if before < low {
 		return 0, 0
 	}
-	for k := range known {
-		p := &known[k]
-		// The byte before the anchor rules nearly all of them out.
-		if c := s[i-1]; p.text[len(p.text)-2] != c && !quoting(c) {
-			continue
-		}
+	for _, p := range known[s[before]] {
 		from := prefixStart(s, i, low, p.text)
 		if from < 0 || !begins(s, from) {
 			continue
 		}
 		if n, letters := tokenSpan(s[i+1:]); letters >= p.min {
-			return from, i + 1 + n
+			return from, i + 1 + n + laterParts(s[i+1+n:])
 		}
 	}
 	return 0, 0
+}
+
+// laterParts returns the length of the parts that s goes on with after a token:
+// SG.name.secret. What is short is the end of a sentence or of a file's name.
+func laterParts(s string) (n int) {
+	for n < len(s) && s[n] == '.' {
+		part := span(s[n+1:], tokenByte)
+		if part < 16 {
+			break
+		}
+		n += 1 + part
+	}
+	return n
 }
 
 // prefixStart returns where a prefix begins that ends with s[i]; -1 if it is another.
@@ -161,9 +217,35 @@ func bearer(s string, i, low int) (from, to int) {
 	return 0, 0
 }
 
-// credentials finds user:password@ after the :// that ends before at.
-func (sc *scanner) credentials(s string, at int) (from, to int) {
+// authorization finds what GitHub takes instead: "Authorization: token …".
+func authorization(s string, i, low int) (from, to int) {
+	const name, kind = "authorization", "token "
+	if i-len(name) < low || !hasFold(s[i-len(name):], name) {
+		return 0, 0
+	}
+	at := i + 1
+	at += span(s[at:], blank)
+	if !hasFold(s[at:], kind) {
+		return 0, 0
+	}
+	at += len(kind)
+	if n := span(s[at:], base64Byte); n >= 12 && looksRandom(s[at:at+n]) {
+		return at, at + n
+	}
+	return 0, 0
+}
+
+// address finds what is secret in an address, after the :// that ends before at.
+func (sc *scanner) address(s string, at int) (from, to int) {
 	n := span(s[at:], authorityByte)
+	if from, to = sc.credentials(s, at, n); to > from {
+		return from, to
+	}
+	return sc.webhook(s, at, n)
+}
+
+// credentials finds user:password@ at the start of an authority of n bytes.
+func (sc *scanner) credentials(s string, at, n int) (from, to int) {
 	end := strings.LastIndexByte(s[at:at+n], '@')
 	if _, port, ok := strings.Cut(s[at:at+n], ":"); end < 0 && ok && span(port, digit) < len(port) && s[at] != '[' {
 		// What follows the colon is no port: a password with a slash in it.
@@ -217,8 +299,8 @@ func keyStop(s string) int {
 	return at + len(line)
 }
 
-// option finds the value of "--password value", and of two options of one
-// letter that are known by their command; the dash is s[i].
+// option finds the value of "--password value", and of options that are known by
+// their program; the dash is s[i].
 func (sc *scanner) option(s string, i int) (from, to int) {
 	name := i + span(s[i:min(len(s), i+2)], isDash)
 	end := name + span(s[name:min(len(s), name+64)], nameByte)
@@ -229,8 +311,13 @@ func (sc *scanner) option(s string, i int) (from, to int) {
 		return sc.value(s, at, sc.quoted(s, i))
 	case s[name] == 'v' && strings.HasSuffix(strings.TrimRight(s[max(0, i-12):i], " \t"), "printf"):
 		return sc.printedValue(s, name+1)
-	case s[name]|0x20 == 'u', userOption(s[i:end]), strings.HasSuffix(s[name:end], "user"):
-		return sc.user(s, i, at)
+	case name == i+1 && strings.HasPrefix(s[name:], "pass") && at > end:
+		if from, to = sc.openssl(s, i, at); to > from {
+			return from, to
+		}
+	}
+	if programOption(s[i:end]) {
+		return sc.programSecret(s, i, end)
 	}
 	return 0, 0
 }
@@ -256,12 +343,8 @@ func (sc *scanner) printedValue(s string, at int) (from, to int) {
 	return from, to
 }
 
-// user finds the password of curl -u user:password. Other commands mean other
-// things by -u, so the command is looked for.
-func (sc *scanner) user(s string, i, at int) (from, to int) {
-	if !sc.curl(s, i) {
-		return 0, 0
-	}
+// user finds the password of curl -u user:password, or what else parts them.
+func (sc *scanner) user(s string, i, at int, parts byte) (from, to int) {
 	if s[i+1]|0x20 == 'u' {
 		at = i + 2 + span(s[i+2:], blank) // -uuser:password
 	}
@@ -276,7 +359,7 @@ func (sc *scanner) user(s string, i, at int) (from, to int) {
 	if at < len(s) {
 		end = sc.wordEnd(s, at, outer)
 	}
-	colon := strings.IndexByte(s[at:end], ':')
+	colon := strings.IndexByte(s[at:end], parts)
 	if colon < 0 {
 		return 0, 0
 	}
@@ -410,32 +493,4 @@ func looksRandom(s string) bool {
 
 func hasFold(s, word string) bool {
 	return len(s) >= len(word) && strings.EqualFold(s[:len(word)], word)
-}
-
-func span(s string, in func(byte) bool) int {
-	for i := range len(s) {
-		if !in(s[i]) {
-			return i
-		}
-	}
-	return len(s)
-}
-
-func letter(c byte) bool       { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
-func tokenByte(c byte) bool    { return letter(c) || c == '_' || c == '-' }
-func nameByte(c byte) bool     { return tokenByte(c) }
-func webTokenByte(c byte) bool { return tokenByte(c) || c == '.' || c == '=' }
-func base64Byte(c byte) bool   { return webTokenByte(c) || c == '+' || c == '/' || c == '~' }
-func upperOrDigit(c byte) bool { return c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
-func blank(c byte) bool        { return c == ' ' || c == '\t' }
-func digit(c byte) bool        { return c >= '0' && c <= '9' }
-func isDash(c byte) bool       { return c == '-' }
-func equals(c byte) bool       { return c == '=' }
-func quoting(c byte) bool      { return quote(c) || c == '\\' }
-func urlByte(c byte) bool      { return c > ' ' && !quote(c) }
-func authorityByte(c byte) bool {
-	return c > ' ' && c != '/' && c != '"' && c != '\'' && c != '?' && c != '#'
-}
-func valueByte(c byte) bool {
-	return c > ' ' && c != '"' && c != '\'' && c != '&' && c != ';' && c != ',' && c != '|' && c != '}' && c != ')'
 }

@@ -40,10 +40,12 @@ func TestWriter(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"nothing", "", ""},
 		{"plain", "a\nb", "a\nb"},
+		{"an empty line first", "\nb", "\nb"},
 		{"token", "a " + someToken + "\nb\n", "a [redacted]\nb\n"},
 		{"token at the end", "a " + someToken, "a [redacted]"},
 		{"in a later block", fill + someToken + "\n" + fill, fill + "[redacted]\n" + fill},
 		{"a quote that stays open", "password=\"x y\nnext \"line\"\n", "password=\"[redacted]\nnext \"line\"\n"},
+		{"a quote at the end of its line", "password=\"\nnext", "password=\"\nnext"},
 		{"source code", "if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n", "if strings.HasPrefix(s, \"password=\") {\n\treturn \"a\"\n"},
 		{"private key", "a\nk=" + somePEM + " b\nc\n", "a\nk=[redacted] b\nc\n"},
 		{"two keys", somePEM + "\n" + somePEM + "\n", "[redacted]\n[redacted]\n"},
@@ -145,10 +147,12 @@ func TestWriterPassesErrorsOn(t *testing.T) {
 // FuzzWriter makes sure that writes can be cut anywhere, and that what lies
 // within lines is removed as from a text.
 func FuzzWriter(f *testing.F) {
-	for _, s := range []string{"password=x\n--token y", "a\n" + somePEM, "PRIVATE_KEY=" + somePEM, "eyJhbGciOiJI.ey\nx", "x='\n'", "password=\\\nx", "curl -u a:b\n", "-----BEGIN PRIVATE KEY\n-----END ", "secret1\nsecret2"} {
+	for _, s := range []string{"password=x\n--token y", "a\n" + somePEM, "PRIVATE_KEY=" + somePEM, "eyJhbGciOiJI.ey\nx", "x='\n'", "password=\\\nx", "curl -u a:b\n", "Cookie: a=b; c=d\n", "Cookie: a=$A; ", "curl -b a=b;c=", "mysql -pa\n", "htpasswd -nb a b ", "://discord.com/webhooks/1/abcdefgh ", "-----BEGIN PRIVATE KEY\n-----END ", "secret1\nsecret2"} {
 		f.Add(s, uint16(3), uint8(0))
 		f.Add(s, uint16(1), uint8(200))
 	}
+	f.Add("pAss=\"\n", uint16(1), uint8(0))
+	f.Add("\n", uint16(0), uint8(200))
 	var set Set
 	set.Add("hunter22", "two\nlines", "hunter")
 	f.Fuzz(func(t *testing.T, s string, size uint16, times uint8) {
@@ -166,7 +170,11 @@ func FuzzWriter(f *testing.F) {
 			if len(line) > block-ahead {
 				return
 			}
-			lines.WriteString(Text(line))
+			body, end := strings.CutSuffix(line, "\n") // a quote that stays open ends before it
+			lines.WriteString(Text(body))
+			if end {
+				lines.WriteByte('\n')
+			}
 		}
 		if want := set.Text(s); want == lines.String() && want != got && !strings.Contains(s, keyBegin) {
 			t.Fatalf("%q: %q, not %q", short(s), short(got), short(want))
