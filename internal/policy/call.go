@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,7 +17,7 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 		return
 	}
 	for _, a := range cmd.Assigns {
-		w.prefix(a)
+		w.prefix(a, startsMake(cmd.Args))
 	}
 	var buf [8]word
 	words := w.appendFields(buf[:0], cmd.Args)
@@ -143,9 +144,14 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 	if w.p.manner.strict {
 		w.refuse(nil, judgeVariable(name, exported))
 	}
+	if exported {
+		w.mark(&w.exports, name)
+	}
 	if a.Naked {
 		return
 	}
+	w.exportedText(name, v)
+	w.zone(name, v)
 	if a.Append || a.Index != nil {
 		old, _ := w.lookup(name)
 		if a.Index != nil || old.late || old.loose {
@@ -213,8 +219,13 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 	w.sc.arrays[name] = all
 }
 
+// startsMake reports whether a command is make, or runs it.
+func startsMake(words []*syntax.Word) bool {
+	return slices.ContainsFunc(words, func(w *syntax.Word) bool { return inList(makes, plainWord(w).text) })
+}
+
 // prefix walks an assignment that goes into one command's environment.
-func (w *walker) prefix(a *syntax.Assign) {
+func (w *walker) prefix(a *syntax.Assign, building bool) {
 	v := w.assigned(a)
 	if a.Name != nil {
 		w.obeys(a.Name.Value, v)
@@ -223,6 +234,24 @@ func (w *walker) prefix(a *syntax.Assign) {
 		return
 	}
 	w.refuse(nil, judgeVariable(a.Name.Value, true))
+	if building && !v.late {
+		w.refuse(nil, makeReads(a.Name.Value, v.text))
+	}
+	w.zone(a.Name.Value, v)
+}
+
+// exportedText judges what a variable holds that every command after it is given.
+func (w *walker) exportedText(name string, v value) {
+	if w.exports[name] && w.p.manner.strict && !v.late {
+		w.refuse(nil, makeReads(name, v.text))
+	}
+}
+
+// zone judges what the variable TZ is set to.
+func (w *walker) zone(name string, v value) {
+	if name == "TZ" && w.p.manner.strict {
+		w.refuse(nil, zoneFile(v.text, v.loose))
+	}
 }
 
 // declClause walks export, declare, local, readonly and typeset.
@@ -243,6 +272,8 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 		}
 		if _, ok := w.sc.vars[a.Name.Value]; ok && a.Naked && exported && w.p.manner.strict {
 			w.refuse(nil, judgeVariable(a.Name.Value, true))
+			w.mark(&w.exports, a.Name.Value)
+			w.exportedText(a.Name.Value, w.sc.vars[a.Name.Value])
 			continue
 		}
 		if v := cmd.Variant.Value; v == "local" || v == "declare" || v == "typeset" {

@@ -11,13 +11,14 @@ import (
 var ruleFiles embed.FS
 
 // Profiles lists the names that [Default] knows.
-func Profiles() []string { return []string{"virtual", "host", "container"} }
+func Profiles() []string { return []string{"virtual", "host", "container", "outside"} }
 
 // Default returns the policy that comes with hako for a profile:
 //
 //   - virtual: everything; nothing outside can be touched from there
 //   - host: the everyday commands, options by list, paths inside opts.Root
 //   - container: the same commands, without looking at options and paths
+//   - outside: calls of tools that reach beyond this machine
 //
 // An unknown profile denies everything.
 func Default(profile string, opts Options) *Policy {
@@ -38,7 +39,7 @@ func defaultRules(profile string) ([]rule, error) {
 }
 
 func unknownProfile(profile string) error {
-	hint := "use virtual, host or container"
+	hint := "use virtual, host, container or outside"
 	if near := nearest(profile, Profiles()); near != "" {
 		hint = "did you mean " + near + "?"
 	}

@@ -61,6 +61,7 @@ func (w *walker) declareQuoted(builtin string, args []word) {
 			w.evaluates(v, builtin+" -i", 0)
 		}
 		if ok {
+			w.zone(name, v)
 			w.set(name, v)
 		}
 		if builtin == "readonly" || hasLetter(args, "r") {
@@ -183,11 +184,24 @@ func (w *walker) output(words []word) feed {
 		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.tame(args) {
 			out := w.names(args)
 			out.dashes = false // the names it finds begin with where it started
+			c := w.newCommand(words)
+			out.git = c.searched(args).shown
 			return out
 		}
+	case "stat", "jq", "expr", "awk", "git", "seq":
+		if printsNumber(words[0].text, args) && w.tame(args) {
+			return feed{kind: fedConfined, sure: true, number: true}
+		}
+	}
+	switch words[0].text {
 	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
 		if w.tame(args) && onlyNames(words[0].text, args) {
-			return w.names(args)
+			out := w.names(args)
+			if inList(" ls fd ", words[0].text) {
+				c := w.newCommand(words)
+				out.git = c.shows(words[0].text, args)
+			}
+			return out
 		}
 	case "wc", "nproc", "id":
 		if w.tame(args) {
@@ -201,8 +215,19 @@ func (w *walker) output(words []word) feed {
 		if w.tame(args) {
 			return feed{kind: fedConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") && strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
 		}
-	case "seq", "mktemp", "basename", "uname", "whoami", "dirname", "realpath":
+	case "mktemp":
+		if name := madeTemp(args); w.p.manner.blind && name != "" {
+			return feed{kind: fedKnown, text: name}
+		}
 		if w.tame(args) {
+			return feed{kind: fedConfined, sure: true}
+		}
+	case "seq", "basename", "uname", "whoami", "realpath":
+		if w.tame(args) {
+			return feed{kind: fedConfined, sure: true}
+		}
+	case "dirname":
+		if w.tame(args) && w.tame(parents(args)) {
 			return feed{kind: fedConfined, sure: true}
 		}
 	case "expr":
@@ -216,8 +241,17 @@ func (w *walker) output(words []word) feed {
 		if w.tame(args) {
 			return w.gitOutput(args)
 		}
+	case "go":
+		if len(args) > 0 && args[0].text == "list" && plainPackages(args[1:]) && w.tame(args) {
+			return confined
+		}
 	case "rg", "grep":
-		return w.grepOutput(args)
+		out := w.grepOutput(args)
+		if out.kind == fedConfined && out.git == "" && !out.number {
+			c := w.newCommand(words)
+			out.git = c.shows(words[0].text, args)
+		}
+		return out
 	case "sort", "uniq", "head", "tail", "tac", "shuf", "cat":
 		if words[0].text == "cat" && len(args) == 0 {
 			return w.sc.fed
@@ -270,6 +304,33 @@ func ownFormat(args []word) bool {
 		}
 	}
 	return false
+}
+
+// madeTemp is a name such as mktemp makes, or "": it begins with a slash, so that
+// rm "$(mktemp)" gets no option.
+func madeTemp(args []word) string {
+	name := "/tmp/tmp.x"
+	for _, a := range args {
+		switch {
+		case a.late:
+			return ""
+		case strings.HasPrefix(a.text, "/"):
+			name = a.text
+		case !inList(" -d -q --directory --quiet ", a.text):
+			return ""
+		}
+	}
+	return name
+}
+
+// parents are the directories of absolute paths: that of the root is outside.
+func parents(args []word) (all []word) {
+	for _, a := range args {
+		if path.IsAbs(a.text) {
+			all = append(all, word{text: path.Dir(a.text), late: a.late, loose: a.loose})
+		}
+	}
+	return all
 }
 
 // some is what is known about a part of a text, when which part is not.
@@ -336,10 +397,12 @@ func (w *walker) xargsOutput(args []word) feed {
 	if len(args) > 0 {
 		switch args[0].text {
 		case "ls":
-			return confined
+			return feed{kind: fedConfined, git: w.sc.fed.git}
 		case "grep", "rg":
 			if hasLetter(args[1:], "l") {
-				return w.grepOutput(args[1:])
+				out := w.grepOutput(args[1:])
+				out.git = w.sc.fed.git
+				return out
 			}
 		}
 	}
@@ -361,7 +424,9 @@ func (w *walker) grepOutput(args []word) feed {
 		}
 	}
 	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
-		return w.some(w.sc.fed)
+		out := w.some(w.sc.fed)
+		out.git = sifted(out.git, args)
+		return out
 	}
 	return feed{kind: fedUnknown}
 }

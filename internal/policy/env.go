@@ -6,8 +6,8 @@ import "strings"
 // Exported ones are allowed by list; the script's own may have any name that
 // is not likely to be in the environment already.
 func judgeVariable(name string, exported bool) *finding {
-	if inList(harmlessVariables, name) || harmlessPrefix(name) {
-		return nil
+	if inList(harmlessVariables, name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
+		return nil // no program listens to a single letter
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
 	if exported {
@@ -25,12 +25,13 @@ const harmlessVariables = " LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR CLICO
 	"DEBUG VERBOSE NODE_ENV RAILS_ENV RACK_ENV APP_ENV ENVIRONMENT FLASK_ENV FLASK_DEBUG CGO_ENABLED GOOS GOARCH GOMAXPROCS " +
 	"GOGC GO111MODULE RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONIOENCODING " +
 	"PYTHONHASHSEED SOURCE_DATE_EPOCH PORT FOO BAR BAZ NAME MSG VERSION DRY_RUN SEED BLOCKSIZE BLOCK_SIZE " +
+	"LOG_LEVEL LOGLEVEL LOG_FORMAT API_KEY API_URL BASE_URL STAGE MODE COUNT LIMIT TARGET PYTHONFAULTHANDLER PYTHONNOUSERSITE GOTRACEBACK RUST_TEST_THREADS " +
 	"GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS " +
 	"GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE " +
 	"HOMEBREW_NO_AUTO_UPDATE PIP_NO_INPUT PIP_DISABLE_PIP_VERSION_CHECK DEBIAN_FRONTEND CARGO_TERM_COLOR TF_CPP_MIN_LOG_LEVEL "
 
 func harmlessPrefix(name string) bool {
-	for _, p := range [...]string{"LC_", "MY_", "APP_", "TEST_"} {
+	for _, p := range [...]string{"LC_", "MY_", "APP_", "TEST_", "VITE_", "REACT_APP_", "NEXT_PUBLIC_"} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
@@ -54,6 +55,39 @@ func specialPrefix(name string) bool {
 		}
 	}
 	return false
+}
+
+// zoneFile refuses a time zone that is a file: TZ=/etc/passwd date opens it.
+func zoneFile(zone string, loose bool) *finding {
+	zone = strings.TrimPrefix(zone, ":")
+	if !loose && !strings.HasPrefix(zone, "/") && !goesUp(zone) {
+		return nil
+	}
+	return refusal("environment TZ", "a time zone that is a path opens that file", "use a name such as UTC or Asia/Tokyo")
+}
+
+// zoneInside finds the zone in date -d 'TZ="Asia/Tokyo" 12:00'.
+func zoneInside(text string) *finding {
+	_, zone, ok := strings.Cut(text, `TZ="`)
+	if !ok {
+		return nil
+	}
+	zone, _, _ = strings.Cut(zone, `"`)
+	return zoneFile(zone, false)
+}
+
+// makes are the programs that take variables out of the environment and put what
+// they hold into the lines of a shell.
+const makes = " make gmake cmake ctest "
+
+// makeReads refuses VERSION='1; touch x' make, for in a Makefile $(VERSION) is what
+// a shell reads. Those of a single letter often stand before each command there.
+func makeReads(name, text string) *finding {
+	runs := strings.ContainsAny(text, ";|`\n") || strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "& ") || strings.Contains(text, "&&")
+	if !runs && (len(name) > 1 || !strings.ContainsAny(text, " \t/#$&<>")) {
+		return nil
+	}
+	return refusal("environment "+name, "make gives what "+name+" holds to a shell", "use a plain value, or set it in the Makefile")
 }
 
 // inList looks name up in a list of words with a space before and after each.
@@ -94,9 +128,15 @@ func judgeDeclared(builtin string, w word) *finding {
 		}
 		return nil
 	}
-	name, _, _ := strings.Cut(w.text, "=")
+	name, text, given := strings.Cut(w.text, "=")
 	if !isName(strings.TrimSuffix(name, "+")) {
 		return refusal(builtin, "the variable's name is not plain", "use letters, digits and underscores")
+	}
+	if f := zoneFile(text, w.loose); f != nil && name == "TZ" && given {
+		return f
+	}
+	if f := makeReads(name, text); f != nil && builtin == "export" && given && !w.late {
+		return f
 	}
 	return judgeVariable(strings.TrimSuffix(name, "+"), builtin == "export" || builtin == "declare" || builtin == "typeset")
 }

@@ -105,6 +105,18 @@ func plainName(name string) string {
 	return name
 }
 
+// belowGit reports whether a path names something in .git. What stands for all of
+// it, as --exclude=.git/* does, names nothing.
+func belowGit(text string) bool {
+	parts := pathParts(text)
+	for i, part := range parts[:len(parts)-1] {
+		if couldBeGit(part) && strings.Trim(parts[i+1], "*") != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // couldBeGit reports whether part is .git or a pattern for it: .gi[t] is.
 func couldBeGit(part string) bool {
 	if part == "" || !strings.ContainsAny(part, "*?[(") {

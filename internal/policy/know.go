@@ -263,13 +263,21 @@ func (c *command) unlisted(name, option string, prog *program) *finding {
 // anyProgram judges the words of a program nothing is known about: whatever
 // looks like a path has to stay inside the root.
 func (c *command) anyProgram(args []word) *finding {
-	for _, w := range args {
+	for i, w := range args {
+		key, _, _ := strings.Cut(w.text, "=")
+		if !w.loose && (inList(leavesOut, key) || i > 0 && inList(leavesOut, args[i-1].text)) {
+			continue
+		}
 		if f := c.anyWord(w); f != nil {
 			return f
 		}
 	}
 	return nil
 }
+
+// leavesOut are the options whose value is a pattern for what a program is not to
+// look at: black --exclude '/(\.git|build)/'.
+const leavesOut = " --exclude --extend-exclude --force-exclude --ignore-pattern --testPathIgnorePatterns --modulePathIgnorePatterns "
 
 func (c *command) anyWord(w word) *finding {
 	t := w.text
@@ -282,7 +290,13 @@ func (c *command) anyWord(w word) *finding {
 	if len(t) > 2 && t[0] == '-' && t[1] != '-' {
 		t = t[2:] // -C../x
 	}
-	for _, piece := range strings.FieldsFunc(t, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }) {
+	json := strings.HasPrefix(t, "{") // jest --config '{"globalSetup":"/tmp/x"}'
+	for _, piece := range strings.FieldsFunc(t, func(r rune) bool {
+		return r == '=' || r == ':' || r == ',' || r == '@' || json && strings.ContainsRune("{}[]\" ", r)
+	}) {
+		if c.p.opts.Root != "" && belowGit(piece) {
+			return refusal(c.words[0].text+": path", "git runs what is written into .git", "use git commands to look at the repository and to change it")
+		}
 		if piece[0] != '/' && piece[0] != '.' && !strings.Contains(piece, "../") {
 			continue
 		}

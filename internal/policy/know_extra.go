@@ -41,7 +41,16 @@ func (c *command) extra(name string, a *arguments) *finding {
 	case "cd", "pushd":
 		return c.changeDir(a.operands)
 	case "date":
+		if when, ok := a.get("-d", "--date"); ok {
+			if f := zoneInside(when.text); f != nil {
+				return f
+			}
+		}
 		return c.date(a.operands)
+	case "touch":
+		if when, ok := a.get("-d", "--date"); ok {
+			return zoneInside(when.text)
+		}
 	case "csplit":
 		return c.csplit(a)
 	case "patch":
@@ -63,6 +72,9 @@ func (c *command) extra(name string, a *arguments) *finding {
 	case "curl":
 		return c.curl(a)
 	case "wget":
+		if _, named := a.get("--content-disposition"); named && c.p.opts.Root != "" {
+			return c.refused("--content-disposition", serverNames, "name the file with -O")
+		}
 		if _, named := a.get("-O", "--output-document"); !named {
 			if f := c.downloads(a.operands); f != nil {
 				return f
@@ -77,21 +89,43 @@ func (c *command) extra(name string, a *arguments) *finding {
 		return c.goTool(a.operands)
 	case "python", "python3", "node", "ruby", "perl", "php":
 		return c.interpreter(name, a.operands)
-	case "npm", "yarn", "pnpm", "pip", "pip3", "cargo":
-		if f := c.tools(name, a.operands); f != nil {
+	case "npm", "yarn", "pnpm":
+		if f := c.creates(name, a.operands); f != nil {
 			return f
 		}
-		return c.packages(name, a.operands)
+		return c.tools(name, a.operands)
 	case "npx", "bundle", "conda", "mamba", "composer", "gem":
 		return c.tools(name, a.operands)
+	case "cargo":
+		return c.cargo(a.operands)
 	case "cmake":
 		return c.cmake(a.operands)
+	case "java", "javac":
+		return c.jvm(a.operands)
+	case "mvn", "gradle":
+		if f := c.jvm(a.operands); f != nil {
+			return f
+		}
+		return c.goals(name, a.operands)
+	case "ctest":
+		return c.ctest(a.operands)
+	case "tox":
+		return c.tox(a.operands)
+	case "dotnet":
+		return c.dotnetProperties(a.operands)
 	case "cp", "mv":
+		if _, linked := a.get("-s", "--symbolic-link"); linked {
+			if f := c.toTemp(a.operands); f != nil {
+				return f
+			}
+		}
 		return c.backups(a, "-S", "--suffix")
 	case "split":
 		return c.split(a)
 	case "strings":
 		return c.stringsFiles(a.operands)
+	case "zip":
+		a.operands = c.zipped()
 	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd":
 		return c.unpack(name, a)
 	}
@@ -148,6 +182,9 @@ func (c *command) plainNames(args []word) *finding {
 		name, _, _ := strings.Cut(w.text, "[")
 		if f := judgeVariable(name, false); f != nil {
 			return f
+		}
+		if name == "TZ" {
+			return zoneFile("", true)
 		}
 	}
 	return nil
@@ -216,6 +253,17 @@ func (c *command) link(a *arguments) *finding {
 			return c.refused("-s", "a link that climbs with .. may lead out of the root", "link to a path without ..")
 		}
 	}
+	return c.toTemp(targets)
+}
+
+// toTemp refuses links to temporary files: outside of the sandbox they lead to
+// somebody else's.
+func (c *command) toTemp(targets []word) *finding {
+	for _, w := range targets {
+		if fromMktemp(w.text) {
+			return c.refused("-s", "the link would lead out of the root once the sandbox is gone", "copy the file instead")
+		}
+	}
 	return nil
 }
 
@@ -233,7 +281,7 @@ func (c *command) mode(args []word) *finding {
 }
 
 var jqLoads = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(import|include|modulemeta|input_line_number_file)\b`)
+	return regexp.MustCompile(`(^|[^.A-Za-z0-9_$])(import|include|modulemeta|input_line_number_file)\b`) // .include is a key
 })
 
 // jq judges jq: its filter may not load modules, and its files are files.
@@ -295,8 +343,9 @@ var yqLoads = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (c *command) yq(args []word) *finding {
+	inPlace := hasAny(args, "--inplace", "--in-place") || hasLetter(args, "i")
 	for _, w := range args {
-		if strings.HasPrefix(w.text, "-") && (strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp")) {
+		if strings.HasPrefix(w.text, "-") && (strings.Contains(w.text, "from-file") || strings.Contains(w.text, "split-exp") || w.text == "-s") {
 			return c.refused(w.text, "it reads or writes files that nobody sees", "write the expression as an argument")
 		}
 		if yqLoads().MatchString(w.text) && strings.ContainsAny(w.text, "(") {
@@ -304,6 +353,11 @@ func (c *command) yq(args []word) *finding {
 		}
 		if strings.HasPrefix(w.text, "/") || goesUp(w.text) && w.text != ".." || w.loose {
 			if f := c.file(w, true); f != nil {
+				return f
+			}
+		}
+		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(w.text, "-") {
+			if f := c.guarded(w); f != nil {
 				return f
 			}
 		}
@@ -316,6 +370,11 @@ func (c *command) yq(args []word) *finding {
 func (c *command) tar(a *arguments) *finding {
 	if f, ok := a.get("-f", "--file"); ok && strings.Contains(f.text, ":") {
 		return c.refused("-f", "an archive name with a colon is on another machine", "use a file inside the root")
+	}
+	if m, ok := a.get("--mtime"); ok && m.text != "" && (m.text[0] == '/' || m.text[0] == '.') {
+		if f := c.file(m, false); f != nil {
+			return f // it takes the time of that file
+		}
 	}
 	if f := c.elsewhere(a, "-C", "--directory"); f != nil {
 		return f

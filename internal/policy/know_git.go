@@ -22,7 +22,7 @@ var gitSubcommands = map[string]program{
 	"branch":       {short: "avrdDmMcCfu:liqt", long: "all list remotes verbose show-current contains? no-contains? merged? no-merged? sort: points-at: format: delete move copy force set-upstream-to: unset-upstream track? no-track color? no-color column? no-column ignore-case abbrev: no-abbrev quiet create-reflog", args: texts},
 	"blame":        {short: "L:lbtfnspewM?C?c", long: "root show-stats porcelain line-porcelain incremental date: abbrev: show-name show-number show-email since: reverse first-parent color-lines color-by-age ignore-rev: progress no-progress"},
 	"add":          {short: "AufnvNi", long: "all no-all update force dry-run verbose intent-to-add renormalize refresh ignore-errors ignore-removal no-ignore-removal chmod: sparse"},
-	"commit":       {short: "m:aqvsnuC:c:", long: "message: all quiet verbose signoff no-verify amend no-edit allow-empty allow-empty-message author: date: fixup: squash: reuse-message: reset-author only include dry-run short porcelain branch status no-status untracked-files? trailer: no-gpg-sign cleanup: no-signoff"},
+	"commit":       {short: "m:F@aqvsnuC:c:", long: "message: file@ all quiet verbose signoff no-verify amend no-edit allow-empty allow-empty-message author: date: fixup: squash: reuse-message: reset-author only include dry-run short porcelain branch status no-status untracked-files? trailer: no-gpg-sign cleanup: no-signoff"},
 	"ls-files":     {short: "cdmosikutvzfx:", long: "cached deleted modified others ignored stage unmerged killed directory no-empty-directory exclude-standard exclude: full-name error-unmatch eol deduplicate abbrev? format: recurse-submodules"},
 	"ls-tree":      {short: "drtlz", long: "long name-only name-status full-name full-tree object-only abbrev? format:"},
 	"rev-parse":    {short: "q", long: "short? abbrev-ref? symbolic-full-name symbolic verify quiet show-toplevel show-prefix show-cdup git-dir absolute-git-dir git-common-dir is-inside-work-tree is-inside-git-dir is-bare-repository is-shallow-repository all branches? tags? remotes? show-object-format? revs-only no-revs flags no-flags not"},
@@ -55,7 +55,7 @@ var gitSubcommands = map[string]program{
 	"pull":    {short: "qvr?", long: "quiet verbose rebase? no-rebase ff-only ff no-ff depth: all prune tags autostash no-autostash no-edit no-recurse-submodules progress no-progress", args: texts},
 	"push":    {short: "uqvnf", long: "set-upstream quiet verbose dry-run all tags follow-tags delete force force-with-lease? atomic porcelain progress no-progress no-verify", args: texts},
 	"clone":   {short: "qvb:no:j:", long: "quiet verbose branch: depth: single-branch no-single-branch no-checkout origin: no-tags progress shallow-since: filter: sparse jobs: no-recurse-submodules"},
-	"version": {long: "build-options", args: nothing}, "help": {args: texts, short: "ag"}, "worktree": {short: "vf", long: "porcelain verbose"}, "clean": {short: "ndfxXqe:", long: "dry-run force quiet exclude:"},
+	"version": {long: "build-options", args: nothing}, "help": {args: texts, short: "ag"}, "worktree": {short: "vf", long: "porcelain verbose", writes: true}, "clean": {short: "ndfxXqe:", long: "dry-run force quiet exclude:"},
 	"format-patch": {short: "o@nksv:#", long: "output-directory@ stdout numbered signoff cover-letter subject-prefix: start-number:"},
 	"archive":      {short: "o@v", long: "output@ format: prefix: list verbose"}, "ls-remote": {short: "htq", long: "heads branches tags refs quiet exit-code get-url symref sort:", args: texts},
 	"bisect": {long: "no-checkout first-parent", args: texts}, "cherry": {short: "v", long: "verbose abbrev?", args: texts}, "range-diff": {short: gitDiffShort, long: gitDiffLong + "creation-factor: no-dual-color ", args: texts}, "submodule": {short: "q", long: "quiet cached recursive", args: texts}, "notes": {args: texts}, "fsck": {long: "full no-progress", args: texts},
@@ -149,6 +149,9 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 		if first == "run" {
 			return c.inner(a.operands[1:])
 		}
+		if first == "replay" {
+			return c.anyFiles(a.operands[1:])
+		}
 	case "config":
 		return c.gitConfig(a)
 	case "fetch", "pull", "push", "clone", "ls-remote":
@@ -161,12 +164,24 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 			return c.gitAddress(sub, a.operands)
 		}
 	case "archive":
+		if format, ok := a.get("--format"); ok && !inList(" tar zip tgz tar.gz ", format.text) {
+			return c.refused("--format", "a format of another name is a program in git's settings", "use tar, tar.gz or zip")
+		}
 		if prefix, ok := a.get("--prefix"); ok && c.p.opts.Root != "" {
 			return c.file(prefix, true) // tar x puts .git/hooks/ where it says
 		}
 	case "submodule":
 		if first == "update" || first == "foreach" || first == "add" || first == "set-url" {
 			return refusal("git submodule: "+first, "it runs commands or fetches from elsewhere", "use git submodule status")
+		}
+	}
+	return nil
+}
+
+func (c *command) anyFiles(words []word) *finding {
+	for _, w := range words {
+		if f := c.file(w, false); f != nil {
+			return f
 		}
 	}
 	return nil
@@ -209,7 +224,7 @@ func (c *command) gitAddress(sub string, ops []word) *finding {
 		if at := strings.IndexByte(t, ':'); at >= 0 && i == 0 && sub != "remote" {
 			return refusal("git: "+t, "the address would be reached through ssh", "use an https address or the name of a remote")
 		}
-		if f := c.file(w, sub == "clone"); f != nil && (strings.HasPrefix(t, "/") || goesUp(t)) {
+		if f := c.file(w, sub == "clone"); f != nil && (strings.HasPrefix(t, "/") || goesUp(t) || i > 0) {
 			return f
 		}
 	}

@@ -1,33 +1,43 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // goFlags are the flags of the go command that neither run a program of the
 // caller's choice nor write outside of what they name.
 const goFlags = "v x n a i race msan asan short json run: bench: benchmem benchtime: count: cover coverprofile@ covermode: coverpkg: timeout: parallel: p: tags: " +
 	"ldflags: gcflags: o@ mod: modfile@ trimpath list: failfast cpu: vet: shuffle: skip: fuzz: fuzztime: fuzzminimizetime: cpuprofile@ memprofile@ blockprofile@ mutexprofile@ trace@ outputdir@ " +
-	"buildvcs: work m f: u t e deps test compiled find export compat: go: C@ all src cmd c short: versions retracted reuse@ require: droprequire: replace: json print fmt s w d l r: e: pgo@ buildmode: dropreplace: h help race=: "
+	"buildvcs: work m f: u t e deps test compiled find export compat: go: C@ all src cmd c short: versions retracted reuse@ require: droprequire: replace: json print fmt s w d l r: e: pgo@ buildmode: testcache fuzzcache func@ html@ mode: composites: printf: copylocks: unusedresult: structtag: unreachable: unsafeptr: dropreplace: h help race=: "
 
 // goTool judges the go command. Its flags have one dash or two.
 func (c *command) goTool(args []word) *finding {
 	if len(args) == 0 {
 		return nil
 	}
-	if len(args) > 2 && args[0].text == "-C" {
-		if f := c.file(args[1], false); f != nil {
+	if dir, rest, ok := goDir(args); ok {
+		if f := c.file(dir, false); f != nil {
 			return f
 		}
-		c.goTo(args[1])
-		args = args[2:]
+		c.goTo(dir)
+		args = rest
+	}
+	if len(args) == 0 {
+		return nil
 	}
 	sub := args[0].text
+	if strings.HasPrefix(sub, "-") {
+		return c.refused(sub, "the option stands where the subcommand has to", "write the subcommand first")
+	}
 	rest := args[1:]
-	for i, w := range rest {
-		if w.text == "-C" && i+1 < len(rest) {
-			c.alsoAt(rest[i+1])
-		} else if dir, ok := strings.CutPrefix(w.text, "-C="); ok {
-			c.alsoAt(word{text: dir, late: w.late})
+	for i := range rest {
+		if dir, _, ok := goDir(rest[i:]); ok {
+			c.alsoAt(dir)
 		}
+	}
+	if sub == "tool" && opensPage(rest) {
+		return c.refused("-html", "without -o it opens a browser", "write the page to a file: -html=c.out -o c.html")
 	}
 	for i := 0; i < len(rest); i++ {
 		t := rest[i].text
@@ -52,6 +62,29 @@ func (c *command) goTool(args []word) *finding {
 		}
 	}
 	return nil
+}
+
+// opensPage reports whether go tool cover shows its page instead of writing it.
+func opensPage(args []word) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(args, func(w word) bool {
+			key, _, _ := strings.Cut(strings.TrimLeft(w.text, "-"), "=")
+			return key == name && strings.HasPrefix(w.text, "-")
+		})
+	}
+	return has("html") && !has("o")
+}
+
+// goDir takes -C DIR, -C=DIR, --C DIR or --C=DIR off the front.
+func goDir(args []word) (dir word, rest []word, ok bool) {
+	key, text, given := strings.Cut(args[0].text, "=")
+	switch {
+	case key != "-C" && key != "--C":
+		return word{}, nil, false
+	case given:
+		return word{text: text, late: args[0].late, loose: args[0].loose, src: args[0].src}, args[1:], true
+	}
+	return args[min(1, len(args)-1)], args[min(2, len(args)):], true
 }
 
 func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding) {

@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"net/url"
 	"path"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // Programs put names together: a suffix behind a name, or a name without its
@@ -65,6 +68,26 @@ func (c *command) split(a *arguments) *finding {
 	return c.pieces(a.operands[1])
 }
 
+// zipped are the operands of zip without the patterns behind -x and -i, which
+// name what is left out or taken along of what the others name.
+func (c *command) zipped() (files []word) {
+	pattern, ended := false, false
+	for _, w := range c.words[1:] {
+		option := !ended && len(w.text) > 1 && w.text[0] == '-'
+		switch {
+		case option && w.text == "--":
+			ended, pattern = true, false
+		case w.text == "@":
+			pattern = false // the end of the patterns
+		case option:
+			pattern = strings.HasSuffix(w.text, "x") || strings.HasSuffix(w.text, "i") || w.text == "--exclude" || w.text == "--include"
+		case !pattern || w.loose:
+			files = append(files, w)
+		}
+	}
+	return files
+}
+
 // unpack refuses to give a file the name that is written inside its packing.
 func (c *command) unpack(name string, a *arguments) *finding {
 	_, named := a.get("-N", "--name")
@@ -78,13 +101,36 @@ func (c *command) unpack(name string, a *arguments) *finding {
 // downloads judges the names that files from the web get when none is given.
 func (c *command) downloads(addresses []word) *finding {
 	for _, w := range addresses {
-		name, _, _ := strings.Cut(w.text, "?")
-		if f := c.guarded(word{text: path.Base(strings.ReplaceAll(name, "%2e", "."))}); f != nil && c.p.opts.Root != "" {
-			return f
+		for _, name := range savedAs(w.text) {
+			if f := c.guarded(word{text: name}); f != nil && c.p.opts.Root != "" {
+				return f
+			}
 		}
 	}
 	return nil
 }
+
+// savedAs are the names that a file from this address may get: without query and
+// fragment, with escapes read. Where curl reads {a,b} or [a-z], they are those
+// guarded names that may come out.
+func savedAs(address string) (names []string) {
+	if at := strings.IndexAny(address, "?#"); at >= 0 {
+		address = address[:at]
+	}
+	if plain, err := url.PathUnescape(address); err == nil {
+		address = plain
+	}
+	base := path.Base(address)
+	pattern := curlGlob().ReplaceAllString(base, "*")
+	for _, name := range strings.Fields(".git HEAD" + guardedFiles) {
+		if ok, _ := path.Match(pattern, name); ok && pattern != base {
+			names = append(names, name)
+		}
+	}
+	return append(names, base)
+}
+
+var curlGlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`) })
 
 // stringsFiles knows that strings reads its options from the file in @file.
 func (c *command) stringsFiles(args []word) *finding {

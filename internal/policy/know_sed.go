@@ -85,11 +85,11 @@ func (r *sedReader) command() *finding {
 	r.s = r.s[1:]
 	switch cmd {
 	case '{', '}', '=', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', 'F':
-	case '#', 'v':
+	case '#':
 		r.line()
 	case 'a', 'i', 'c':
 		r.text()
-	case ':', 'b', 't', 'T':
+	case ':', 'b', 't', 'T', 'v': // v 4.2;e id: a version ends where a label does
 		r.label()
 	case 'l', 'L', 'q', 'Q':
 		r.s = strings.TrimLeft(r.s, " \t0123456789")

@@ -85,10 +85,10 @@ var programs = map[string]program{
 
 	// Builders and interpreters: they run the repository's code, and the
 	// sandbox around them is what holds.
-	"make": {short: "BC@f@hiI@j?kl?L?no:qrRsStvwW:", long: "always-make directory@ file@ makefile@ ignore-errors include-dir@ jobs? keep-going load-average? silent quiet no-print-directory print-directory dry-run just-print recon question touch trace version help warn-undefined-variables output-sync? no-builtin-rules", args: texts},
+	"make": {short: "BC@f@hiI@j?kl?L?no@pqrRsStvwW@", long: "always-make directory@ file@ makefile@ ignore-errors include-dir@ jobs? keep-going load-average? silent quiet no-print-directory print-directory dry-run just-print recon question touch trace version help warn-undefined-variables output-sync? no-builtin-rules print-data-base", args: texts},
 	"npm":  {free: true}, "yarn": {free: true}, "pnpm": {free: true}, "npx": {free: true}, "pip": {free: true}, "pip3": {free: true}, "cargo": {free: true},
 	"python": {whole: true}, "python3": {whole: true}, "node": {whole: true}, "ruby": {whole: true}, "perl": {whole: true}, "php": {whole: true},
-	"git": {whole: true}, "go": {whole: true}, "bundle": {free: true}, "gem": {free: true}, "cmake": {free: true}, "mypy": {free: true}, "pylint": {free: true}, "gradle": {free: true}, "conda": {free: true}, "mamba": {free: true}, "composer": {free: true},
+	"git": {whole: true}, "go": {whole: true}, "bundle": {free: true}, "gem": {free: true}, "cmake": {free: true}, "mypy": {free: true}, "pylint": {free: true}, "gradle": {free: true}, "mvn": {free: true}, "java": {free: true}, "javac": {free: true}, "ctest": {free: true}, "tox": {free: true}, "dotnet": {free: true}, "conda": {free: true}, "mamba": {free: true}, "composer": {free: true},
 }
 
 var (

@@ -28,8 +28,10 @@ var codeFlags = map[string]string{"python": "c", "python3": "c", "node": "ep", "
 // interpreter judges the words of a language's interpreter. The program
 // text itself is not judged: the sandbox holds it.
 func (c *command) interpreter(name string, args []word) *finding {
+	inPlace := false
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
+		inPlace = inPlace || (name == "perl" || name == "ruby") && editsInPlace(t)
 		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && !strings.ContainsAny(t, "/.IMm")
 		if cluster && strings.IndexByte(codeFlags[name], t[len(t)-1]) >= 0 || t == "--eval" || t == "--print" {
 			i++ // the program text
@@ -38,44 +40,60 @@ func (c *command) interpreter(name string, args []word) *finding {
 		if f := c.anyWord(args[i]); f != nil {
 			return f
 		}
+		if inPlace && c.p.opts.Root != "" && !strings.HasPrefix(t, "-") {
+			if f := c.guarded(args[i]); f != nil {
+				return f
+			}
+		}
+	}
+	if !strings.HasPrefix(name, "python") {
+		return nil
+	}
+	if module, _ := pythonModule(args); module == "pty" {
+		return c.refused("-m pty", "it starts a shell, and what the shell reads is never judged", "write the commands into the script itself")
+	}
+	if rest, ok := afterPip(args); ok {
+		return c.reachesOut("pip", rest)
 	}
 	return nil
 }
 
-// tools judges npx and its kin, which run a tool of the project. Its tools are
-// the repository's code; a program that is known by name is judged as such.
-func (c *command) tools(name string, args []word) *finding {
-	args, f := c.toolOptions(name, args)
-	if f != nil {
-		return f
+// editsInPlace reports whether an option of perl or ruby, such as -i.bak or -pi,
+// has it write the files it is given.
+func editsInPlace(t string) bool {
+	letters, _, _ := strings.Cut(t, ".")
+	return len(t) > 1 && t[0] == '-' && strings.IndexByte("-IMmxCDVFdrW", t[1]) < 0 && strings.Contains(letters, "i")
+}
+
+// afterPip returns the words behind python -m pip, in all its spellings.
+func afterPip(args []word) ([]word, bool) {
+	module, rest := pythonModule(args)
+	module, _, _ = strings.Cut(module, ".") // pip.__main__
+	return rest, module == "pip" || module == "ensurepip"
+}
+
+// pythonModule returns the module that python is told to run, and what it is given.
+func pythonModule(args []word) (module string, rest []word) {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if len(t) < 2 || t[0] != '-' {
+			return "", nil
+		}
+		switch at := strings.IndexAny(t, "mcWX"); {
+		case t == "--check-hash-based-pycs":
+			i++
+		case t[1] == '-' || at < 0:
+		case t[at] == 'c':
+			return "", nil
+		case t[at] == 'm' && at+1 < len(t):
+			return t[at+1:], args[i+1:]
+		case t[at] == 'm' && i+1 < len(args):
+			return args[i+1].text, args[i+2:]
+		case at+1 == len(t):
+			i++ // the value of -W or -X
+		}
 	}
-	if name != "npx" {
-		if len(args) > 0 && (name == "yarn" || name == "pnpm") && !inList(ownCommands, args[0].text) {
-			return c.toolOrNil(args) // a tool of node_modules/.bin, as with npx
-		}
-		if len(args) == 0 || !runsTool(name, args[0].text) {
-			return nil
-		}
-		if name == "npm" {
-			if f := c.npmCall(args[1:]); f != nil {
-				return f
-			}
-		}
-		if args, f = c.toolOptions(name, args[1:]); f != nil {
-			return f
-		}
-	}
-	// An option that takes a value looks like one that does not: in npx -p x sh
-	// the tool may be x or sh.
-	for i := 0; i < min(2, len(args)); i++ {
-		if f := c.toolOrNil(args[i:]); f != nil {
-			return f
-		}
-		if !c.afterOption(args[0]) {
-			break
-		}
-	}
-	return nil
+	return "", nil
 }
 
 func (c *command) toolOrNil(words []word) *finding {
@@ -83,58 +101,6 @@ func (c *command) toolOrNil(words []word) *finding {
 		return f
 	}
 	return nil
-}
-
-// runsTool reports whether a subcommand runs the program named after it.
-func runsTool(name, sub string) bool {
-	switch sub {
-	case "exec", "dlx":
-		return name != "cargo"
-	case "run":
-		return name != "npm" && name != "cargo"
-	case "x", "exe", "explore":
-		return name == "npm"
-	}
-	return false
-}
-
-// toolOptions skips options. npx -c gives its text to a shell.
-func (c *command) toolOptions(name string, args []word) ([]word, *finding) {
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
-		if name == "npx" || name == "npm" || name == "pnpm" {
-			if f := c.npmCall(args[:1]); f != nil {
-				return nil, f
-			}
-		}
-		args = args[1:]
-	}
-	return args, nil
-}
-
-// npmCall refuses npx -c 'script' in all its spellings.
-func (c *command) npmCall(args []word) *finding {
-	for _, w := range args {
-		t := w.text
-		if t == "--" {
-			return nil
-		}
-		cluster := len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.Contains(t, "c")
-		if cluster || strings.HasPrefix(t, "--c") && strings.HasPrefix("--call", strings.SplitN(t, "=", 2)[0]) {
-			return c.refused(t, "what it gives to a shell is never judged", "name the tool and its arguments")
-		}
-	}
-	return nil
-}
-
-// afterOption reports whether the word before w is an option without "=".
-func (c *command) afterOption(w word) bool {
-	for i, have := range c.words {
-		if have == w && i > 1 {
-			before := c.words[i-1].text
-			return strings.HasPrefix(before, "-") && before != "--" && !strings.Contains(before, "=")
-		}
-	}
-	return false
 }
 
 // tool judges one tool: what wraps or is known is judged as if it stood alone.
@@ -158,28 +124,26 @@ func runsOthers(name string) bool {
 	return ok
 }
 
-// packages judges package managers: what they do to the project is allowed,
-// what they do to the user's configuration is not.
-func (c *command) packages(name string, args []word) *finding {
-	if f := c.creates(name, args); f != nil && name != "cargo" && !strings.HasPrefix(name, "pip") {
-		return f
-	}
+// tox judges the command that tox is told to run, and settings that are commands.
+func (c *command) tox(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
-		switch key {
-		case "-g", "--global", "--location", "--script-shell", "--userconfig", "--globalconfig", "--node-options", "--init-module", "--user", "--root-user-action":
-			if name != "pip" && name != "pip3" || key == "--user" {
-				return c.refused(key, "it reaches beyond the project", "install into the project")
-			}
-		case "--config", "-Z", "--python":
-			if name == "cargo" || name == "pip" || name == "pip3" {
-				return c.refused(key, "it can make another program run", "leave it out")
-			}
-		case "config", "set", "login", "logout", "adduser", "publish", "unpublish", "owner", "token", "yank", "link":
-			reads := i+1 < len(args) && (args[i+1].text == "list" || args[i+1].text == "get" || args[i+1].text == "ls")
-			if i == 0 && !reads {
-				return refusal(name+": "+key, "it changes the user's configuration or publishes", "change the files of the project instead")
-			}
+		if inList(" -x --override ", key) || strings.HasPrefix(key, "-x") {
+			return c.refused(key, "a setting of tox may be a command", "change tox.ini instead")
+		}
+		if w.text == "--" && i+1 < len(args) && hasAny(args[:i], "exec", "e") {
+			return c.toolOrNil(args[i+1:])
+		}
+	}
+	return nil
+}
+
+// dotnetProperties refuses the properties that are commands of the build.
+func (c *command) dotnetProperties(args []word) *finding {
+	for _, w := range args {
+		low := strings.ToLower(w.text)
+		if strings.Contains(low, "buildevent=") || strings.Contains(low, "customcommands=") || strings.Contains(low, "csctoolexe=") || strings.Contains(low, "csctoolpath=") {
+			return c.refused(w.text, "the property is a command that the build runs", "set it in the project file")
 		}
 	}
 	return nil

@@ -30,12 +30,28 @@ func (c *command) curl(a *arguments) *finding {
 	if f := c.elsewhere(a, "--output-dir"); f != nil {
 		return f
 	}
+	if _, named := a.get("-J", "--remote-header-name"); named && c.p.opts.Root != "" {
+		return c.refused("-J", serverNames, "name the file with -o")
+	}
 	if _, remote := a.get("-O", "--remote-name"); remote {
-		if f := c.downloads(a.operands); f != nil {
+		if f := c.downloads(append(valuesOf(a, "--url"), a.operands...)); f != nil {
 			return f
 		}
 	}
 	return c.addresses(a.operands)
+}
+
+// serverNames is why a download may not get the name that a server gives it.
+const serverNames = "the server would choose the name of the file, .envrc too"
+
+// valuesOf returns all values of an option.
+func valuesOf(a *arguments, name string) (all []word) {
+	for _, o := range a.options {
+		if o.name == name {
+			all = append(all, o.val)
+		}
+	}
+	return all
 }
 
 func globOff(a *arguments) bool {

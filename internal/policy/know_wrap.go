@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -121,6 +122,12 @@ func judgeEnv(c *command, args []word) *finding {
 			if f := judgeVariable(name, true); f != nil {
 				return f
 			}
+			if f := zoneFile(text, args[0].loose); f != nil && name == "TZ" {
+				return f
+			}
+			if f := makeReads(name, text); f != nil && !args[0].late && slices.ContainsFunc(args, func(w word) bool { return inList(makes, w.text) }) {
+				return f
+			}
 		}
 		if f := c.orders(name, value{text: text, late: args[0].late}); f != nil {
 			return f
@@ -225,6 +232,10 @@ func (c *command) xargsInner(inner []word) *finding {
 	if f == nil || f.effect == Allow {
 		return nil
 	}
+	if !f.late && !f.ruled && c.fed.kind == fedConfined {
+		name, _, _ := strings.Cut(c.fed.git, "\n")
+		f = f.comingFrom(name, "leave .git out of the search, or take the names from git ls-files")
+	}
 	if f.late && f.where != "command name" {
 		// Only Call would see more, and Call does not see what xargs reads.
 		f.late, f.where = false, "xargs: "+f.where
@@ -262,7 +273,11 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 	case fedUnknown:
 		return unknown
 	}
-	return []word{{text: insideName}}
+	out := []word{{text: insideName}}
+	if name, _, some := strings.Cut(c.fed.git, "\n"); some {
+		out = append(out, word{text: name})
+	}
+	return out
 }
 
 // replaceMark finds the text that xargs -I puts the names in place of.
@@ -314,7 +329,11 @@ func judgeFind(c *command, args []word) *finding {
 		return f
 	}
 	expression := false
-	found := insideName
+	name := insideName
+	var reached found
+	if hasAny(args, "-exec", "-ok", "-execdir", "-okdir") {
+		reached = c.searched(args)
+	}
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if !expression && !isExpression(t) {
@@ -322,7 +341,7 @@ func judgeFind(c *command, args []word) *finding {
 				return f
 			}
 			if c.guarded(args[i]) != nil {
-				found = args[i].text + "/" + insideName // what it finds begins with where it starts
+				name = args[i].text + "/" + insideName // what it finds begins with where it starts
 			}
 			continue
 		}
@@ -333,7 +352,12 @@ func judgeFind(c *command, args []word) *finding {
 		}
 		switch t {
 		case "-exec", "-ok", "-execdir", "-okdir":
-			n, f := c.findExec(t, found, args[i+1:])
+			n, f := c.findExec(t, name, args[i+1:])
+			if git := reached.given[i+1]; f == nil && git != "" {
+				if _, f = c.findExec(t, git, args[i+1:]); f != nil {
+					f = f.comingFrom(git, "narrow the search with -name, or leave .git out: -not -path '*/.git/*'")
+				}
+			}
 			if f != nil {
 				return f
 			}

@@ -249,6 +249,7 @@ type CategoryCommand struct {
 	Effect Effect
 	Name   string // as the rule spells it: "git status"
 	Why    string
+	Where  string `json:",omitempty"` // file:line of the rule
 }
 
 // Categories returns what the rules say, under their headings and in order.
@@ -267,7 +268,7 @@ func (p *Policy) Categories() []Category {
 			at[r.category] = n
 			out = append(out, Category{Title: r.category})
 		}
-		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why})
+		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why, r.where})
 	}
 	return out
 }

@@ -118,6 +118,8 @@ func takesNext(name, option string) bool {
 	switch name {
 	case "git":
 		return option == "-C" || option == "-c" || option == "--git-dir" || option == "--work-tree" || option == "--namespace"
+	case "go":
+		return option == "-C" || option == "--C"
 	case "docker", "kubectl", "npm", "cargo":
 		return option == "-H" || option == "--context" || option == "--prefix" || option == "-C"
 	}

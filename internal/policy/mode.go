@@ -48,7 +48,7 @@ func parseMode(s string) (mode int, ok bool) {
 		return mode, true
 	}
 	for _, clause := range strings.Split(s, ",") {
-		bits, ok := parseClause(clause)
+		bits, ok := parseClause(clause, mode)
 		if !ok {
 			return 0, false
 		}
@@ -57,7 +57,8 @@ func parseMode(s string) (mode int, ok bool) {
 	return mode, true
 }
 
-func parseClause(s string) (bits int, ok bool) {
+// parseClause reads u=rwx, or go=u, which copies what the file may have by then.
+func parseClause(s string, have int) (bits int, ok bool) {
 	at := strings.IndexAny(s, "+-=")
 	if at < 0 {
 		return 0, false
@@ -80,6 +81,10 @@ func parseClause(s string) (bits int, ok bool) {
 	if who == 0 {
 		who = 0o777
 	}
+	if digits := s[at+1:]; digits != "" && strings.Trim(digits, "01234567") == "" { // +777
+		bits, _ = parseMode(digits)
+		return bits, s[at] != '-'
+	}
 	removing := false
 	for _, c := range s[at:] {
 		grant := 0
@@ -94,7 +99,13 @@ func parseClause(s string) (bits int, ok bool) {
 			grant = 0o222
 		case 'x', 'X':
 			grant = 0o111
-		case 's', 't', 'u', 'g', 'o':
+		case 'u':
+			grant = 0o111 * (have >> 6 & 7)
+		case 'g':
+			grant = 0o111 * (have >> 3 & 7)
+		case 'o':
+			grant = 0o111 * (have & 7)
+		case 's', 't':
 		default:
 			return 0, false
 		}

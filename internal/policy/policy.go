@@ -141,7 +141,7 @@ func (p *Policy) Root() string {
 // whatever Script could only judge in part.
 func (p *Policy) Call(argv []string) Verdict {
 	if p == nil {
-		return Verdict{Argv: argv, Why: "there is no policy", Hint: "start with a profile: virtual, host or container"}
+		return Verdict{Argv: argv, Why: "there is no policy", Hint: "start with a profile: virtual, host, container or outside"}
 	}
 	if p.rules.everything != nil && len(argv) > 0 {
 		r := p.rules.everything
@@ -160,11 +160,11 @@ func (p *Policy) Call(argv []string) Verdict {
 func (p *Policy) Redirect(op, file string) Verdict {
 	v := Verdict{Argv: []string{op, file}}
 	if p == nil {
-		v.Why, v.Hint = "there is no policy", "start with a profile: virtual, host or container"
+		v.Why, v.Hint = "there is no policy", "start with a profile: virtual, host, container or outside"
 		return v
 	}
 	words := []word{{text: op}, {text: file}}
-	c := command{p: p, words: words, dirs: p.startDirs()}
+	c := command{p: p, words: words, dirs: p.startDirs(), expanded: true}
 	return c.judgeRedirect(op, words[1]).verdict(words)
 }
 

@@ -13,6 +13,7 @@ type feed struct {
 	number bool   // for fedConfined: it is a number
 	blanks bool   // for fedConfined: a name may hold blanks that the script put there
 	dashes bool   // for fedConfined: a name may begin with a dash that the script put there
+	git    string // for fedConfined: names in .git that may be among them, one a line
 	file   bool   // for fedUnknown: it comes out of a file named with <
 }
 

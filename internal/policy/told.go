@@ -87,6 +87,12 @@ func (c *command) runs(name string, args []word) *finding {
 		return c.cmakeTold(args)
 	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
 		return c.toolTold(name, args)
+	case "java", "javac":
+		return c.jvmTold(args)
+	case "ctest":
+		return c.ctestTold(args)
+	case "mvn":
+		return c.mvnTold(args)
 	}
 	return c.evaluating(name, args)
 }
@@ -277,6 +283,11 @@ func (c *command) goTold(args []word) *finding {
 func (c *command) makeTold(args []word) *finding {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
+		if strings.HasSuffix(name, "!") && !strings.HasPrefix(name, "-") {
+			if f := c.toldScript(word{text: text, late: w.late}); f != nil {
+				return f // X!=id runs id
+			}
+		}
 		name = strings.TrimRight(name, ":?+!")
 		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
 		if !ok || w.late || !shell && !inList(makeTools, name) {
@@ -285,78 +296,6 @@ func (c *command) makeTold(args []word) *finding {
 		if f := c.toldScript(word{text: text}); f != nil {
 			f.where = "make: " + name + "= (" + f.where + ")"
 			return f
-		}
-	}
-	return nil
-}
-
-// cmakeTold judges cmake -E, which runs others and is a rm of its own.
-func (c *command) cmakeTold(args []word) *finding {
-	for len(args) > 0 && args[0].text != "-E" {
-		args = args[1:]
-	}
-	if len(args) < 2 {
-		return nil
-	}
-	rest := args[2:]
-	switch args[1].text {
-	case "rm":
-		return c.toldWords(args[1:])
-	case "time":
-		return c.toldWords(rest)
-	case "chdir":
-		return c.toldWords(rest[min(1, len(rest)):])
-	case "env":
-		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
-			rest = rest[1:]
-		}
-		return c.toldWords(rest)
-	}
-	return nil
-}
-
-// toolValues are, for those who run tools, the options that take a value.
-const toolValues = " -n --name --prefix --cwd -p --package -w --workspace --registry --loglevel -C --dir --filter --gemfile --userconfig --cache "
-
-// toolFlags are their options that take none.
-const toolFlags = " -y --yes --no --no-install -q --quiet -s --silent --no-capture-output --live-stream -v --verbose --offline --prefer-offline --keep-file-descriptors "
-
-// toolTold judges the tool that npx and its kin run, by name or as shell text.
-func (c *command) toolTold(name string, args []word) *finding {
-	if name != "npx" {
-		for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
-			args = args[1:]
-		}
-		scripts := len(args) > 0 && args[0].text == "run" && name != "conda" && name != "mamba"
-		if len(args) == 0 || scripts || !runsTool(name, args[0].text) {
-			return nil // run takes a script of the project
-		}
-		args = args[1:]
-	}
-	shell := name == "npx" || name == "npm" || name == "pnpm"
-	for i := 0; i < len(args); i++ {
-		t := args[i].text
-		key, text, given := strings.Cut(t, "=")
-		switch {
-		case t == "--":
-			return c.toldWords(args[i+1:])
-		case !strings.HasPrefix(t, "-"):
-			f := c.toldWords(args[i:])
-			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(toolFlags, args[i-1].text) || i > 1 && inList(toolValues, args[i-2].text) {
-				return f
-			}
-			if i+1 < len(args) && !args[i+1].late {
-				return c.toldWords(args[i+1:]) // an option nobody knows may take a value
-			}
-			return nil
-		case shell && (key == "-c" || len(key) > 3 && strings.HasPrefix("--call", key)):
-			val := word{text: text, late: args[i].late}
-			if !given && i+1 < len(args) {
-				val = args[i+1]
-			}
-			return c.toldScript(val)
-		case inList(toolValues, t):
-			i++
 		}
 	}
 	return nil

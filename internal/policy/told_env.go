@@ -24,6 +24,8 @@ func (c *command) orders(name string, v value) *finding {
 		name == "PS4" && (v.late || runsWhenEvaluated(v.text)), // set -x runs what is in it
 		name == "ENV" && strings.ContainsAny(v.text, "/$`"):    // ENV=test is no file
 		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged", "leave "+name+" as it is")
+	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
+		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
 	case name == "TAR_OPTIONS":
 		t := tellers["tar"]
 		return c.tells(&t, fieldsOf(v.text))

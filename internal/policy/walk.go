@@ -60,6 +60,7 @@ type walker struct {
 	assoc    map[string]bool      // declared with -A: subscripts are texts
 	named    map[string]bool      // once held the output of a program that lists names
 	fixed    map[string]bool      // declared readonly: an assignment changes nothing
+	exports  map[string]bool      // exported by this script
 	locals   map[string]localName // of the function that is walked
 	linked   bool                 // a command before this one may have made a link
 	wrote    bool                 // a command before this one may have written files

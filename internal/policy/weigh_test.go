@@ -224,6 +224,9 @@ func FuzzSure(f *testing.F) {
 // TestSure makes commands of parts that matter, many more of them than fuzzing
 // comes by.
 func TestSure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work for one goroutine: nothing for a race detector")
+	}
 	starts := []string{"rm", "rm -r", "git", "git show", "git -C", "git commit", "chmod", "chmod +x", "chmod -x", "find", "find . -name", "find . -exec grep", "env", "env A=1", "timeout 5", "timeout", "xargs", "xargs -n", "sh", "bash -e", "bash -c 'echo'", "nice -n", "nice git",
 		"ls", "tool", "curl", "grep", "command -v", "./run", "bin/run", "uv run", "go", "go test"}
 	parts := []string{"$x", `"$x"`, `"a$x"`, `./"$x"`, "a/$x", `-"$x"`, `"A=$x"`, "--", "-s", "-name", "-exec", "{}", "+", "';'", "show", "sub", "a", "5", "rm"}
