@@ -163,8 +163,20 @@ func (c *Call) Create(name string) (*vfs.File, error) {
 // An Input is one operand opened for reading.
 type Input struct {
 	*stream.Reader
-	Name string    // the operand; "-" for standard input
+	Name string    // the operand; "-" for standard input without one
 	File *vfs.File // nil for standard input, unless it is a file yet unread
+}
+
+// IsStdin reports whether an operand means standard input: "-", /dev/stdin.
+func IsStdin(name string) bool {
+	n, ok := devFD(name)
+	return name == "-" || ok && n == 0
+}
+
+// Named returns the input under the name by which it was asked for.
+func (in Input) Named(name string) Input {
+	in.Name = name
+	return in
 }
 
 // StdinInput returns standard input as an operand. It has a file if it comes
@@ -182,7 +194,7 @@ func (c *Call) StdinInput() Input {
 }
 
 // Inputs yields the named operands in turn, or standard input if there are
-// none; "-" is standard input. What cannot be opened is reported in the manner
+// none; "-" and /dev/stdin are standard input. What cannot be opened is reported in the manner
 // of GNU and passed over, and makes the call fail with status 1.
 func (c *Call) Inputs(names []string) iter.Seq[Input] { return c.inputs(names, c.Open) }
 
@@ -195,8 +207,8 @@ func (c *Call) inputs(names []string, open func(string) (*vfs.File, error)) iter
 	}
 	return func(yield func(Input) bool) {
 		for _, name := range names {
-			if n, ok := devFD(name); name == "-" || ok && n == 0 {
-				if !yield(c.StdinInput()) {
+			if IsStdin(name) {
+				if !yield(c.StdinInput().Named(name)) {
 					return
 				}
 				continue

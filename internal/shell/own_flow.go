@@ -153,7 +153,7 @@ func (p *proc) source(args []string) error {
 		p.errorf("source: filename argument required")
 		return Status(2)
 	}
-	src, err := p.ses.FS.ReadFile(p.path(args[0]))
+	src, err := p.readScript(args[0])
 	if err != nil {
 		if stops(err) {
 			return err
@@ -167,7 +167,7 @@ func (p *proc) source(args []string) error {
 	}
 	p.file, p.newParams = args[0], false
 	p.sourced++
-	p.eval(string(src))
+	p.eval(src)
 	p.sourced--
 	if len(args) > 1 && !p.newParams {
 		p.params = params
@@ -401,11 +401,20 @@ func (p *proc) shellArgs(name string, args []string) (string, error) {
 		p.params = args
 	case len(args) > 0 && args[0] != "-":
 		p.params, p.argv0, p.file = args[1:], args[0], args[0]
-		src, err := p.ses.FS.ReadFile(p.path(args[0]))
+		src, err := p.readScript(args[0])
 		if err != nil && !stops(err) {
 			p.errorf("%s: %s: %s", name, args[0], vfs.Reason(err))
 			err = Status(127)
 		}
+		return src, err
+	}
+	return p.readScript("-")
+}
+
+// readScript reads a script from a file or from standard input.
+func (p *proc) readScript(name string) (string, error) {
+	if !IsStdin(name) {
+		src, err := p.ses.FS.ReadFile(p.path(name))
 		return string(src), err
 	}
 	g := &gathered{p: p}

@@ -152,6 +152,10 @@ func (p *proc) builtin(argv []string) {
 			p.settle(name, p.write(1, []byte(cmd.HelpText())))
 			return
 		}
+		if len(argv) == 2 && argv[1] == "--version" && !strings.HasSuffix(name, "awk") {
+			p.settle(name, p.write(1, fmt.Appendf(nil, "%s of hako, a command like that of GNU or its first makers\n", name)))
+			return
+		}
 		p.settle(name, p.runCommand(cmd, argv))
 		return
 	}

@@ -121,7 +121,7 @@ func (l *lateFile) Read(p []byte) (int, error) {
 	if l.done {
 		return 0, io.EOF
 	}
-	if l.name == "-" {
+	if shell.IsStdin(l.name) {
 		return l.c.Stdin.Read(p)
 	}
 	if l.f == nil {

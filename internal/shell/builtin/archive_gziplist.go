@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"hako/internal/shell"
 	"hako/internal/vfs"
 )
 
@@ -62,7 +63,7 @@ func gzipList(p *packer, names []string) error {
 
 func gzipListOne(p *packer, name string) error {
 	src, label := io.Reader(p.Stdin), "stdin"
-	if name != "-" {
+	if !shell.IsStdin(name) {
 		f, err := p.OpenBytes(name)
 		if err != nil && !strings.HasSuffix(name, p.suffix) {
 			name += p.suffix

@@ -95,7 +95,7 @@ func (p *packer) run(names []string) error {
 	}
 	for _, name := range names {
 		var err error
-		if name == "-" {
+		if shell.IsStdin(name) {
 			err = p.stream("stdin", p.Stdin, p.Stdout, nil)
 		} else {
 			err = p.operand(name)

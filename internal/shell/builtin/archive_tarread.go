@@ -29,7 +29,7 @@ type tarReader struct {
 // read opens the archive and goes through its members.
 func (t *tarCall) read() error {
 	src := io.Reader(t.Stdin)
-	if t.file != "-" {
+	if !shell.IsStdin(t.file) {
 		f, err := t.OpenBytes(t.file)
 		if err == nil && f.IsDir() {
 			f.Close()

@@ -104,6 +104,12 @@ func lineLength(c *shell.Call, name string) int {
 	return 70
 }
 
+// complain prints a line after the results so far, also where both go to one file.
+func (m *bc) complain(format string, args ...any) {
+	m.call.Stdout.Flush()
+	fmt.Fprintf(m.call.Stderr, format+"\n", args...)
+}
+
 // source runs a program text line by line; done means that it said so.
 func (m *bc) source(text string) (done bool, err error) {
 	m.src, m.pos, m.line, m.deep = text, 0, 1, 0
@@ -119,11 +125,11 @@ func (m *bc) source(text string) (done bool, err error) {
 		switch {
 		case problem == nil:
 		case errors.Is(problem, errBCSyntax):
-			fmt.Fprintf(m.call.Stderr, "%s %d: syntax error\n", m.file, m.line)
+			m.complain("%s %d: syntax error", m.file, m.line)
 			m.skipLine()
 			ready = false
 		case bcReports(problem):
-			fmt.Fprintf(m.call.Stderr, "Runtime error (func=(main), adr=%d): %v\n", bcAddress(problem), problem)
+			m.complain("Runtime error (func=(main), adr=%d): %v", bcAddress(problem), problem)
 			m.skipRest()
 		default:
 			return true, problem

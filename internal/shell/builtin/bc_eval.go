@@ -62,7 +62,7 @@ func (m *bc) operate(op string, x, y calcNum) calcNum {
 		return m.mod(x, y, m.scale)
 	case "^":
 		if y.scale > 0 && m.cmp(y, m.rescale(y, 0)) != 0 {
-			fmt.Fprintln(m.call.Stderr, "Runtime warning (func=(main), adr=8): non-zero scale in exponent")
+			m.complain("Runtime warning (func=(main), adr=8): non-zero scale in exponent")
 		}
 		return m.pow(x, y, m.scale)
 	case "&&":

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // as hako itself has it
 
 	"hako/internal/quota"
 	"hako/internal/run"

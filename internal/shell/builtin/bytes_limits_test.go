@@ -28,7 +28,7 @@ import (
 func hostile(t *testing.T, script string, files map[string][]byte, words ...string) {
 	t.Helper()
 	limits := quota.Lenient()
-	limits.Time = 2 * time.Second
+	limits.Time, limits.Files = 2*time.Second, 2000
 	gauge := quota.NewGauge(limits)
 	fs := vfs.New(vfs.Options{Gauge: gauge})
 	for name, data := range files {

@@ -111,9 +111,9 @@ func (d *byteDiff) run(ctx context.Context) error {
 	return d.compare(ctx, in)
 }
 
-// openBytes opens an operand, "-" being standard input.
+// openBytes opens an operand, which may be standard input.
 func openBytes(c *shell.Call, name string) (*stream.Reader, func(), error) {
-	if name == "-" {
+	if shell.IsStdin(name) {
 		return c.Stdin, func() {}, nil
 	}
 	f, err := c.OpenBytes(name)

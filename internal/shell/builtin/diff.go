@@ -212,16 +212,16 @@ func (d *differ) operands(ctx context.Context, one, two string) error {
 	switch {
 	case isDir[0] && isDir[1]:
 		return d.dirs(ctx, one, two, nil)
-	case isDir[0] && two != "-" && infos[1] != nil:
+	case isDir[0] && !shell.IsStdin(two) && infos[1] != nil:
 		one = under(one, baseOf(two))
-	case isDir[1] && one != "-" && infos[0] != nil:
+	case isDir[1] && !shell.IsStdin(one) && infos[0] != nil:
 		two = under(two, baseOf(one))
 	}
 	return d.pair(ctx, one, two)
 }
 
 func (d *differ) stat(name string) (fs.FileInfo, error) {
-	if name == "-" {
+	if shell.IsStdin(name) {
 		return d.c.FS.Stat("/dev/null")
 	}
 	fi, err := d.c.FS.Stat(d.c.Path(name))
@@ -251,7 +251,7 @@ func (d *differ) pair(ctx context.Context, one, two string) error {
 }
 
 func (d *differ) read(f *diffFile) error {
-	if f.name == "-" {
+	if shell.IsStdin(f.name) {
 		f.time = d.c.Now()
 		return d.load(f, d.c.Stdin)
 	}

@@ -254,7 +254,7 @@ func (d *digest) report(name, what string, wanted bool) error {
 
 func (d *digest) sumOf(name string) (string, error) {
 	in := d.Stdin
-	if name != "-" {
+	if !shell.IsStdin(name) {
 		f, err := d.OpenBytes(name)
 		if err != nil {
 			return "", err

@@ -111,7 +111,7 @@ func (f *identifier) title(name string, width int) {
 
 // identify says what one file is. Its error is one that ends the script.
 func (f *identifier) identify(name string) (string, error) {
-	if name == "-" {
+	if shell.IsStdin(name) {
 		head, err := headOfReader(f.c.Stdin)
 		return f.spell(sniffKind(head, int64(len(head)))), err
 	}

@@ -19,7 +19,8 @@ const (
 
 // flush prints the paragraph.
 func (f *filler) flush() {
-	if len(f.words) > 0 {
+	if n := len(f.words); n > 0 {
+		f.words[n-1].period, f.words[n-1].final = true, true
 		f.choose()
 		f.printUntil(len(f.words))
 	}

@@ -31,8 +31,8 @@ type dateParser struct {
 	hour, minute, sec   int
 	nanos               int
 	weekday, weekdayOrd int
-	add                 [3]int // years, months, days
-	span                time.Duration
+	add                 [3]int         // years, months, days
+	seconds             int64          // to add; more than a Duration holds
 	bad                 bool           // a date that does not exist was seen
 	last                func(sign int) // undoes and redoes the last relative item, for "ago"
 }

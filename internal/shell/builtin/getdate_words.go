@@ -38,11 +38,10 @@ func (p *dateParser) namedDate() bool {
 	}
 	if !dayFirst {
 		n, after, ok := cutNumber(strings.TrimLeft(rest, " -"), 2)
-		if ok && (after == "" || !isDigit(after[0]) && after[0] != ':') {
-			day, rest = n, strings.TrimLeft(after, ",")
-		} else {
-			day = 1
+		if !ok || after != "" && (isDigit(after[0]) || after[0] == ':') {
+			return false
 		}
+		day, rest = n, strings.TrimLeft(after, ",")
 	}
 	year := p.now.Year()
 	if y, after, ok := cutNumber(strings.TrimLeft(rest, " -,"), 4); ok && y > 31 && !strings.HasPrefix(after, ":") {
@@ -62,7 +61,7 @@ func (p *dateParser) signedAmount() bool {
 	if signed {
 		s = strings.TrimLeft(s[1:], " ")
 	}
-	n, after, ok := cutNumber(s, 9)
+	n, after, ok := cutNumber(s, 10)
 	if !ok {
 		return false
 	}
@@ -78,7 +77,7 @@ func (p *dateParser) relative(n int, unit string) bool {
 	unit = strings.TrimSuffix(unit, "s")
 	var apply func(sign int)
 	days := map[string]int{"day": 1, "week": 7, "fortnight": 14}[unit]
-	span := map[string]time.Duration{"hour": time.Hour, "minute": time.Minute, "min": time.Minute, "second": time.Second, "sec": time.Second}[unit]
+	seconds := map[string]int{"hour": 3600, "minute": 60, "min": 60, "second": 1, "sec": 1}[unit]
 	switch {
 	case unit == "year":
 		apply = func(sign int) { p.add[0] += sign * n }
@@ -86,8 +85,8 @@ func (p *dateParser) relative(n int, unit string) bool {
 		apply = func(sign int) { p.add[1] += sign * n }
 	case days > 0:
 		apply = func(sign int) { p.add[2] += sign * n * days }
-	case span > 0:
-		apply = func(sign int) { p.span += time.Duration(sign) * time.Duration(n) * span }
+	case seconds > 0:
+		apply = func(sign int) { p.seconds += int64(sign * n * seconds) }
 	default:
 		return false
 	}
@@ -111,7 +110,7 @@ func (p *dateParser) word() bool {
 		return true
 	}
 	switch word {
-	case "now", "today", "at", "on", "and", "of":
+	case "now", "today":
 	case "yesterday":
 		p.add[2]--
 	case "tomorrow":
@@ -166,8 +165,8 @@ func (p *dateParser) bareNumber() bool {
 // result puts the parts together.
 func (p *dateParser) result() (time.Time, bool) {
 	if p.epoch != nil {
-		t := p.epoch.In(p.now.Location()).AddDate(p.add[0], p.add[1], p.add[2]).Add(p.span)
-		return t, !p.hasDate && !p.hasTime
+		t := p.epoch.In(p.now.Location()).AddDate(p.add[0], p.add[1], p.add[2])
+		return p.later(t), !p.hasDate && !p.hasTime
 	}
 	now := p.now.In(p.loc)
 	y, m, d := now.Date()
@@ -182,7 +181,12 @@ func (p *dateParser) result() (time.Time, bool) {
 	if p.weekday >= 0 && !p.hasDate {
 		t = t.AddDate(0, 0, p.toWeekday(t))
 	}
-	return t.Add(p.span).In(p.now.Location()), true
+	return p.later(t), true
+}
+
+// later adds the seconds that were asked for.
+func (p *dateParser) later(t time.Time) time.Time {
+	return time.Unix(t.Unix()+p.seconds, int64(t.Nanosecond())).In(p.now.Location())
 }
 
 // toWeekday counts the days to the wanted day of the week: "monday" is today or

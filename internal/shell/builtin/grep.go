@@ -187,7 +187,7 @@ func (g *grepper) contextOption(o option) error {
 func (g *grepper) patternFile(name string) error {
 	var data []byte
 	var err error
-	if name == "-" {
+	if shell.IsStdin(name) {
 		data, err = io.ReadAll(io.LimitReader(g.c.Stdin, g.c.Gauge.Limits().Memory/8))
 	} else {
 		data, err = g.c.FS.ReadFile(g.c.Path(name))

@@ -53,6 +53,8 @@ func (n *grepNames) each(ctx context.Context, g *grepper, names []string) error 
 		switch {
 		case name == "-":
 			err = g.search(ctx, &grepStream{g.c, g.c.Stdin, g.end}, g.label)
+		case shell.IsStdin(name):
+			err = g.search(ctx, &grepStream{g.c, g.c.Stdin, g.end}, name)
 		case bare && n.recurse:
 			err = n.walk(ctx, g, name, "", true)
 		default:

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
 
 	"hako/internal/shell"
 	"hako/internal/stream"
@@ -22,7 +23,7 @@ import (
 var iconvCmd = shell.Command{
 	Name: "iconv", Args: "[-cl] [-f FROM] [-t TO] [-o FILE] [file...]", Summary: "convert text between encodings",
 	Help: `  -f, --from-code=NAME  encoding of the input (UTF-8)
-  -t, --to-code=NAME    encoding of the output (UTF-8); //TRANSLIT puts '?'
+  -t, --to-code=NAME    encoding of the output (UTF-8); //TRANSLIT puts a like one or '?'
                         for what it cannot say, //IGNORE leaves it out
   -c                    leave out what cannot be converted
   -o, --output=FILE     write to FILE
@@ -134,7 +135,7 @@ func (r *iconvRun) run(names []string) error {
 	}
 	r.encoder = r.to.NewEncoder()
 	for _, name := range names {
-		if _, err := r.FS.Stat(r.Path(name)); err != nil && name != "-" {
+		if _, err := r.FS.Stat(r.Path(name)); err != nil && !shell.IsStdin(name) {
 			return r.Fail(1, "cannot open input file `%s': %s", name, vfs.Reason(err))
 		}
 	}
@@ -237,7 +238,7 @@ func (r *iconvRun) write(text []byte, at int64) error {
 		switch {
 		case err == nil:
 		case r.question:
-			out = []byte{'?'}
+			out = r.alike(ch)
 		case r.drop:
 			out = nil
 		default:
@@ -283,4 +284,22 @@ func (s asciiStep) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 		nSrc++
 	}
 	return nDst, nSrc, nil
+}
+
+// plainSigns are the signs of typography that have a plain one.
+var plainSigns = strings.NewReplacer("‘", "'", "’", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "‐", "-", "×", "x", "ß", "ss",
+	"æ", "ae", "Æ", "AE", "œ", "oe", "Œ", "OE", "ø", "o", "Ø", "O", "«", "<<", "»", ">>", "€", "EUR", "⁄", "/", "©", "(C)", "®", "(R)")
+
+// alike spells a character that the encoding lacks: é is e, … is three dots.
+func (r *iconvRun) alike(ch rune) []byte {
+	var out []byte
+	for _, part := range plainSigns.Replace(norm.NFKD.String(string(ch))) {
+		if b, err := r.encoder.Bytes([]byte(string(part))); err == nil {
+			out = append(out, b...)
+		}
+	}
+	if len(out) == 0 {
+		return []byte{'?'}
+	}
+	return out
 }

@@ -379,7 +379,7 @@ func (j *jqCall) open() error {
 		j.rest = j.rest[1:]
 		in := j.Stdin
 		j.closing = func() {}
-		if name != "-" {
+		if !shell.IsStdin(name) {
 			f, err := j.Open(name)
 			if err == nil && f.IsDir() {
 				f.Close()
@@ -401,23 +401,22 @@ func (j *jqCall) open() error {
 
 // fileValue reads a file for --slurpfile and --rawfile.
 func (j *jqCall) fileValue(name string, raw bool) (any, error) {
-	f, err := j.Open(name)
+	in, done, err := openOne(j.Call, name)
 	if err != nil {
 		fmt.Fprintf(j.Stderr, "jq: Bad JSON in --%s: Could not open %s: %s\n", map[bool]string{true: "rawfile", false: "slurpfile"}[raw], name, vfs.Reason(err))
 		return nil, shell.Status(2)
 	}
-	defer f.Close()
-	in := j.Reader(f)
-	defer in.Release()
+	defer done()
 	if raw {
-		if err := j.run.alloc(f.Size()); err != nil {
-			return nil, err
+		text, err := slurp(j.Call, in)
+		defer func() { j.Gauge.Hold(-int64(cap(text))) }()
+		if err == nil {
+			err = j.run.alloc(int64(len(text)))
 		}
-		text, err := io.ReadAll(in)
 		return strings.ToValidUTF8(string(text), "\uFFFD"), err
 	}
 	list := newJqArray()
-	p := &jqParser{m: j.run.jqMeter, in: in}
+	p := &jqParser{m: j.run.jqMeter, in: in.Reader}
 	for {
 		v, err := p.value()
 		if err == io.EOF {

@@ -183,7 +183,7 @@ func (p *patcher) run(ctx context.Context, file string) error {
 
 func (p *patcher) readInput() ([]byte, error) {
 	var r io.Reader = p.c.Stdin
-	if p.input != "" && p.input != "-" {
+	if p.input != "" && !shell.IsStdin(p.input) {
 		f, err := p.c.Open(p.input)
 		if err == nil && f.IsDir() {
 			err = vfs.ErrIsDir

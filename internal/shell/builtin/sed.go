@@ -48,23 +48,24 @@ type sedRun struct {
 	wrap     int
 	sandbox  bool
 
-	in     *sedInput
-	out    *sedOutput
-	files  map[string]*sedOutput // of w and W
-	lists  map[string]*sedSource // of R
-	space  []byte                // the pattern space
-	hold   []byte
-	spare  []byte // what a substitution is built in
-	piece  []byte // one replacement
-	ended  bool   // the line read last had its terminator
-	queued []sedQueued
-	last   *sedRegex // for the empty pattern
-	loc    []int
-	flag   bool // a substitution was made, for t and T
-	work   int  // done since the clock was looked at
-	held   int64
-	status int
-	quit   bool
+	in        *sedInput
+	out       *sedOutput
+	files     map[string]*sedOutput // of w and W
+	lists     map[string]*sedSource // of R
+	space     []byte                // the pattern space
+	hold      []byte
+	spare     []byte // what a substitution is built in
+	piece     []byte // one replacement
+	ended     bool   // the line that the pattern space ends with had its terminator
+	holdEnded bool   // the same of the hold space
+	queued    []sedQueued
+	last      *sedRegex // for the empty pattern
+	loc       []int
+	flag      bool // a substitution was made, for t and T
+	work      int  // done since the clock was looked at
+	held      int64
+	status    int
+	quit      bool
 }
 
 // errSed is a message that ends sed with a status of its own.
@@ -76,7 +77,7 @@ type errSed struct {
 func (e *errSed) Error() string { return e.text }
 
 func runSed(ctx context.Context, c *shell.Call) error {
-	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, files: map[string]*sedOutput{}, lists: map[string]*sedSource{}}
+	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{}, lists: map[string]*sedSource{}}
 	names, err := s.options()
 	if err == nil {
 		err = s.script.finish(s)
@@ -150,7 +151,7 @@ func (s *sedRun) options() ([]string, error) {
 func (s *sedRun) scriptFile(name string) error {
 	var text []byte
 	var err error
-	if name == "-" {
+	if shell.IsStdin(name) {
 		for err == nil {
 			var b []byte
 			b, err = s.c.Stdin.Chunk()

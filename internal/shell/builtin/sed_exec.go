@@ -287,6 +287,7 @@ func (s *sedRun) executeSpace(cmd *sedCommand) (sedOutcome, error) {
 		return sedDrop, nil
 	case 'x':
 		s.space, s.hold = s.hold, s.space
+		s.ended, s.holdEnded = s.holdEnded, s.ended
 	case 'z':
 		s.space = s.space[:0]
 	case 'n', 'N':
@@ -305,6 +306,12 @@ func (s *sedRun) executeSpace(cmd *sedCommand) (sedOutcome, error) {
 
 // copySpace is g, G, h and H.
 func (s *sedRun) copySpace(name byte) (err error) {
+	switch name {
+	case 'g', 'G':
+		s.ended = s.holdEnded
+	default:
+		s.holdEnded = s.ended
+	}
 	switch name {
 	case 'g':
 		s.space, err = s.add(s.space[:0], s.hold...)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"hako/internal/shell"
 	"hako/internal/stream"
 	"hako/internal/vfs"
 )
@@ -165,7 +166,7 @@ func (in *sedInput) open() error {
 	s := in.run
 	in.name, in.names = in.names[0], in.names[1:]
 	in.block, in.pos = nil, 0
-	if in.name == "-" && !s.inPlace {
+	if shell.IsStdin(in.name) && !s.inPlace {
 		in.reader = s.c.Stdin
 		in.restart()
 		return nil

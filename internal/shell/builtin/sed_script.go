@@ -315,10 +315,12 @@ func (p *sedScript) text(cmd *sedCommand) error {
 		if c == '\n' {
 			break
 		}
-		if c == '\\' {
-			if c = p.next(); c == 0 {
-				break
+		if c == '\\' && p.pos < len(p.src) {
+			escaped, n := charEscape(p.src[p.pos:])
+			if c = escaped; n == 0 {
+				c, n = p.src[p.pos], 1
 			}
+			p.pos += n
 		}
 		out = append(out, c)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -205,7 +206,10 @@ func (s *sequence) decimal(c *shell.Call) error {
 			return err
 		}
 	}
-	if !s.scaled(digits) {
+	switch {
+	case !s.scaled(digits) && s.integers():
+		return s.large(c)
+	case !s.scaled(digits):
 		return s.floats(c, shown, width)
 	}
 	now, step, last := s.first.times(digits), s.step.times(digits), s.last.times(digits)
@@ -258,6 +262,31 @@ func (s *sequence) close(c *shell.Call, any bool) error {
 		c.Stdout.WriteByte('\n')
 	}
 	return c.Stdout.Err()
+}
+
+// integers reports whether all numbers are written as plain digits.
+func (s *sequence) integers() bool {
+	return strings.Trim(s.first.text+s.step.text+s.last.text, "-0123456789") == ""
+}
+
+// large counts with as many digits as there are.
+func (s *sequence) large(c *shell.Call) error {
+	var now, step, last big.Int
+	for n, text := range map[*big.Int]string{&now: s.first.text, &step: s.step.text, &last: s.last.text} {
+		n.SetString(text, 10)
+	}
+	width := 0
+	if s.equalWidth {
+		width = max(len(s.first.text), len(s.last.text))
+	}
+	i := 0
+	for ; now.Cmp(&last)*step.Sign() <= 0; i++ {
+		if err := s.write(c, i, zeroFill(now.Append(nil, 10), width)); err != nil {
+			return err
+		}
+		now.Add(&now, &step)
+	}
+	return s.close(c, i > 0)
 }
 
 // floats is for numbers that are too large or fine to count exactly.

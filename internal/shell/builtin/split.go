@@ -78,7 +78,7 @@ func runSplit(ctx context.Context, c *shell.Call) error {
 		name = names[0]
 	}
 	in := shell.Input{Reader: c.Stdin, Name: "-"}
-	if name != "-" {
+	if !shell.IsStdin(name) {
 		f, err := openPlain(name, c.OpenBytes)
 		if err == vfs.ErrIsDir {
 			return c.Fail(1, "%s: read error: %s", name, vfs.Reason(err))

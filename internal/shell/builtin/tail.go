@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 
 	"hako/internal/shell"
 	"hako/internal/stream"
@@ -25,6 +26,9 @@ Examples:
 
 func runTail(ctx context.Context, c *shell.Call) error {
 	c.Args = expandDigits(c.Args, "-n")
+	if a := c.Args; len(a) > 0 && len(a[0]) > 1 && a[0][0] == '+' && strings.Trim(a[0][1:], "0123456789") == "" {
+		c.Args = append([]string{"-n"}, a...)
+	}
 	opts, names, err := getopt(c, "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated f F retry follow? s,sleep-interval: pid:")
 	if err != nil {
 		return err

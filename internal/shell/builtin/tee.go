@@ -32,6 +32,14 @@ func runTee(ctx context.Context, c *shell.Call) error {
 	}
 	outs := []*stream.Writer{c.Stdout}
 	for _, name := range names {
+		switch name {
+		case "/dev/stdout":
+			outs = append(outs, c.Stdout)
+			continue
+		case "/dev/stderr":
+			outs = append(outs, stream.NewWriter(c.Stderr))
+			continue
+		}
 		f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
 		if err != nil {
 			c.Warn("%s: %s", name, vfs.Reason(err))

@@ -7,8 +7,10 @@ import (
 	"io"
 	"iter"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hako/internal/shell"
 	"hako/internal/stream"
@@ -66,8 +68,8 @@ func operands(c *shell.Call, names []string, open func(string) (*vfs.File, error
 	}
 	return func(yield func(shell.Input) bool) {
 		for _, name := range names {
-			if name == "-" {
-				if !yield(c.StdinInput()) {
+			if shell.IsStdin(name) {
+				if !yield(c.StdinInput().Named(name)) {
 					return
 				}
 				continue
@@ -98,11 +100,11 @@ func openPlain(name string, open func(string) (*vfs.File, error)) (*vfs.File, er
 	return f, err
 }
 
-// openOne opens a single operand that the command cannot do without; "-" is
-// standard input. The caller calls done.
+// openOne opens a single operand that the command cannot do without, which may
+// be standard input. The caller calls done.
 func openOne(c *shell.Call, name string) (in shell.Input, done func(), err error) {
-	if name == "-" {
-		return c.StdinInput(), func() {}, nil
+	if shell.IsStdin(name) {
+		return c.StdinInput().Named(name), func() {}, nil
 	}
 	f, err := openPlain(name, c.Open)
 	if err != nil {
@@ -110,6 +112,12 @@ func openOne(c *shell.Call, name string) (in shell.Input, done func(), err error
 	}
 	in = shell.Input{Reader: c.Reader(f), Name: name, File: f}
 	return in, func() { in.Release(); f.Close() }, nil
+}
+
+// compiled makes a regular expression when it is first needed: a shell is started
+// often, and has many commands that are not used.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // multipliers are the suffixes GNU knows after a number of bytes or lines.

@@ -2,7 +2,9 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 
 	"hako/internal/shell"
@@ -14,6 +16,7 @@ var uniqCmd = shell.Command{
 	Name: "uniq", Args: "[-cdDuiz] [-f N] [-s N] [-w N] [input [output]]", Summary: "drop or count lines that repeat the one before",
 	Help: `  -c     count how often each line came
   -d     only repeated lines, one each     -D  all of them
+  --group[=separate|prepend|append|both]   all lines, an empty one between different ones
   -u     only lines that are not repeated
   -i     ignore case
   -f N   skip N fields    -s N  skip N characters    -w N  compare at most N
@@ -28,6 +31,7 @@ Examples:
 type uniqState struct {
 	count, onlyRepeated, onlyUnique, all, fold bool
 	allMode                                    string // how -D separates groups
+	group                                      string // how --group does; empty without it
 	fields, chars, width                       int64
 	end                                        byte
 
@@ -40,7 +44,7 @@ type uniqState struct {
 
 func runUniq(ctx context.Context, c *shell.Call) error {
 	c.Args = expandDigits(c.Args, "-f")
-	opts, names, err := getopt(c, "c,count d,repeated D all-repeated? u,unique i,ignore-case f,skip-fields: s,skip-chars: w,check-chars: z,zero-terminated")
+	opts, names, err := getopt(c, "c,count d,repeated D all-repeated? group? u,unique i,ignore-case f,skip-fields: s,skip-chars: w,check-chars: z,zero-terminated")
 	if err != nil {
 		return err
 	}
@@ -53,6 +57,8 @@ func runUniq(ctx context.Context, c *shell.Call) error {
 	switch {
 	case len(names) > 2:
 		return misuse(c, "extra operand %s", curly(names[2]))
+	case u.group != "" && (u.count || u.onlyRepeated || u.all || u.onlyUnique):
+		return misuse(c, "--group is mutually exclusive with -c/-d/-D/-u")
 	case u.all && u.count:
 		return misuse(c, "printing all duplicated lines and repeat counts is meaningless")
 	case len(names) == 0:
@@ -84,6 +90,11 @@ func (u *uniqState) set(c *shell.Call, o option) error {
 		u.all = true
 		if o.Value != "" {
 			u.allMode = o.Value
+		}
+	case "group":
+		u.group = cmp.Or(o.Value, "separate")
+		if !slices.Contains([]string{"separate", "prepend", "append", "both"}, u.group) {
+			return misuse(c, "invalid argument %s for %s", curly(o.Value), curly("--group"))
 		}
 	case "f":
 		return uniqNumber(c, o.Value, &u.fields, "fields to skip")
@@ -125,6 +136,9 @@ func (u *uniqState) files(c *shell.Call, names []string) error {
 	if err := u.scan(in.Reader); err != nil {
 		return err
 	}
+	if u.groups > 0 && (u.group == "append" || u.group == "both") {
+		u.out.WriteByte(u.end)
+	}
 	return u.out.Flush()
 }
 
@@ -154,13 +168,19 @@ func (u *uniqState) scan(in *stream.Reader) error {
 func (u *uniqState) see(line []byte) {
 	if u.times > 0 && u.same(line, u.prev) {
 		u.times++
-		if u.all {
+		switch {
+		case u.all:
 			u.printAll(line)
+		case u.group != "":
+			u.print(line)
 		}
 		return
 	}
 	if u.times > 0 {
 		u.flush()
+	}
+	if u.group != "" {
+		u.openGroup(line)
 	}
 	u.prev, u.times = line, 1
 }
@@ -198,22 +218,33 @@ func (u *uniqState) printAll(line []byte) {
 			u.out.WriteByte(u.end)
 		}
 		u.groups++
-		u.out.Write(u.prev)
+		u.print(u.prev)
+	}
+	u.print(line)
+}
+
+// openGroup prints the first line of a group for --group.
+func (u *uniqState) openGroup(line []byte) {
+	if u.groups > 0 || u.group == "prepend" || u.group == "both" {
 		u.out.WriteByte(u.end)
 	}
+	u.groups++
+	u.print(line)
+}
+
+func (u *uniqState) print(line []byte) {
 	u.out.Write(line)
 	u.out.WriteByte(u.end)
 }
 
 func (u *uniqState) flush() {
-	if u.all || u.onlyRepeated && u.times == 1 || u.onlyUnique && u.times > 1 {
+	if u.all || u.group != "" || u.onlyRepeated && u.times == 1 || u.onlyUnique && u.times > 1 {
 		return
 	}
 	if u.count {
 		u.out.Write(append(padNumber(make([]byte, 0, 24), u.times, 7), ' '))
 	}
-	u.out.Write(u.prev)
-	u.out.WriteByte(u.end)
+	u.print(u.prev)
 }
 
 func equalFoldASCII(a, b []byte) bool {

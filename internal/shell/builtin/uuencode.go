@@ -36,7 +36,7 @@ func runUuencode(ctx context.Context, c *shell.Call) error {
 		return shell.ErrUsage
 	}
 	in, mode := io.Reader(c.Stdin), 0o644
-	if len(names) == 2 && names[0] != "-" {
+	if len(names) == 2 && !shell.IsStdin(names[0]) {
 		f, err := c.OpenBytes(names[0])
 		if err != nil {
 			fmt.Fprintf(c.Stderr, "uuencode fatal error:\nfserr 2 (%s) performing 'freopen of stdin' on %s\n", vfs.Reason(err), names[0])

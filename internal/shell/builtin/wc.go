@@ -131,7 +131,7 @@ func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
 // wcSize returns the size of an operand if it is a regular file, which
 // standard input may be, too.
 func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
-	if name == "-" {
+	if shell.IsStdin(name) {
 		f := c.StdinInput().File
 		if f == nil {
 			return 0, false, nil

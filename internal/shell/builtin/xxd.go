@@ -66,7 +66,7 @@ func runXxd(ctx context.Context, c *shell.Call) error {
 		return c.Fail(1, "invalid number of columns (max. 256).")
 	}
 	in := io.Reader(c.Stdin)
-	if len(names) > 0 && names[0] != "-" {
+	if len(names) > 0 && !shell.IsStdin(names[0]) {
 		f, err := c.OpenBytes(names[0])
 		if err != nil {
 			return c.Fail(2, "%s: %s", names[0], vfs.Reason(err))

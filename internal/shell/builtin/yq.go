@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"hako/internal/shell"
 	"hako/internal/stream"
@@ -140,9 +138,7 @@ func (y *yqCall) words(words []string) (src string, files []string) {
 }
 
 // Compiled when yq is used: every start of the program would pay for it.
-var yqEnvCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
-})
+var yqEnvCall = compiled(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 
 // yqEnv writes env(NAME) the way jq does. env reads the value as data.
 func yqEnv(src string) string {

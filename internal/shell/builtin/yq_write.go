@@ -2,10 +2,8 @@ package builtin
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -120,9 +118,7 @@ func restyle(n, was *yaml.Node, v any) *yaml.Node {
 }
 
 // yamlRisky is text that readers of YAML 1.1 take for a boolean or a number.
-var yamlRisky = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
-})
+var yamlRisky = compiled(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
 // yamlKey writes a key. Whole numbers stay without quotes, as people write them.
 func yamlKey(k string) *yaml.Node {

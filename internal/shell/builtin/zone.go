@@ -8,9 +8,8 @@ import (
 	"hako/internal/shell"
 )
 
-// zoneOf returns the time zone the script asked for by TZ. Only zones that can
-// be written down are known (UTC, JST-9, EST5, <+09>-9): names such as
-// Asia/Tokyo need a database, and the host's is out of reach.
+// zoneOf returns the time zone the script asked for by TZ: one that is written
+// down (UTC, JST-9, EST5, <+09>-9) or a place (Europe/Berlin).
 func zoneOf(c *shell.Call) (*time.Location, error) {
 	tz, _ := c.Getenv("TZ")
 	return parseZone(tz)
@@ -31,10 +30,30 @@ func parseZone(tz string) (*time.Location, error) {
 	}
 	name, rest := cutZoneName(tz)
 	off, rest, ok := cutOffset(rest)
-	if name == "" || !ok || rest != "" {
-		return nil, fmt.Errorf("TZ=%s: only UTC and zones with their offset are known, such as JST-9 or EST5", tz)
+	if name != "" && ok && rest == "" {
+		return time.FixedZone(name, -off), nil
 	}
-	return time.FixedZone(name, -off), nil
+	if loc, err := place(tz); err == nil {
+		return loc, nil
+	}
+	return nil, fmt.Errorf("TZ=%s: there is no such time zone; known are places such as Europe/Berlin, and zones with their offset such as JST-9 or EST5", tz)
+}
+
+// place returns the zone of a place, from the database of this machine or the one
+// that the program brings along. Other names are not looked up: one of them tells
+// where the machine is.
+func place(name string) (*time.Location, error) {
+	area, city, _ := strings.Cut(name, "/")
+	if !capital(area) || !capital(city) || strings.ContainsFunc(name, notInPlaces) {
+		return nil, fmt.Errorf("%q is not a place", name)
+	}
+	return time.LoadLocation(name)
+}
+
+func capital(word string) bool { return word != "" && 'A' <= word[0] && word[0] <= 'Z' }
+
+func notInPlaces(r rune) bool {
+	return r > 'z' || !isLetter(byte(r)) && !isDigit(byte(r)) && !strings.ContainsRune("_+-/", r)
 }
 
 var knownZones = map[string]*time.Location{
