@@ -24,6 +24,7 @@ const (
 	Model    = "model"    // what came of asking a language model
 	Called   = "called"   // a model calls a tool
 	Answered = "answered" // what came of that
+	Ordered  = "ordered"  // a person wants something done that is no script
 	Ended    = "ended"    // whatever came of the request
 )
 

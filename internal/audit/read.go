@@ -2,13 +2,10 @@ package audit
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +16,25 @@ import (
 // passed over because they are not events: [Verify] says more about those.
 // An error of do ends the scan and is returned.
 func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+	return ScanLines(r, func(e Event, _ Span) error { return do(e) })
+}
+
+// A Span is where a line is.
+type Span struct {
+	From, To int64 // with its newline
+	Open     bool  // it has none yet: the line may still be being written
+}
+
+// ScanLines is as [Scan], and says where each event is, counted from where r
+// begins.
+func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
+	count := &counter{r: r}
+	in := bufio.NewReaderSize(count, 64<<10)
 	var line []byte
+	var at Span
 	for {
 		line, err = readLine(in, line[:0])
+		at.From, at.To = at.To, count.n-int64(in.Buffered())
 		switch err {
 		case nil:
 		case io.EOF:
@@ -33,15 +45,28 @@ func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
 		default:
 			return skipped, err
 		}
+		at.Open = line[len(line)-1] != '\n'
 		var e Event
 		if json.Unmarshal(line, &e) != nil || e.Hash == "" {
 			skipped++
 			continue
 		}
-		if err := do(e); err != nil {
+		if err := do(e, at); err != nil {
 			return skipped, err
 		}
 	}
+}
+
+// A counter knows how much was read of r.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // A Filter says which events somebody wants to see. Zero fields ask nothing.
@@ -52,6 +77,7 @@ type Filter struct {
 	Command string    // the name of a command, with or without its directory
 	Since   time.Time // not before
 	Until   time.Time // before
+	Before  int64     // with a smaller number
 	Text    string    // somewhere in script, words, reason, rule, path or error, in any case
 	Limit   int       // the newest so many; zero means all
 }
@@ -63,7 +89,8 @@ func (f *Filter) Match(e *Event) bool {
 		f.Actor != "" && e.Actor != f.Actor,
 		f.What != "" && e.What != f.What,
 		!f.Since.IsZero() && e.Time.Before(f.Since),
-		!f.Until.IsZero() && !e.Time.Before(f.Until):
+		!f.Until.IsZero() && !e.Time.Before(f.Until),
+		f.Before > 0 && e.Seq >= f.Before:
 		return false
 	}
 	return (f.Command == "" || e.runs(f.Command)) && (f.Text == "" || e.mentions(f.Text))
@@ -79,12 +106,21 @@ func (e *Event) runs(name string) bool {
 
 func (e *Event) mentions(text string) bool {
 	text = strings.ToLower(text)
-	for _, s := range []string{e.Script, strings.Join(e.Argv, " "), e.Reason, e.Rule, e.Path, e.Error, e.Provider} {
+	for s := range e.Texts {
 		if strings.Contains(strings.ToLower(s), text) {
 			return true
 		}
 	}
 	return false
+}
+
+// Texts yields the texts of an event in which [Filter].Text is looked for.
+func (e *Event) Texts(yield func(string) bool) {
+	for _, s := range []string{e.Script, strings.Join(e.Argv, " "), e.Reason, e.Rule, e.Path, e.Error, e.Provider} {
+		if s != "" && !yield(s) {
+			return
+		}
+	}
 }
 
 // Query returns the events of r that the filter wants, oldest first.
@@ -125,60 +161,3 @@ func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
 
 // OpenRead opens a log for reading. The caller closes it.
 func OpenRead(path string) (*os.File, error) { return private.Open(path, os.O_RDONLY) }
-
-// Follow calls do for each event that is appended from now on, until ctx ends or
-// do fails.
-func Follow(ctx context.Context, path string, do func(Event) error) error {
-	f, err := OpenRead(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	var pending []byte
-	for {
-		if pending, err = follow(f, pending, do); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-// follow reads to the end of r and returns the piece of a line there. It does
-// so in parts, as the file may have grown by more than fits into memory.
-func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
-	for {
-		before := len(pending)
-		pending = slices.Grow(pending, followPart)
-		n, err := r.Read(pending[before : before+followPart])
-		pending = pending[:before+n]
-		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
-			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {
-				return nil, err
-			}
-			pending = append(pending[:0], pending[whole:]...)
-		}
-		if len(pending) > maxLine {
-			pending = pending[:0] // no event: what comes of it yet will not be one either
-		}
-		if err == io.EOF {
-			return pending, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-const (
-	followEvery = 100 * time.Millisecond
-	followPart  = 64 << 10
-)

@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 	seen := make(chan int64, 10)
 	done := make(chan error)
 	go func() {
-		done <- Follow(ctx, path, func(e Event) error {
+		done <- Follow(ctx, path, 0, func(e Event) error {
 			seen <- e.Seq
 			return nil
 		})

@@ -3,6 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,18 +66,7 @@ func (r Report) Err() error {
 
 // VerifyFile checks the log of that name against itself and its side file.
 func VerifyFile(path string) (Report, error) {
-	f, err := private.Open(path, os.O_RDONLY)
-	if err != nil {
-		return Report{}, err
-	}
-	defer f.Close()
-	head, err := openHead(path)
-	if err != nil {
-		return Report{}, err
-	}
-	report, err := verify(f, head)
-	report.Path = path
-	return report, err
+	return (&Verifier{Path: path}).Verify(context.Background())
 }
 
 func openHead(path string) (*place, error) {
@@ -100,16 +90,27 @@ func openHead(path string) (*place, error) {
 func Verify(r io.Reader) (Report, error) { return verify(r, nil) }
 
 func verify(r io.Reader, head *place) (Report, error) {
+	return (&walk{chain: chain{at: start}}).through(r, head)
+}
+
+// A walk is how far a log was checked.
+type walk struct {
+	chain
+	line   int64 // how many lines it passed
+	offset int64 // where they end
+}
+
+// through checks the lines of r, which follow those of before.
+func (w *walk) through(r io.Reader, head *place) (Report, error) {
 	report := Report{HeadSeen: head != nil}
-	c := chain{at: start}
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
-	for n := int64(1); ; n++ {
+	for report.Bad == nil {
 		var err error
 		if line, err = readLine(in, line[:0]); err == io.EOF {
 			break
 		} else if err == errLong {
-			report.Bad = c.blame(n, err)
+			report.Bad = w.blame(w.line+1, err)
 			break
 		} else if err != nil {
 			return report, err
@@ -118,23 +119,32 @@ func verify(r io.Reader, head *place) (Report, error) {
 			report.Torn = int64(len(line))
 			break
 		}
-		if report.Bad = c.next(n, line[:len(line)-1]); report.Bad != nil {
-			break
-		}
-		if head != nil && c.at.seq == head.seq && c.piece == nil && c.at.hash != head.hash {
-			report.Bad = &Bad{n, "the side file knows this event with another hash"}
-			break
-		}
+		report.Bad = w.take(line, head)
 	}
-	if report.Bad == nil && c.piece != nil {
-		report.Bad = c.odd
+	if report.Bad == nil && w.piece != nil {
+		report.Bad = w.odd
 	}
-	report.Events, report.Last, report.Recovered = c.events, c.at.seq, c.recovered
-	if c.events > 0 {
-		report.Hash = c.at.hash
-	}
+	w.fill(&report)
 	report.Cut = missing(report, head)
 	return report, nil
+}
+
+// take checks one line with its newline.
+func (w *walk) take(line []byte, head *place) *Bad {
+	w.line++
+	w.offset += int64(len(line))
+	bad := w.next(w.line, line[:len(line)-1])
+	if bad == nil && head != nil && w.at.seq == head.seq && w.piece == nil && w.at.hash != head.hash {
+		bad = &Bad{w.line, "the side file knows this event with another hash"}
+	}
+	return bad
+}
+
+func (w *walk) fill(r *Report) {
+	r.Events, r.Last, r.Recovered = w.events, w.at.seq, w.recovered
+	if w.events > 0 {
+		r.Hash = w.at.hash
+	}
 }
 
 func missing(r Report, head *place) string {

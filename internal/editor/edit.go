@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"hako/internal/fault"
 )
@@ -99,6 +100,9 @@ func (e *Editor) replace(ctx context.Context, c *Call, p place) (string, error) 
 	}
 	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
 		old := d.own(*c.OldStr)
+		if d.set.codec != nil && !utf8.ValidString(old) { // it could be found inside of a character
+			return 0, 0, "", c.refuse(fault.Invalid, "old_str is not UTF-8, and the file has another encoding", "give whole characters")
+		}
 		from, err = e.choose(c, p, d, old)
 		return from, from + len(old), d.own(text), err
 	})

@@ -90,20 +90,34 @@ func (e *Error) reason() string {
 
 // KindOf returns the kind of the outermost Error in err's chain that has one.
 func KindOf(err error) Kind {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if e, ok := err.(*Error); ok && e.Kind != Other {
-			return e.Kind
-		}
+	if e := first(err, func(e *Error) bool { return e.Kind != Other }); e != nil {
+		return e.Kind
 	}
 	return Other
 }
 
 // Hint returns the first hint in err's chain.
 func Hint(err error) string {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if e, ok := err.(*Error); ok && e.Hint != "" {
-			return e.Hint
-		}
+	if e := first(err, func(e *Error) bool { return e.Hint != "" }); e != nil {
+		return e.Hint
 	}
 	return ""
+}
+
+// first returns the first of our errors that fits, in the chain of err; one that
+// was joined of several has as many chains.
+func first(err error, fits func(*Error) bool) *Error {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if e, ok := err.(*Error); ok && fits(e) {
+			return e
+		}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, one := range several.Unwrap() {
+				if e := first(one, fits); e != nil {
+					return e
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -59,7 +59,11 @@ func (b *box) readAll(fd int, how string) string {
 func TestReadByPieces(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	alphabet := []string{"a", "é", "日", "😀", "\n", "\xff", "\xe6\x97", "\xf0\x9f", "words and words ", "\r\n"}
-	for range 60 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 6 // one goroutine reads, the same way each time
+	}
+	for range rounds {
 		var text strings.Builder
 		for range rnd.IntN(3000) {
 			text.WriteString(alphabet[rnd.IntN(len(alphabet))])
@@ -103,7 +107,11 @@ func TestSecrets(t *testing.T) {
 	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n", 60) + "-----END PRIVATE KEY-----\n"
 	token := "ghp_" + strings.Repeat("aB3dE6gH9", 4)
 	text := strings.Repeat("plain line\n", 500) + "the value hunter2-is-my-value here\n" + key + strings.Repeat("more\n", 900) + "x " + token + " y\n" + strings.Repeat("z", 5000) + " " + token
-	for _, how := range []string{"", `,"count":1`, `,"count":13`, `,"count":100`, `,"lines":1`, `,"lines":7`} {
+	ways := []string{"", `,"count":100`, `,"lines":7`}
+	if !testing.Short() { // one goroutine reads, only more often
+		ways = append(ways, `,"count":1`, `,"count":13`, `,"lines":1`)
+	}
+	for _, how := range ways {
 		b := newBox(t, Options{Inputs: []Input{input("a", text)}, Secrets: &set})
 		got := b.readAll(3, how)
 		for _, secret := range []string{"hunter2-is", "MIIEvQ", "aB3dE6gH9aB"} {
@@ -401,10 +409,14 @@ func TestClock(t *testing.T) {
 // TestStream sends much through a script and looks at the memory.
 func TestStream(t *testing.T) {
 	const text = "x in a line of text\n"
-	const size, length = 64 << 20, len(text)
+	const length = len(text)
+	size := 64 << 20
+	if testing.Short() {
+		size = 8 << 20 // as many goroutines, for a shorter time
+	}
 	line := []byte(strings.Repeat(text, 1000))
 	peak := &peak{}
-	src := io.LimitReader(&endless{line: line, peak: peak}, size)
+	src := io.LimitReader(&endless{line: line, peak: peak}, int64(size))
 	b := newBox(t, Options{Stdin: Input{Reader: src, Size: -1}})
 	head := body(t, b.call("read", `{"fd":0,"lines":2}`))
 	b.call("spawn", `{"script":"cat","stdin_fd":0}`)

@@ -13,7 +13,8 @@ import (
 // A Question is what an approver sees.
 type Question struct {
 	ID, Actor string   // of the request
-	Command   string   // as one would type it, whole, without secrets; a whole script if Argv is empty
+	Command   string   // as one would type it, whole but for registered secrets and tokens; a whole script if Argv is empty
+	Script    string   // what it is a part of, spelled likewise; empty means that it is too long to be shown
 	Dir       string   // where it would run; empty means not known
 	Argv      []string // the same in words, as far as they are known
 	Reason    string   // why the asker wants it, in its own words
@@ -46,7 +47,7 @@ func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
 	}
 	q := p.describe(dir, v)
 	answer, why, cause := No, "it is too long for anybody to look through before approving it", error(nil)
-	if readable(q.Command) {
+	if p.readable(v) {
 		answer, why, cause = p.question(ctx, what, q)
 	}
 	e := audit.Event{What: audit.Refused, Argv: v.Argv, Rule: v.Where, Reason: why}
@@ -57,7 +58,7 @@ func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
 		return err
 	}
 	if answer == No {
-		v.Hint = p.afterNo(v, q)
+		v.Hint = p.afterNo(v)
 		return p.refusal(v, why, cause)
 	}
 	p.agree(what, answer)
@@ -68,15 +69,15 @@ func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
 func (p *passage) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Dir: g.Secrets.Text(dir), Argv: g.Secrets.Argv(v.Argv),
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: g.Secrets.Text(dir), Argv: g.Secrets.Argv(v.Argv),
 		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }
 
 // afterNo says what to do when nobody agreed.
-func (p *passage) afterNo(v policy.Verdict, q Question) string {
+func (p *passage) afterNo(v policy.Verdict) string {
 	switch {
-	case !readable(q.Command):
+	case !p.readable(v):
 		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
 	case p.gate.Ask != nil:
 		return "do it another way"
@@ -92,6 +93,7 @@ func (p *passage) question(ctx context.Context, what matter, q Question) (_ Answ
 	if g.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil
 	}
+	defer p.waits()()
 	if p.running && g.Pause != nil {
 		defer g.Pause()()
 	}
@@ -142,4 +144,29 @@ func (p *passage) wait(ctx context.Context, q Question) (_ Answer, why string, c
 		return Session, "a person approved it for this session", nil
 	}
 	return No, "a person said no", nil
+}
+
+// waits measures for how long a person is waited for. Several parts of a script
+// may wait at the same time, which counts once.
+func (p *passage) waits() (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting++; p.waiting == 1 {
+		p.since = time.Now()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.waiting--; p.waiting > 0 {
+			return
+		}
+		p.waited += time.Since(p.since)
+	}
+}
+
+// hasWaited is for how long a person was waited for so far.
+func (p *passage) hasWaited() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waited
 }

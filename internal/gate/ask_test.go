@@ -46,8 +46,9 @@ func TestQuestionShowsEverything(t *testing.T) {
 	g, _ := newGate(judge{"push": policy.Ask}, &fake{})
 	var got Question
 	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
-	g.Run(t.Context(), &run.Request{ID: "r/1", Actor: "agent:x", Reason: "to share it, password=hunter2", Script: "push --token hunter2"})
-	want := Question{ID: "r/1", Actor: "agent:x", Command: "push --token [redacted]", Reason: "to share it, password=[redacted]", Why: "because", Rule: "test.policy:1"}
+	g.Run(t.Context(), &run.Request{ID: "r/1", Actor: "agent:x", Reason: "to share it, password=hunter2", Script: `push --token ghp_0123456789abcdef PASSWORD=1\;rm`})
+	// What only a name makes a secret is shown: a command could hide behind it.
+	want := Question{ID: "r/1", Actor: "agent:x", Command: "push --token [redacted] 'PASSWORD=1\\;rm'", Script: `push --token [redacted] PASSWORD=1\;rm`, Reason: "to share it, password=[redacted]", Why: "because", Rule: "test.policy:1"}
 	got.Argv = nil
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v", got)
@@ -103,4 +104,42 @@ func TestPauseWhileAsking(t *testing.T) {
 	if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); err != nil || strings.Join(story, " ") != "pause ask resume" {
 		t.Errorf("%v, %v", story, err)
 	}
+}
+
+// TestQuestionShowsTheScript: who is asked about a part sees the whole, in which
+// nothing is hidden, unless it is too long to be looked through.
+func TestQuestionShowsTheScript(t *testing.T) {
+	g, _ := newGate(judge{"ls": policy.Allow, "push": policy.Ask}, &fake{})
+	var got Question
+	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
+	g.Run(t.Context(), &run.Request{Script: "ls '\x1b'\npush a\n"})
+	if got.Command != "push a" || got.Script != "ls '\\x1b'\npush a" {
+		t.Errorf("got %+v", got)
+	}
+	g.Run(t.Context(), &run.Request{Script: "push b; ls " + strings.Repeat("x", longestScript)})
+	if got.Command != "push b" || got.Script != "" {
+		t.Errorf("%s in a script of %d bytes", got.Command, len(got.Script))
+	}
+}
+
+// TestWaitingIsNotRunning: the time that a person takes is not that of a script.
+func TestWaitingIsNotRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asks := runnerFunc(func(ctx context.Context, req *run.Request) (run.Result, error) {
+			began := time.Now()
+			time.Sleep(2 * time.Second)
+			err := req.Check(ctx, "", []string{"push", "late"})
+			return run.Result{Duration: time.Since(began)}, err
+		})
+		g, _ := newGate(judge{"push": policy.Ask}, asks)
+		g.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return Once, nil }
+		res, err := g.Run(t.Context(), &run.Request{Script: "push early"})
+		if err != nil || res.Duration != 2*time.Second {
+			t.Errorf("it took %v, %v", res.Duration, err)
+		}
+		g.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return No, nil }
+		if res, err := g.Run(t.Context(), &run.Request{Script: "push no"}); err == nil || res.Duration != 0 {
+			t.Errorf("what did not run took %v, %v", res.Duration, err)
+		}
+	})
 }

@@ -50,14 +50,27 @@ func readable(command string) bool {
 	return utf8.RuneCountInString(command)+lineSize*strings.Count(command, "\n") <= readableSize
 }
 
+// readable reports whether a person can look through what is asked about, as it
+// is, not as it is shown: nothing long may look short.
+func (p *passage) readable(v policy.Verdict) bool {
+	if whole(v) {
+		return readable(p.req.Script + strings.Join(p.req.Args, " "))
+	}
+	return readable(strings.Join(v.Argv, " "))
+}
+
 // command spells what an approver must see: all of it.
 func (p *passage) command(v policy.Verdict) string {
-	if !whole(v) {
-		return plain(p.gate.quote(v.Argv, math.MaxInt))
+	shown := p.gate.Secrets.Shown
+	if !p.readable(v) {
+		shown = p.gate.Secrets.Text // nobody is asked; somebody may be told
 	}
-	text := plain(p.gate.Secrets.Text(p.req.Script))
+	if !whole(v) {
+		return plain(quoted(v.Argv, math.MaxInt, shown))
+	}
+	text := plain(shown(p.req.Script))
 	if len(p.req.Args) > 0 {
-		text += "\n    with the arguments " + plain(p.gate.quote(p.req.Args, math.MaxInt))
+		text += "\n    with the arguments " + plain(quoted(p.req.Args, math.MaxInt, shown))
 	}
 	return text
 }
@@ -77,16 +90,29 @@ func (p *passage) subject(v policy.Verdict) string {
 	return first
 }
 
+// longestScript is how many bytes of a script go with a question about a part.
+const longestScript = 16 << 10
+
+// script spells the whole script for those who can show it beside the question.
+func (p *passage) script() string {
+	text := spelled(p.gate.Secrets.Shown(p.req.Script))
+	if len(text) > longestScript {
+		return ""
+	}
+	return text
+}
+
 // plain shows a script so that it cannot pass for anything else: its lines are
-// set off, and what would move the cursor, turn the direction of the text or not
-// be seen at all is spelled out.
-func plain(script string) string {
+// set off, and it is spelled out.
+func plain(script string) string { return strings.ReplaceAll(spelled(script), "\n", "\n    ") }
+
+// spelled writes out what would move the cursor, turn the direction of the text
+// or not be seen at all.
+func spelled(script string) string {
 	var b strings.Builder
 	for _, c := range strings.TrimRight(script, "\n") {
 		switch {
-		case c == '\n':
-			b.WriteString("\n    ")
-		case c == '\t' || unicode.IsPrint(c) && !blind(c):
+		case c == '\n' || c == '\t' || unicode.IsPrint(c) && !blind(c):
 			b.WriteRune(c)
 		default:
 			q := strconv.QuoteRuneToASCII(c)

@@ -53,16 +53,16 @@ func TestConfirmShowsTheWholeScript(t *testing.T) {
 	var got Question
 	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
 	long := "push " + strings.Repeat("x", 500)
-	script := "push --token=hunter2\npush '\x1b[2J'\n" + long + "\n"
+	script := "push --token=ghp_0123456789abcdef; TOKEN=1;push\npush '\x1b[2J'\n" + long + "\n"
 	_, err := g.Run(t.Context(), &run.Request{ID: "r", Actor: "secretary", Reason: "asked for", Script: script, Args: []string{"a b"}, Confirm: true})
-	want := "push --token=[redacted]\n    push '\\x1b[2J'\n    " + long + "\n    with the arguments 'a b'"
+	want := "push --token=[redacted]; TOKEN=1;push\n    push '\\x1b[2J'\n    " + long + "\n    with the arguments 'a b'"
 	if got.Command != want || got.Actor != "secretary" || got.Reason != "asked for" || got.Rule != "confirm" {
 		t.Errorf("got %+v", got)
 	}
 	if !strings.HasPrefix(got.Why, "the request itself asks for confirmation; push '--token=[redacted]': because (test.policy:1)") {
 		t.Errorf("why: %q", got.Why)
 	}
-	if text := fmt.Sprint(err); text != "denied push --token=[redacted]…: a person said no (confirm)" {
+	if text := fmt.Sprint(err); text != "denied push --token=[redacted]; TOKEN=[redacted];push…: a person said no (confirm)" {
 		t.Error(text)
 	}
 }

@@ -29,10 +29,11 @@ import (
 
 // A Judge says what may run. [*policy.Policy] is one.
 type Judge interface {
-	// Program judges a parsed script before anything is expanded.
-	Program(*syntax.File) []policy.Verdict
+	// ProgramAt judges a parsed script that begins in dir, before anything is
+	// expanded. An empty dir is where the judge itself stands.
+	ProgramAt(dir string, file *syntax.File) []policy.Verdict
 	// CallAt judges one command by its expanded words, run in dir, and has
-	// the last word. An empty dir is where the judge itself stands.
+	// the last word.
 	CallAt(dir string, argv []string) policy.Verdict
 	// RedirectAt judges in the same way the file that a redirection opens.
 	RedirectAt(dir, op, file string) policy.Verdict
@@ -93,7 +94,7 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	began := time.Now()
 	res, err := p.run(ctx)
 	if res.Duration == 0 {
-		res.Duration = time.Since(began)
+		res.Duration = max(0, time.Since(began)-p.hasWaited())
 	}
 	if lerr := p.leave(res, err); err == nil {
 		err = lerr
@@ -120,7 +121,7 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 	if err != nil {
 		return run.Result{}, err
 	}
-	if err := p.permit(ctx, p.gate.Policy.Program(file)); err != nil {
+	if err := p.permit(ctx, p.gate.Policy.ProgramAt(p.start(), file)); err != nil {
 		return run.Result{}, err
 	}
 	if err := p.respell(ctx, file); err != nil {
@@ -200,7 +201,9 @@ func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	req.Check, req.Redirect = p.check, p.redirect
 	req.Touched = p.touched
 	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
+	before := p.hasWaited()
 	res, err := p.gate.Next.Run(inside, &req)
+	res.Duration = max(0, res.Duration-(p.hasWaited()-before)) // the time of a person is not that of the script
 	res.Bytes = p.written.Load()
 	p.gate.movedTo(res.Dir)
 	if cause := p.stopped(); cause != nil {

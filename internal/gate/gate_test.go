@@ -26,7 +26,7 @@ var _ Judge = (*policy.Policy)(nil)
 // judge decides by the first word of a command: what is not here is denied.
 type judge map[string]policy.Effect
 
-func (j judge) Program(f *syntax.File) (vs []policy.Verdict) {
+func (j judge) ProgramAt(_ string, f *syntax.File) (vs []policy.Verdict) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			var argv []string
@@ -168,6 +168,26 @@ func TestDeniedOnlyWhenRunning(t *testing.T) {
 	_, err := g.Run(t.Context(), &run.Request{Script: "echo a"})
 	if fault.KindOf(err) != fault.Denied || log.story() != "asked started allowed denied ended" {
 		t.Errorf("%v, %s", err, log.story())
+	}
+}
+
+// A session that stands below its root may name what is above, inside the root.
+func TestScriptIsJudgedWhereItBegins(t *testing.T) {
+	for _, c := range []struct {
+		req  run.Request
+		runs bool
+	}{
+		{run.Request{Script: "cat ../a"}, true},
+		{run.Request{Script: "cat ../../a"}, false},
+		{run.Request{Script: "cd ..; cat ../a"}, false},
+		{run.Request{Script: "cat ../a", Dir: "/x"}, false},
+	} {
+		next := &fake{}
+		g, _ := newGate(policy.Default("host", policy.Options{Root: "/x"}), next)
+		g.Dir = "/x/sub"
+		if _, _ = g.Run(t.Context(), &c.req); next.ran != c.runs {
+			t.Errorf("%s in %q: ran is %v", c.req.Script, c.req.Dir, next.ran)
+		}
 	}
 }
 

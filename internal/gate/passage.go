@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -36,6 +37,10 @@ type passage struct {
 	stood  bool                // that is known
 	files  map[string]*tally
 	order  []*tally // files as they were first touched
+
+	waiting int // parts of the script that wait for a person
+	since   time.Time
+	waited  time.Duration
 }
 
 // distinct is how many different commands of one request, and how many files,
@@ -150,11 +155,15 @@ const shown = 300
 
 // spell writes a command as one would type it, without its secrets and, if it is
 // long, without its end.
-func (g *Gate) spell(argv []string) string { return g.quote(argv, shown) }
+func (g *Gate) spell(argv []string) string {
+	return quoted(g.Secrets.Argv(argv), shown, func(word string) string { return word })
+}
 
-func (g *Gate) quote(argv []string, most int) string {
+// quoted writes words as a shell would take them.
+func quoted(argv []string, most int, clean func(string) string) string {
 	var b strings.Builder
-	for i, word := range g.Secrets.Argv(argv) {
+	for i, word := range argv {
+		word = clean(word)
 		if i > 0 {
 			b.WriteByte(' ')
 		}
@@ -162,8 +171,8 @@ func (g *Gate) quote(argv []string, most int) string {
 			b.WriteString("…")
 			break
 		}
-		if quoted, err := syntax.Quote(word, syntax.LangBash); err == nil && word != redact.Mark {
-			word = quoted
+		if safe, err := syntax.Quote(word, syntax.LangBash); err == nil && word != redact.Mark {
+			word = safe
 		}
 		b.WriteString(word)
 	}

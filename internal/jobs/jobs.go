@@ -205,7 +205,7 @@ func (d *Desk) find(h Handle) (*job, error) {
 
 func (d *Desk) unknown(h Handle) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%q", brief(string(h))),
-		Why: "there is none of that handle, or it ended long ago", Hint: d.opts.Lists}
+		Why: "there is no such job, or it ended long ago", Hint: d.opts.Lists}
 }
 
 // brief is the beginning of a text that may be anything.

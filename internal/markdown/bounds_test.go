@@ -10,6 +10,9 @@ import (
 // more, and look at it again with each byte. Where little is held there is
 // little to look at, so this stands for the time as well, without a clock.
 func TestHoldsLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work for one goroutine: nothing for a race detector")
+	}
 	for _, piece := range []string{"*a ", "**a", "_ a_", "[", "![", "[]", "]", "`", "`` ` ", "<", "<a:", "&", "\\", "#", "# #", "|", "|a\n", "|-\n", "- ", ">", " ", "\t",
 		"\n", "-", "=", "~", "~~a", "1. ", "http://", "[a](", "[a](b", "[a](<b", "[a](b \"", "*a [b_ ", "e\u0301", "\u0301", "日", "、", "「", "\u200d", "a*_~`[", "```\n", "```",
 		"(\\", "| a |\n|---|\n", "a_ []", "a[b](http://c)", "- [ ] ", "\r", "\x1b", "\xe6", "    a\n\n", "> |a\n"} {
@@ -29,6 +32,9 @@ func TestHoldsLittle(t *testing.T) {
 
 // TestTableBounds checks the two places where whole lines are kept.
 func TestTableBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work for one goroutine: nothing for a race detector")
+	}
 	for _, in := range []string{"|", "| a ", "|a|\n|-|\n|", "|a|\n|-|\n" + strings.Repeat("|b|\n", 9)} {
 		w := NewWriter(io.Discard, Options{Width: 30})
 		io.WriteString(w, in)

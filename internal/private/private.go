@@ -20,7 +20,7 @@ import (
 func Open(path string, flag int) (*os.File, error) {
 	if flag&os.O_CREATE != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, refuse(path, "its directory cannot be made", "", err)
+			return nil, refuse(path, "its directory cannot be made", "have HOME or XDG_STATE_HOME name a directory that you can write to", err)
 		}
 	}
 	// Looked at before it is opened: opening a pipe would wait for its writer.

@@ -26,6 +26,14 @@ type Usage struct {
 	Scripts int64 `json:"scripts"` // handed to a runner
 }
 
+// Less returns what u is more than v, which is a part of it.
+func (u Usage) Less(v Usage) Usage {
+	return Usage{
+		Input: u.Input - v.Input, Cached: u.Cached - v.Cached, Output: u.Output - v.Output, Calls: u.Calls - v.Calls,
+		Read: u.Read - v.Read, Written: u.Written - v.Written, Scripts: u.Scripts - v.Scripts,
+	}
+}
+
 // Add returns the sum of two amounts.
 func (u Usage) Add(v Usage) Usage {
 	for _, n := range []struct{ to, by *int64 }{

@@ -211,3 +211,10 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+func TestLess(t *testing.T) {
+	part, rest := Usage{1, 2, 3, 4, 5, 6, 7}, Usage{70, 60, 50, 40, 30, 20, 10}
+	if got := part.Add(rest).Less(part); got != rest {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -65,13 +65,15 @@ func (s State) Show() (Periods, error) {
 	return p, nil
 }
 
-// Spent returns the weighted tokens of all periods, rounded up.
-func (s State) Spent(weights func(model string) Weights) (int64, error) {
+// Spent returns the weighted tokens of all periods, rounded up. Weights are as in
+// a [Budget].
+func (s State) Spent(weights map[string]Weights) (int64, error) {
 	periods, err := s.Show()
+	scale := NewMeter(Budget{Weights: weights})
 	var quarters int64
 	for _, models := range periods {
 		for model, u := range models {
-			quarters += weights(model).Quarters(u)
+			quarters += scale.weightsOf(model).Quarters(u)
 		}
 	}
 	return whole(quarters), err
@@ -83,7 +85,7 @@ func (s State) Within(total int64, b Budget) (Budget, error) {
 	if total == NoLimit {
 		return b, nil
 	}
-	spent, err := s.Spent(NewMeter(b).weightsOf)
+	spent, err := s.Spent(b.Weights)
 	if err != nil {
 		return b, err
 	}

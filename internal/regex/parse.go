@@ -41,6 +41,7 @@ type parser struct {
 	names  map[string]int
 
 	quoting bool // between \Q and \E
+	dotAll  bool // after (?s): the dot is a newline, too
 }
 
 func (p *parser) more() bool { return p.pos < len(p.src) }

@@ -26,7 +26,7 @@ func (p *parser) perlAtom() (*node, error) {
 	case p.take("["):
 		return p.bracket()
 	case p.take("."):
-		return &node{op: opSet, set: notNewline}, nil
+		return &node{op: opSet, set: p.dot()}, nil
 	case p.take("\\Q"):
 		p.quoting = p.more() && !p.take("\\E")
 		return &node{op: opEmpty}, nil
@@ -37,6 +37,13 @@ func (p *parser) perlAtom() (*node, error) {
 }
 
 var notNewline = newSet([]rune{'\n', '\n'}).negate()
+
+func (p *parser) dot() *set {
+	if p.dotAll {
+		return anySet
+	}
+	return notNewline
+}
 
 // perlGroup reads a group and what may follow its parenthesis.
 func (p *parser) perlGroup() (*node, error) {
@@ -80,7 +87,8 @@ func (p *parser) inner() (*node, error) {
 
 // flags reads (?ims-ims) and (?ims-ims:…).
 func (p *parser) flags() (*node, error) {
-	saved, on := p.Options, true
+	options, dotAll, on := p.Options, p.dotAll, true
+	defer func() { p.Options, p.dotAll = options, dotAll }()
 	for p.more() {
 		switch c := p.char(); c {
 		case '-':
@@ -89,17 +97,15 @@ func (p *parser) flags() (*node, error) {
 			p.Fold = on
 		case 'm':
 			p.Multiline = on
-		case 's', 'x', 'U':
+		case 's':
+			p.dotAll = on
+		case 'x', 'U':
 			return nil, Error(fmt.Sprintf("the flag (?%c) is not supported", c))
 		case ':':
-			sub, err := p.inner()
-			p.Options = saved
-			return sub, err
+			return p.inner()
 		case ')':
 			// The rest of the enclosing group has the new flags.
-			sub, err := p.alternatives()
-			p.Options = saved
-			return sub, err
+			return p.alternatives()
 		default:
 			return nil, Error("unrecognized character after (? or (?-")
 		}

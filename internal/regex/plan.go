@@ -74,7 +74,7 @@ next:
 
 // literalByte returns the one byte that s stands for, in lower case if folded.
 func literalByte(s *set, fold bool) (byte, bool) {
-	if r, ok := s.one(); ok && r < utf8.RuneSelf {
+	if r, ok := s.one(); ok && r < utf8.RuneSelf && r != '\n' {
 		return lower(byte(r), fold), true
 	}
 	if fold && isCasePair(s) {
@@ -129,6 +129,9 @@ func required(n *node, fold bool) literals {
 	return literals{behind: -1, width: -1}
 }
 
+// setLiterals knows nothing of a newline, which in a block of lines ends a line
+// and belongs to none, nor of a byte that is no character: literals are looked
+// for byte by byte, and it may stand inside of one.
 func setLiterals(s *set, fold bool) literals {
 	if c, ok := literalByte(s, fold); ok {
 		return literals{exact: []string{string([]byte{c})}, width: 1}
@@ -141,7 +144,7 @@ func setLiterals(s *set, fold bool) literals {
 	for i := 0; i < len(s.pairs); i += 2 {
 		count += int(s.pairs[i+1]-s.pairs[i]) + 1
 	}
-	if count > 3 || fold && count > 1 {
+	if count > 3 || fold && count > 1 || s.has('\n') || s.pairs[len(s.pairs)-1] >= rawByte {
 		return literals{width: width}
 	}
 	var exact []string

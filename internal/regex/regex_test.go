@@ -80,6 +80,9 @@ func TestFind(t *testing.T) {
 		{`a+?`, Options{Syntax: Perl}, "aaa", "[0 1]"},
 		{`a|ab`, Options{Syntax: Perl}, "ab", "[0 1]"},
 		{`(?i)abc`, Options{Syntax: Perl}, "ABC", "[0 3]"},
+		{`(?s)a.b`, Options{Syntax: Perl}, "a\nb", "[0 3]"},
+		{`(?s:a.)c|a.b`, Options{Syntax: Perl}, "a\nb a\nc", "[4 7]"},
+		{`(?s-s)a.b`, Options{Syntax: Perl}, "a\nb", ""},
 		{`(?<x>a)\k<x>`, Options{Syntax: Perl}, "aa", "[0 2 0 1]"},
 		{`\x{65e5}\p{L}`, Options{Syntax: Perl}, "日本", "[0 6]"},
 		{`a++a`, Options{Syntax: Perl}, "aaa", ""},
@@ -282,6 +285,24 @@ func FuzzCompile(f *testing.F) {
 			t.Fatalf("%q on line %q: FindMatchingLine %d", pattern, line, start)
 		}
 	})
+}
+
+// TestNewlineEndsALine: a newline in a pattern never matches the one that ends a line.
+func TestNewlineEndsALine(t *testing.T) {
+	for _, pattern := range []string{"\n", "0\n", "[\n]", "[\n0]", "0*\n", "[^a]", `\n`, "(0|\n)", "b0\n", "(b0|b\n)"} {
+		for bits := range uint8(64) {
+			re, err := Compile(pattern, Options{Syntax: Syntax(bits & 3), Fold: bits&4 != 0, Word: bits&8 != 0, WholeLine: bits&16 != 0, Strict: bits&32 != 0})
+			if err != nil {
+				continue
+			}
+			for _, line := range []string{"0", "", "b0", "b"} {
+				start, _ := re.FindMatchingLine([]byte(line+"\n"), 0)
+				if (start >= 0) != re.Match([]byte(line)) {
+					t.Errorf("%q (bits %b) on line %q: FindMatchingLine %d", pattern, bits, line, start)
+				}
+			}
+		}
+	}
 }
 
 // TestTogether uses one Regexp from several goroutines; it is for -race.

@@ -19,11 +19,14 @@ type single struct {
 
 func openSingle(real string, write bool) (*single, error) {
 	full, err := resolveReal(real, write)
-	if err != nil {
+	switch {
+	case err != nil && write:
+		return nil, grantFault(real, "", "its directory must exist", translate(err))
+	case err != nil:
 		return nil, grantFault(real, "", "name a file that exists", translate(err))
 	}
 	if info, err := os.Lstat(full); err == nil && info.IsDir() {
-		return nil, grantFault(real, "it is a directory", "grant directories with --root (to read) or --rw (to write)", nil)
+		return nil, grantFault(real, "it is a directory", "name the files in it; hako sh takes directories, with --root (to read) or --rw (to write)", nil)
 	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, grantFault(real, "it is not a regular file", "copy what it gives into a regular file first", nil)
 	}

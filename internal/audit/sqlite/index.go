@@ -1,200 +1,232 @@
-// Package sqlite is an index of an audit log, for statistics. It holds nothing
-// that the lines of the log do not say and can be thrown away at any time.
+// Package sqlite is an index of an audit log, for searching and statistics. It
+// holds nothing that the lines of the log do not say and can be thrown away at any
+// time. Several processes may use one index at the same time.
 //
-// The rule to keep: only commands that show statistics import it, as linking a
-// database makes a program slower to start.
+// The rule to keep: only commands that search or show statistics import it, as
+// linking a database makes a program slower to start.
 package sqlite
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"os"
 	"strings"
-
-	"modernc.org/sqlite"
+	"time"
 
 	"hako/internal/audit"
 	"hako/internal/fault"
-	"hako/internal/private"
+	"hako/internal/private/database"
 )
 
-// An Index is a database made from a log.
+// An Index is a database made from a log. It is safe for concurrent use.
 type Index struct {
 	db   *sql.DB
 	path string
+	few  int64 // events that can be added up one by one at once
 }
 
+// PathFor returns where the index of a log is: audit.db for audit.jsonl.
+func PathFor(log string) string { return strings.TrimSuffix(log, ".jsonl") + ".db" }
+
+// tables are what is made anew with another version.
+var tables = []string{"place", "event", "command", "named", "tally", "block"}
+
+// schema is all of it. Every index of events ends with their number, so that
+// those with something in common are sorted by it.
 const schema = `
-create table if not exists place (only integer primary key check (only = 1), version integer, offset integer, hash text);
-create table if not exists event (
-	seq integer primary key, time integer, day text, id text, actor text, what text, command text, rule text, reason text,
-	failed integer, kind text, micros integer, bytes integer, tokens integer, cost real);
-create table if not exists command (seq integer, day text, time integer, actor text, name text, count integer);
-create index if not exists event_what on event (what, time);
-create index if not exists command_name on command (name, time);`
+create table place (only integer primary key check (only = 1), offset integer, hash text, newest integer, back integer);
+create table event (
+	seq integer primary key, time integer, actor text, what text, command text, rule text, reason text,
+	failed integer, kind text, micros integer, bytes integer, tokens integer, cost real, count integer, offset integer, size integer);
+create table command (seq integer, time integer, actor text, name text, count integer, failed integer, micros integer);
+create table named (name text, seq integer, what text, primary key (name, seq)) without rowid;
+create table tally (hour integer, kind text, name text, count integer, failed integer, primary key (hour, kind, name)) without rowid;
+create table block (id integer primary key, bits blob);
+create index event_time on event (time);
+create index event_what on event (what);
+create index event_actor on event (actor);
+create index event_both on event (actor, what);
+create index command_seq on command (seq);`
 
 // version is that of the schema and of what is put into it; an index of another
 // is made anew.
-const version = 2
+const version = 3
+
+// options are for every connection. What a crash loses here is read again from
+// the log.
+const options = "_pragma=busy_timeout(2000)&_pragma=page_size(16384)&_pragma=journal_mode(wal)&_pragma=synchronous(0)&_pragma=cache_size(-16000)&_txlock=immediate"
 
 // Open opens the index, creating it for its owner alone.
 func Open(path string) (*Index, error) {
-	f, err := private.Open(path, os.O_CREATE|os.O_RDWR)
+	unlock, err := database.Ready(path)
 	if err != nil {
 		return nil, err
 	}
-	f.Close()
-	// What a crash loses here is read again from the log.
-	name := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(10000)&_pragma=synchronous(0)&_txlock=immediate"
-	x := &Index{sql.OpenDB(connector{name}), path}
-	x.db.SetMaxOpenConns(1)
-	if _, err := x.db.Exec(schema); err != nil {
+	defer unlock()
+	x := &Index{db: database.Open(path, options), path: path, few: 10_000}
+	x.db.SetMaxOpenConns(4)
+	if err := x.prepare(); err != nil {
 		x.db.Close()
 		return nil, x.broken(err)
 	}
 	return x, nil
 }
 
-// connector opens connections without registering the driver by name.
-type connector struct{ name string }
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.name) }
-func (c connector) Driver() driver.Driver                        { return new(sqlite.Driver) }
+// prepare makes the tables, anew if they are of another version.
+func (x *Index) prepare() error {
+	var v int
+	if err := x.db.QueryRow(`pragma user_version`).Scan(&v); err != nil || v == version {
+		return err
+	}
+	tx, err := x.db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after the commit there is nothing to roll back
+	for _, table := range tables {
+		if _, err := tx.Exec(`drop table if exists ` + table); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(schema + fmt.Sprintf(`pragma user_version = %d`, version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
 
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
 
+// isBusy reports whether somebody else has the file.
+func isBusy(err error) bool {
+	code := database.Code(err)
+	return code == database.Busy || code == database.Locked
+}
+
 func (x *Index) broken(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case isBusy(err):
+		return &fault.Error{Kind: fault.Unavailable, Op: "read index", Subject: x.path, Why: "another process has locked it",
+			Hint: "try again in a moment; it does not end if a program other than hako has the file open", Err: err}
+	}
 	return &fault.Error{Kind: fault.Invalid, Op: "read index", Subject: x.path, Err: err,
 		Hint: "remove the file: it is made again from the log"}
 }
 
+// A mark is how far a log was taken in.
+type mark struct {
+	offset int64
+	hash   string // of the last event
+	newest int64  // the latest time so far
+	back   int64  // by how much a clock was ever set back, in microseconds
+}
+
+// A batch is what is taken in at once, as many events or as long: others need not
+// wait, and what was done is kept if the rest is not.
+const (
+	batch     = 20_000
+	batchTime = 500 * time.Millisecond
+)
+
 // Update takes in what was appended to the log since the last time. If the log
-// is not the one that was indexed, or was changed, the index is made anew.
-func (x *Index) Update(log string) error {
+// is not the one that was indexed, or was changed, the index is made anew. An end
+// of ctx leaves what was taken in so far.
+func (x *Index) Update(ctx context.Context, log string) error {
 	f, err := audit.OpenRead(log)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	tx, err := x.db.Begin()
+	var seen mark
+	for {
+		more, err := x.takeIn(ctx, f)
+		if isBusy(err) && x.moves(ctx, f, &seen) {
+			continue // somebody else does the work
+		}
+		if err != nil || !more {
+			return x.broken(err)
+		}
+		rest(ctx)
+	}
+}
+
+// moves reports whether more is taken in than was seen the last time.
+func (x *Index) moves(ctx context.Context, log io.ReaderAt, seen *mark) bool {
+	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return x.broken(err)
+		return false
+	}
+	defer tx.Rollback() // there is nothing to keep
+	m, err := place(tx, log)
+	moved := err == nil && m != *seen
+	*seen = m
+	return moved
+}
+
+// rest gives others a turn.
+func rest(ctx context.Context) {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+	}
+}
+
+// takeIn takes in a batch and reports whether there may be more.
+func (x *Index) takeIn(ctx context.Context, log io.ReaderAt) (more bool, err error) {
+	tx, err := x.db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
 	}
 	defer tx.Rollback() // after the commit there is nothing to roll back
-	from, hash, err := resume(tx, f)
+	m, err := resume(tx, log)
 	if err != nil {
-		return x.broken(err)
+		return false, err
 	}
-	to, hash, err := fill(tx, io.NewSectionReader(f, from, 1<<62), hash)
+	w, err := newWriter(tx, m)
 	if err != nil {
-		return x.broken(err)
-	}
-	if _, err := tx.Exec(`insert or replace into place values (1, ?, ?, ?)`, version, from+to, hash); err != nil {
-		return x.broken(err)
-	}
-	if err := tx.Commit(); err != nil {
-		return x.broken(err)
-	}
-	return nil
-}
-
-// resume returns where the indexed part of the log ends, zero if there is none.
-func resume(tx *sql.Tx, log io.ReaderAt) (offset int64, hash string, err error) {
-	var v int
-	err = tx.QueryRow(`select version, offset, hash from place`).Scan(&v, &offset, &hash)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, "", err
-	}
-	if err == nil && v == version && (offset == 0 || endsWith(log, offset, hash)) {
-		return offset, hash, nil
-	}
-	_, err = tx.Exec(`delete from event; delete from command; delete from place`)
-	return 0, "", err
-}
-
-// endsWith reports whether the line that ends at offset has the given hash.
-func endsWith(log io.ReaderAt, offset int64, hash string) bool {
-	want := hash + "\"}\n"
-	got := make([]byte, len(want))
-	_, err := log.ReadAt(got, offset-int64(len(want)))
-	return (err == nil || err == io.EOF) && string(got) == want
-}
-
-// fill reads events up to the last whole line that is one, and returns how
-// many bytes that was and the hash of the last.
-func fill(tx *sql.Tx, r io.Reader, hash string) (taken int64, _ string, err error) {
-	w, err := newWriter(tx)
-	if err != nil {
-		return 0, "", err
+		return false, err
 	}
 	defer w.close()
-	in := bufio.NewReaderSize(r, 1<<20)
-	var offset int64
-	for {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			return taken, hash, nil // without what may still be being written
-		}
-		if err != nil {
-			return 0, "", err
-		}
-		offset += int64(len(line))
-		var e audit.Event
-		if json.Unmarshal(line, &e) != nil || e.Hash == "" {
-			continue // a piece that a crash left
-		}
-		if err := w.add(&e); err != nil {
-			return 0, "", fmt.Errorf("event %d: %w", e.Seq, err)
-		}
-		taken, hash = offset, e.Hash
+	if more, err = w.fill(io.NewSectionReader(log, m.offset, 1<<62-m.offset)); err != nil {
+		return false, err
 	}
+	if w.mark == m {
+		return false, nil
+	}
+	if err := w.finish(tx); err != nil {
+		return false, err
+	}
+	return more, tx.Commit()
 }
 
-// A writer puts events into the tables.
-type writer struct{ event, command *sql.Stmt }
-
-func newWriter(tx *sql.Tx) (w writer, err error) {
-	if w.event, err = tx.Prepare(`insert into event values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`); err == nil {
-		w.command, err = tx.Prepare(`insert into command values (?,?,?,?,?,?)`)
+// place returns how far a log was taken in, the zero mark if it is another log.
+func place(tx *sql.Tx, log io.ReaderAt) (m mark, err error) {
+	err = tx.QueryRow(`select offset, hash, newest, back from place`).Scan(&m.offset, &m.hash, &m.newest, &m.back)
+	if errors.Is(err, sql.ErrNoRows) {
+		return mark{}, nil
 	}
-	return w, err
+	if err == nil && !audit.EndsWith(log, m.offset, m.hash) {
+		m = mark{}
+	}
+	return m, err
 }
 
-func (w writer) close() {
-	w.event.Close()
-	w.command.Close()
-}
-
-// about names the command that an event is about. A script that was refused as a
-// whole counts as one of its first word.
-func about(e *audit.Event) string {
-	words := e.Argv
-	if len(words) == 0 && e.What == audit.Denied {
-		words = strings.Fields(e.Script)
+// resume is as place, and forgets another log.
+func resume(tx *sql.Tx, log io.ReaderAt) (mark, error) {
+	m, err := place(tx, log)
+	if err != nil || m.offset > 0 {
+		return m, err
 	}
-	if len(words) == 0 {
-		return ""
-	}
-	return words[0]
-}
-
-func (w writer) add(e *audit.Event) error {
-	name := about(e)
-	day, at := e.Time.UTC().Format("2006-01-02"), e.Time.UnixMicro()
-	failed := e.What == audit.Ended && (e.Exit != 0 || e.Error != "" || e.Kind != "")
-	_, err := w.event.Exec(e.Seq, at, day, e.ID, e.Actor, e.What, name, e.Rule, e.Reason, failed, e.Kind, e.Micros, e.Bytes, e.Tokens, e.Cost)
-	for name, n := range e.Commands {
-		if err == nil {
-			_, err = w.command.Exec(e.Seq, day, at, e.Actor, name, n)
+	for _, table := range tables {
+		if _, err := tx.Exec(`delete from ` + table); err != nil {
+			return m, err
 		}
 	}
-	return err
+	return m, nil
 }

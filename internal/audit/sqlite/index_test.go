@@ -49,10 +49,10 @@ func index(t testing.TB, dir string) *Index {
 
 func stats(t testing.TB, x *Index, log string, s Scope) Stats {
 	t.Helper()
-	if err := x.Update(log); err != nil {
+	if err := x.Update(t.Context(), log); err != nil {
 		t.Fatal(err)
 	}
-	got, err := x.Stats(s)
+	got, err := x.Stats(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +141,18 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// One event may stand for several denials.
+func TestDenialsCountForSeveral(t *testing.T) {
+	x, log := record(t,
+		audit.Event{Actor: "a", What: audit.Denied, Argv: []string{"curl"}, Rule: "r:1", Reason: "no", Count: 40},
+		audit.Event{Actor: "a", What: audit.Denied, Argv: []string{"curl"}, Rule: "r:1", Reason: "not now"},
+		audit.Event{Actor: "a", What: audit.Ended, Commands: map[string]int{"curl": 1}})
+	got := stats(t, x, log, Scope{})
+	if fmt.Sprint(got.Denials, got.DeniedCommands) != "[{r:1 41 not now}] [{curl 41}]" || got.Total.Denied != 41 || got.Actors[0].Denied != 41 || got.Commands[0].Denied != 41 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Nothing is an empty list, not null, for programs that read it.
 func TestEmptyLists(t *testing.T) {
 	x, log := record(t)
@@ -154,10 +166,11 @@ func TestEmptyLists(t *testing.T) {
 func TestAnotherVersion(t *testing.T) {
 	x, log := record(t, audit.Event{What: audit.Denied, Script: "curl http://x"})
 	stats(t, x, log, Scope{})
-	if _, err := x.db.Exec(`update place set version = version - 1; update event set command = ''`); err != nil {
+	if _, err := x.db.Exec(`pragma user_version = 2; update event set command = ''`); err != nil {
 		t.Fatal(err)
 	}
-	if got := stats(t, x, log, Scope{}); fmt.Sprint(got.DeniedCommands) != "[{curl 1}]" {
+	x.Close()
+	if got := stats(t, index(t, filepath.Dir(log)), log, Scope{}); fmt.Sprint(got.DeniedCommands) != "[{curl 1}]" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -199,7 +212,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := Open(path); !strings.Contains(fault.Hint(err), "chmod 600") {
 		t.Errorf("a readable file: %v", err)
 	}
-	if err := index(t, dir).Update(filepath.Join(dir, "none")); fault.KindOf(err) != fault.NotFound {
+	if err := index(t, dir).Update(t.Context(), filepath.Join(dir, "none")); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("no log: %v", err)
 	}
 }

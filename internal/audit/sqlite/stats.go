@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"maps"
 	"slices"
@@ -74,9 +75,15 @@ type Group struct {
 const usualTop = 10
 
 // inScope is the condition that every question has in common.
-const inScope = ` (? = '' or actor = ?) and time >= ? and time < ? `
+const inScope = ` (? = '' or actor = ?) and time >= ? and time < ? and seq >= ? and seq < ? `
 
-func (s Scope) args() []any {
+// A span is a scope and the numbers between which its events lie.
+type span struct {
+	Scope
+	from, before int64
+}
+
+func (s span) args() []any {
 	from, to := int64(0), int64(1<<62)
 	if !s.Since.IsZero() {
 		from = s.Since.UnixMicro()
@@ -84,30 +91,50 @@ func (s Scope) args() []any {
 	if !s.Until.IsZero() {
 		to = s.Until.UnixMicro()
 	}
-	return []any{s.Actor, s.Actor, from, to}
+	return []any{s.Actor, s.Actor, from, to, s.from, s.before}
 }
 
 // wasDenied is true of events that tell of a command that was not allowed.
 const wasDenied = ` what in ('denied','refused') and command <> '' and`
 
 // Stats answers from what the last [Index.Update] took in.
-func (x *Index) Stats(s Scope) (Stats, error) {
-	if s.Top <= 0 {
-		s.Top = usualTop
-	}
+func (x *Index) Stats(ctx context.Context, scope Scope) (Stats, error) {
 	var out Stats
-	for _, part := range []func(Scope, *Stats) error{x.denials, x.errors, x.commands, x.groups} {
-		if err := part(s, &out); err != nil {
-			return out, x.broken(err)
+	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return out, x.broken(err)
+	}
+	defer tx.Rollback() // there is nothing to keep
+	return out, x.broken(count(tx, scope, &out))
+}
+
+func count(tx *sql.Tx, scope Scope, out *Stats) error {
+	if scope.Top <= 0 {
+		scope.Top = usualTop
+	}
+	s, err := spanOf(tx, scope)
+	for _, part := range []func(*sql.Tx, span, *Stats) error{denials, failures, commands, groups} {
+		if err == nil {
+			err = part(tx, s, out)
 		}
 	}
-	return out, nil
+	return err
+}
+
+// spanOf finds the events of a scope.
+func spanOf(tx *sql.Tx, scope Scope) (s span, err error) {
+	s.Scope = scope
+	var back int64
+	if err = tx.QueryRow(`select coalesce(max(back), 0) from place`).Scan(&back); err == nil {
+		s.from, s.before, err = bounds(tx, back, scope.Since, scope.Until)
+	}
+	return s, err
 }
 
 // denials counts what was denied by which rule. Of the rows of a group SQLite
 // takes the other columns from the one that has the maximum.
-func (x *Index) denials(s Scope, out *Stats) error {
-	rows, err := x.db.Query(`select case rule when '' then reason else rule end as name, count(*), case rule when '' then '' else reason end, max(seq)
+func denials(tx *sql.Tx, s span, out *Stats) error {
+	rows, err := tx.Query(`select case rule when '' then reason else rule end as name, sum(count), case rule when '' then '' else reason end, max(seq)
 		from event where what in ('denied','refused') and`+inScope+`group by name order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
 	if err != nil {
 		return err
@@ -125,31 +152,31 @@ func (x *Index) denials(s Scope, out *Stats) error {
 	return rows.Err()
 }
 
-func (x *Index) errors(s Scope, out *Stats) (err error) {
-	out.Errors, err = x.counts(s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+`group by kind`)
+func failures(tx *sql.Tx, s span, out *Stats) (err error) {
+	out.Errors, err = counts(tx, s, `select kind, count(*) from event where what = 'ended' and kind <> '' and`+inScope+`group by kind`)
 	return err
 }
 
 // commands adds up what became of each command that ran, and counts those that
 // were denied.
-func (x *Index) commands(s Scope, out *Stats) error {
-	ran, err := x.ran(s)
+func commands(tx *sql.Tx, s span, out *Stats) error {
+	used, err := ran(tx, s)
 	if err != nil {
 		return err
 	}
 	all := s
 	all.Top = -1 // without a limit: a command that is denied now and then may run often
-	denied, err := x.counts(all, `select command, count(*) from event where`+wasDenied+inScope+`group by command`)
+	denied, err := counts(tx, all, `select command, sum(count) from event where`+wasDenied+inScope+`group by command`)
 	if err != nil {
 		return err
 	}
 	out.DeniedCommands = denied[:min(s.Top, len(denied))]
 	for _, d := range denied {
-		if u := ran[d.Name]; u != nil {
+		if u := used[d.Name]; u != nil {
 			u.Denied = d.Count
 		}
 	}
-	out.Commands = mostUsed(ran, s.Top)
+	out.Commands = mostUsed(used, s.Top)
 	return nil
 }
 
@@ -160,9 +187,8 @@ type use struct {
 }
 
 // ran adds up the requests of each command.
-func (x *Index) ran(s Scope) (map[string]*use, error) {
-	rows, err := x.db.Query(`select name, count, failed, micros
-		from (select seq, name, count from command where`+inScope+`) join event using (seq)`, s.args()...)
+func ran(tx *sql.Tx, s span) (map[string]*use, error) {
+	rows, err := tx.Query(`select name, count, failed, micros from command where`+inScope, s.args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +222,8 @@ func mostUsed(all map[string]*use, n int) []Command {
 	return out
 }
 
-func (x *Index) counts(s Scope, query string) ([]Count, error) {
-	rows, err := x.db.Query(query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
+func counts(tx *sql.Tx, s span, query string) ([]Count, error) {
+	rows, err := tx.Query(query+` order by 2 desc, 1 limit ?`, append(s.args(), s.Top)...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +240,8 @@ func (x *Index) counts(s Scope, query string) ([]Count, error) {
 }
 
 // groups adds up the events of each actor and day in one pass.
-func (x *Index) groups(s Scope, out *Stats) error {
-	rows, err := x.db.Query(`select actor, day, what, failed, micros, bytes, tokens, cost from event
+func groups(tx *sql.Tx, s span, out *Stats) error {
+	rows, err := tx.Query(`select actor, time, what, failed, micros, bytes, tokens, cost, count from event
 		where what in ('ended','denied','refused','model') and`+inScope, s.args()...)
 	if err != nil {
 		return err
@@ -228,29 +254,31 @@ func (x *Index) groups(s Scope, out *Stats) error {
 		}
 	}
 	out.Total.finish()
-	out.Actors = top(actors, s.Top, func(a, b Group) int { return int(b.Requests - a.Requests) })
-	out.Days = top(days, s.Top, func(a, b Group) int { return 0 })
+	out.Actors, out.Days = busiest(actors, s.Top), newest(days, s.Top)
 	return rows.Err()
 }
 
 func addRow(rows *sql.Rows, total *Group, actors, days map[string]*Group) error {
-	var actor, day, what string
-	var failed, micros, bytes, tokens int64
+	var actor, what string
+	var at, failed, micros, bytes, tokens, count int64
 	var cost float64
-	if err := rows.Scan(&actor, &day, &what, &failed, &micros, &bytes, &tokens, &cost); err != nil {
+	if err := rows.Scan(&actor, &at, &what, &failed, &micros, &bytes, &tokens, &cost, &count); err != nil {
 		return err
 	}
-	for _, g := range []*Group{total, member(actors, actor), member(days, day)} {
+	for _, g := range []*Group{total, member(actors, actor), member(days, day(at))} {
 		g.Bytes, g.Tokens, g.Cost = g.Bytes+bytes, g.Tokens+tokens, g.Cost+cost
 		switch what {
 		case "ended":
 			g.ended(failed, micros)
 		case "denied", "refused":
-			g.Denied++
+			g.Denied += count
 		}
 	}
 	return nil
 }
+
+// day is the calendar day of a time in microseconds.
+func day(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.DateOnly) }
 
 func member(m map[string]*Group, name string) *Group {
 	if m[name] == nil {
@@ -282,6 +310,12 @@ func percentile(sorted []int64, p int) int64 {
 	}
 	return sorted[(len(sorted)*p+99)/100-1]
 }
+
+func busiest(m map[string]*Group, n int) []Group {
+	return top(m, n, func(a, b Group) int { return cmp.Compare(b.Requests, a.Requests) })
+}
+
+func newest(m map[string]*Group, n int) []Group { return top(m, n, func(a, b Group) int { return 0 }) }
 
 // top returns the first n groups by order, and by name backwards where that
 // does not tell: the newest of days.

@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+)
+
+// A Verifier checks one log against itself and its side file, again and again. It
+// is not safe for concurrent use.
+type Verifier struct {
+	Path string
+
+	// Trust is for how long what was found whole is not read again, so that only
+	// what came since is. Zero means not at all: who can change the log could
+	// change what was checked.
+	Trust time.Duration
+	Now   func() time.Time // nil means time.Now
+
+	done  walk        // what was found whole; zero means nothing
+	since time.Time   // when its first line was checked
+	file  os.FileInfo // of the log at that time
+	head  *place      // and its side file
+}
+
+// Verify checks the log. The error is one of reading, or that of ctx.
+func (v *Verifier) Verify(ctx context.Context) (Report, error) {
+	f, err := OpenRead(v.Path)
+	if err != nil {
+		return Report{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Report{}, err
+	}
+	head, err := openHead(v.Path)
+	if err != nil {
+		return Report{}, err
+	}
+	w, since := walk{chain: chain{at: start}}, v.now()
+	if v.stands(f, info, head) {
+		w, since = v.done, v.since
+	}
+	v.done = walk{}
+	report, err := w.through(untilDone{ctx, io.NewSectionReader(f, w.offset, 1<<62-w.offset)}, head)
+	report.Path = v.Path
+	if err == nil && report.OK() {
+		v.done, v.since, v.file, v.head = w, since, info, head
+	}
+	return report, err
+}
+
+func (v *Verifier) now() time.Time {
+	if v.Now == nil {
+		return time.Now()
+	}
+	return v.Now()
+}
+
+// stands reports whether what was found whole needs no second look: it was not
+// long ago, the file is the same, nothing of it was cut off, and the side file
+// says nothing new about it.
+func (v *Verifier) stands(log io.ReaderAt, now os.FileInfo, head *place) bool {
+	if v.done.events == 0 || v.now().Sub(v.since) >= v.Trust || !os.SameFile(v.file, now) {
+		return false
+	}
+	if now.Size() == v.file.Size() && !now.ModTime().Equal(v.file.ModTime()) {
+		return false // written to, and not appended
+	}
+	return EndsWith(log, v.done.offset, v.done.at.hash) && v.told(head)
+}
+
+// told reports whether the side file says of what was checked only what it said
+// then, or where it ends.
+func (v *Verifier) told(head *place) bool {
+	if head == nil || v.head == nil {
+		return head == v.head
+	}
+	return *head == *v.head || *head == v.done.at || head.seq > v.done.at.seq
+}
+
+// untilDone is a reader that ends with its context.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
