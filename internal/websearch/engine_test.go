@@ -45,7 +45,7 @@ func TestEnginesFail(t *testing.T) {
 			http.Redirect(w, r, "/x?"+r.URL.RawQuery, http.StatusMovedPermanently)
 		}, fault.Unavailable, "redirects"},
 		{"huge", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 3<<20)) }, fault.Unavailable, "2 MB"},
-		{"bomb", bomb, fault.Unavailable, "2 MB"},
+		{"bomb", bomb(), fault.Unavailable, "2 MB"},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write([]byte(`{"items":[`))
@@ -72,13 +72,16 @@ func TestEnginesFail(t *testing.T) {
 	}
 }
 
-func bomb(w http.ResponseWriter, _ *http.Request) {
+// bomb answers with little that grows. It is packed before anybody waits for it.
+func bomb() http.HandlerFunc {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	z.Write(make([]byte, 8<<20))
 	z.Close()
-	w.Header().Set("Content-Encoding", "gzip")
-	w.Write(b.Bytes())
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(b.Bytes())
+	}
 }
 
 // quiet checks that no error in the chain gives a key away.

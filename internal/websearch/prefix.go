@@ -13,7 +13,7 @@ import (
 const maxAddress = 8 << 10
 
 // howToAllow is the hint of every refusal that a longer list would avoid.
-const howToAllow = "to allow it: --allow-url PREFIX, or web.url_prefixes in hako.yaml"
+const howToAllow = "to allow it: web.url_prefixes in hako.yaml, or --allow-url PREFIX where a command has it"
 
 // A place is what two addresses are compared by.
 type place struct {

@@ -29,8 +29,9 @@ type Reader struct {
 	Fetcher *Fetcher // nil means that nothing may be fetched
 
 	// Fetched is told of every page that was really asked for, and of its
-	// size, for the record. Nil means nobody is interested.
-	Fetched func(url string, bytes int64)
+	// size, for the record, with what the context of who asked first holds. Nil
+	// means nobody is interested.
+	Fetched func(ctx context.Context, url string, bytes int64)
 	Now     func() time.Time // nil means the clock
 
 	mu      sync.Mutex
@@ -214,7 +215,7 @@ func (r *Reader) fetch(ctx context.Context, address string) (*article, error) {
 		return nil, err
 	}
 	if r.Fetched != nil {
-		r.Fetched(page.URL, int64(len(page.Body)))
+		r.Fetched(ctx, page.URL, int64(len(page.Body)))
 	}
 	title, text, err := Text(ctx, page)
 	if err != nil {

@@ -199,6 +199,9 @@ func TestCharsets(t *testing.T) {
 
 // TestHostilePages checks that no page takes long or becomes large.
 func TestHostilePages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much text for one goroutine: nothing for a race detector")
+	}
 	const size = 1 << 18
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	var marks strings.Builder
@@ -244,6 +247,9 @@ func TestHostilePages(t *testing.T) {
 // TestManyLinks has pages on which each link would cost as much as the address
 // that it is relative to.
 func TestManyLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much text for one goroutine: nothing for a race detector")
+	}
 	links := strings.Repeat("<a href=x>", (1<<19)/10)
 	long := strings.Repeat("x", 100<<10)
 	for name, page := range map[string]string{
@@ -307,6 +313,9 @@ func TestTimeIsUp(t *testing.T) {
 }
 
 func TestLongPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much text for one goroutine: nothing for a race detector")
+	}
 	for _, kind := range []string{"text/html", "text/plain"} {
 		_, text, err := Text(t.Context(), &Page{Type: kind, Body: []byte(strings.Repeat("文字 ", 700_000))})
 		if err != nil || len(text) > maxText+len(leftOut) || !strings.HasSuffix(text, leftOut) || !utf8.ValidString(text) {

@@ -1,17 +1,14 @@
 package builtin
 
-import (
-	"regexp"
-	"slices"
-)
+import "slices"
 
 // accessLine is what a web server writes of a request, in the common or the
 // combined format.
-var accessLine = regexp.MustCompile(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
+var accessLine = compiled(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
 
 // isAccess reports whether lines are those of a web server.
 func isAccess(sample []string) bool {
-	return len(sample) > 0 && slices.ContainsFunc(sample, accessLine.MatchString)
+	return len(sample) > 0 && slices.ContainsFunc(sample, accessLine().MatchString)
 }
 
 // sample are the first lines of a file.
@@ -52,7 +49,7 @@ func (t *talk) accessErrors(q *query, file string) (text string, ok bool) {
 // clockForm finds the time of day in a line.
 const clockForm = `[0-9][0-9]:[0-9][0-9](:[0-9][0-9])?`
 
-var clockInLine = regexp.MustCompile(`\b[0-2][0-9]:[0-5][0-9]`)
+var clockInLine = compiled(`\b[0-2][0-9]:[0-5][0-9]`)
 
 // timeRows keeps the lines of some time of the day.
 func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bool) {
@@ -60,7 +57,7 @@ func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bo
 	if !ok {
 		return "", false
 	}
-	if !slices.ContainsFunc(lines, clockInLine.MatchString) {
+	if !slices.ContainsFunc(lines, clockInLine().MatchString) {
 		return q.partly(q.said[timed]), true
 	}
 	test := `t >= ` + awkString(q.time[0])
@@ -80,23 +77,23 @@ func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bo
 // syslogForm is how lines of syslog begin.
 const syslogForm = `^[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [^ ]+ `
 
-var syslogLine = regexp.MustCompile(syslogForm)
+var syslogLine = compiled(syslogForm)
 
 // plainStyle is for logs whose lines have no level: the message is what comes
 // after the time, and after the program in syslog.
 func plainStyle(sample []string) logStyle {
-	if len(sample) > 0 && !slices.ContainsFunc(sample, func(s string) bool { return !syslogLine.MatchString(s) }) {
+	if len(sample) > 0 && !slices.ContainsFunc(sample, func(s string) bool { return !syslogLine().MatchString(s) }) {
 		return logStyle{fields: true, message: [][]string{{"sed", "-E", `s%` + syslogForm + `[^ :]+: *%%`}}}
 	}
 	return logStyle{message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}}}
 }
 
-var statusForm = regexp.MustCompile(`^[1-5][0-9]{2}$`)
+var statusForm = compiled(`^[1-5][0-9]{2}$`)
 
 // statusNeedle takes a number for a status in the log of a web server: 404 may
 // stand elsewhere in its lines too.
 func (t *talk) statusNeedle(q *query, file string) bool {
-	if len(q.with) != 1 || !statusForm.MatchString(q.with[0].text) || q.status != "" || saysContain.MatchString(q.request) || hasFields(file) {
+	if len(q.with) != 1 || !statusForm().MatchString(q.with[0].text) || q.status != "" || saysContain().MatchString(q.request) || hasFields(file) {
 		return true
 	}
 	lines, ok := t.sample(file)

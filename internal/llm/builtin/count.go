@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,11 +180,11 @@ var unitNames = []struct {
 	{lines, "-l", "line", "行"}, {words, "-w", "word", "語"}, {chars, "-m", "character", "文字"}, {size, "-c", "byte", "バイト"},
 }
 
-var speaksOfLines = regexp.MustCompile(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
+var speaksOfLines = compiled(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
 
 // countUnits answers how many words, characters or bytes there are.
 func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
-	if q.some(include|exclude) && !speaksOfLines.MatchString(q.request) { // words that contain something
+	if q.some(include|exclude) && !speaksOfLines().MatchString(q.request) { // words that contain something
 		return 0, q.partly(q.said[include] + q.said[exclude]), true
 	}
 	r, problem, ok := t.rows(q, file)

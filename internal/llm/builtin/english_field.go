@@ -10,7 +10,7 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	at := p.skipSpace(i)
 	for {
 		word, next := p.wordAt(at)
-		if next == at || !fieldLeads[word] {
+		if next == at || !fieldLeads(word) {
 			break
 		}
 		at = p.skipSpace(next)
@@ -27,7 +27,7 @@ func (p *parser) readField(i int) (f fieldRef, end int, ok bool) {
 	}
 	for n := 0; n < 3; n++ {
 		word, next := p.wordAt(at)
-		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || fieldStops[word] || fieldNouns[word] && (n > 0 || word != "amount" && word != "key" && word != "property") {
+		if next == at || isAtom([]rune(word)[0]) || word == string(hole) || fieldStops(word) || fieldNouns(word) && (n > 0 || word != "amount" && word != "key" && word != "property") {
 			break
 		}
 		end = next
@@ -50,7 +50,7 @@ var fieldNouns = wordSet("column columns field fields key keys value values prop
 // afterField skips the word that says what a name is.
 func (p *parser) afterField(i int) int {
 	at := p.skipSpace(i)
-	if word, end := p.wordAt(at); fieldNouns[word] {
+	if word, end := p.wordAt(at); fieldNouns(word) {
 		return end
 	}
 	return i
@@ -143,7 +143,7 @@ func columnNamed(p *parser, m *match) bool {
 // columnName notes the name of a column in some cells.
 func (p *parser) columnName(from, to int) bool {
 	name := p.folded(from, to)
-	if !isAtom(p.cells[from].r) && (englishStops[name] || englishDeterminers[name] || englishFiller[name]) || p.cells[from].r == hole || p.cells[from].r == fileMark {
+	if !isAtom(p.cells[from].r) && (englishStops(name) || englishDeterminers(name) || englishFiller(name)) || p.cells[from].r == hole || p.cells[from].r == fileMark {
 		return false
 	}
 	p.q.addField(fieldRef{name: p.meant(from, to)})
@@ -167,7 +167,7 @@ func columnBefore(p *parser, m *match) bool {
 	from := g[1]
 	for i := g[0]; i < g[1]; {
 		word, end := p.wordAt(i)
-		if englishDeterminers[word] || englishStops[word] || englishFiller[word] && word != "log" {
+		if englishDeterminers(word) || englishStops(word) || englishFiller(word) && word != "log" {
 			from = g[1]
 		} else if from == g[1] {
 			from = i
@@ -190,7 +190,7 @@ func (p *parser) columnList(m *match, g [2]int) bool {
 		word, end := p.wordAt(i)
 		switch {
 		case word == "and" && len(names) > 0:
-		case englishDeterminers[word] || englishStops[word] || englishFiller[word]:
+		case englishDeterminers(word) || englishStops(word) || englishFiller(word):
 			names = nil
 		default:
 			if len(names) == 0 {
@@ -276,7 +276,7 @@ func whereField(p *parser, m *match) bool {
 		c.field.name = m.text("field")
 	}
 	word := m.folded("val")
-	if c.op == "" || m.mark("val") == 0 && (englishStops[word] || englishDeterminers[word]) || p.holds(g, englishStops) {
+	if c.op == "" || m.mark("val") == 0 && (englishStops(word) || englishDeterminers(word)) || p.holds(g, englishStops) {
 		return false
 	}
 	p.q.where = append(p.q.where, c)
@@ -285,10 +285,10 @@ func whereField(p *parser, m *match) bool {
 }
 
 // holds reports whether one of the words in some cells is in a set.
-func (l *line) holds(g [2]int, set map[string]bool) bool {
+func (l *line) holds(g [2]int, set func(word string) bool) bool {
 	for i := g[0]; i < g[1]; {
 		word, end := l.wordAt(i)
-		if set[word] {
+		if set(word) {
 			return true
 		}
 		i = l.skipSpace(max(end, i+1))

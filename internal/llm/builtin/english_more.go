@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,8 +8,8 @@ import (
 // readOnlyHere is for requests to change something.
 func readOnlyHere(p *parser, m *match) bool {
 	rest := m.folded("end")
-	always := wordSet("delete erase edit rename overwrite insert append modify save replace change")[m.folded("verb")]
-	if countsAsQuestion.MatchString(rest) || !always && !changesFile.MatchString(m.folded("verb")+" "+rest) && !strings.ContainsRune(rest, fileMark) {
+	always := wordSet("delete erase edit rename overwrite insert append modify save replace change")(m.folded("verb"))
+	if countsAsQuestion().MatchString(rest) || !always && !changesFile().MatchString(m.folded("verb")+" "+rest) && !strings.ContainsRune(rest, fileMark) {
 		return false
 	}
 	p.q.unclear = p.q.onlyReads()
@@ -18,8 +17,8 @@ func readOnlyHere(p *parser, m *match) bool {
 }
 
 var (
-	countsAsQuestion = regexp.MustCompile(`^(?:up|together|all)\b|\bduplicat|\bvalues\b|\bnumbers\b|\bblank|\bempty`)
-	changesFile      = regexp.MustCompile(`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
+	countsAsQuestion = compiled(`^(?:up|together|all)\b|\bduplicat|\bvalues\b|\bnumbers\b|\bblank|\bempty`)
+	changesFile      = compiled(`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
 )
 
 func (q *query) onlyReads() string {
@@ -34,7 +33,7 @@ func readDigits(p *parser, _ *match) bool {
 
 // bottomN is for "bottom 3 by salary". The bottom 3 lines are the last ones.
 func bottomN(p *parser, m *match) bool {
-	if word, _ := p.wordAt(p.skipSpace(m.to)); lineNouns[word] && !strings.Contains(strings.ToLower(p.src), " by ") || p.skipSpace(m.to) >= len(p.cells) {
+	if word, _ := p.wordAt(p.skipSpace(m.to)); lineNouns(word) && !strings.Contains(strings.ToLower(p.src), " by ") || p.skipSpace(m.to) >= len(p.cells) {
 		return false
 	}
 	p.q.set(ascending | top)
@@ -64,7 +63,7 @@ func whereEmpty(p *parser, m *match) bool {
 	return true
 }
 
-var clock = regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`)
+var clock = compiled(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`)
 
 // timeSpan notes times of day.
 func timeSpan(p *parser, m *match) bool {
@@ -76,7 +75,7 @@ func timeSpan(p *parser, m *match) bool {
 			continue
 		}
 		text := m.text(g)
-		if !clock.MatchString(text) {
+		if !clock().MatchString(text) {
 			return false
 		}
 		if len(text) == 4 || len(text) == 7 {
@@ -162,7 +161,7 @@ func dateEnd(p *parser, m *match) bool {
 // readWordIn is for "is cat in the file".
 func readWordIn(p *parser, m *match) bool {
 	word := m.folded("lit")
-	if p.at(m.groups["lit"][0]) != quoteMark && (englishFiller[word] || englishHazards[word] || levelNames[word] != "" || len(word) < 2) {
+	if p.at(m.groups["lit"][0]) != quoteMark && (englishFiller(word) || englishHazards(word) || levelNames[word] != "" || len(word) < 2) {
 		return false
 	}
 	m.to = m.groups["end"][0]
@@ -177,7 +176,7 @@ func readWordIn(p *parser, m *match) bool {
 // readThere is for "is there a timeout".
 func readThere(p *parser, m *match) bool {
 	word := m.folded("lit")
-	if levelNames[word] != "" || englishFiller[word] || englishHazards[word] || questionWords[word] || p.q.about(hasFields) || lineNouns[word] || notTexts[word] {
+	if levelNames[word] != "" || englishFiller(word) || englishHazards(word) || questionWords(word) || p.q.about(hasFields) || lineNouns(word) || notTexts(word) {
 		return false
 	}
 	m.to = m.groups["end"][0]

@@ -1,9 +1,9 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -34,12 +34,17 @@ var englishFiller = wordSet(`a an the of in on at to for from with and is are wa
 	overall altogether appear appears appearing occur occurs occurring show shows exist exists found present mentioned seen logged listed as inside within into
 	line lines row rows one ones result results answer output number numbers column table csv json tsv stdin sure`)
 
-func wordSet(s string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		set[w] = true
-	}
-	return set
+// wordSet tells which words are among some. Like [compiled], it does its work
+// when it is first asked.
+func wordSet(some string) func(word string) bool {
+	set := sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(some) {
+			set[word] = true
+		}
+		return set
+	})
+	return func(word string) bool { return set()[word] }
 }
 
 // wordAt returns the word at cell i, folded, and where it ends. A mark or a
@@ -77,10 +82,10 @@ func (p *parser) readText(i int) (text string, end int, ok bool) {
 	end = i
 	for at := i; ; {
 		word, next := p.wordAt(at)
-		if next == at || word == string(hole) || word == string(quoteMark) || word == string(fileMark) || englishStops[word] && !(at == i && p.caps(at, next)) {
+		if next == at || word == string(hole) || word == string(quoteMark) || word == string(fileMark) || englishStops(word) && !(at == i && p.caps(at, next)) {
 			break
 		}
-		if englishHazards[word] && !p.caps(at, next) && !(word == "not" && at > i) {
+		if englishHazards(word) && !p.caps(at, next) && !(word == "not" && at > i) {
 			return "", i, false
 		}
 		end = next
@@ -139,7 +144,7 @@ func (p *parser) joint(i int) (join string, end int) {
 	word, next := p.wordAt(at)
 	if word == "and" || word == "or" {
 		at = p.skipSpace(next)
-		if after, stop := p.wordAt(at); stop == at || after == string(hole) || englishStops[after] || englishHazards[after] || englishFiller[after] && after != string(quoteMark) {
+		if after, stop := p.wordAt(at); stop == at || after == string(hole) || englishStops(after) || englishHazards(after) || englishFiller(after) && after != string(quoteMark) {
 			return "", i
 		}
 		return word, at
@@ -263,7 +268,7 @@ func readWithout(p *parser, m *match) bool {
 	}
 	// "excluding weekends" need not mean a text, unless texts are what it is
 	// about.
-	explicit := explicitText.MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
+	explicit := explicitText().MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
 	for i := range list {
 		list[i].loose = !explicit
 	}
@@ -271,12 +276,12 @@ func readWithout(p *parser, m *match) bool {
 	return p.without(list)
 }
 
-var whereNot = regexp.MustCompile(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
+var whereNot = compiled(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
 
-var explicitText = regexp.MustCompile(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
+var explicitText = compiled(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
 
 func readWithoutQuoted(p *parser, m *match) bool {
-	if s, _ := p.view(); whereNot.MatchString(s) {
+	if s, _ := p.view(); whereNot().MatchString(s) {
 		return false // a condition on a field
 	}
 	return p.without([]needle{{text: m.text("lit")}})
@@ -340,7 +345,7 @@ func readOccurrences(p *parser, m *match) bool {
 // readWhether is for "does X appear": yes, so many times.
 func readWhether(p *parser, m *match) bool {
 	g := m.groups["lit"]
-	if word := m.folded("lit"); p.at(g[0]) != quoteMark && !p.textual(g[0], g[1]) || englishFiller[word] {
+	if word := m.folded("lit"); p.at(g[0]) != quoteMark && !p.textual(g[0], g[1]) || englishFiller(word) {
 		return false
 	}
 	p.q.asked = true
@@ -352,7 +357,7 @@ func readWhether(p *parser, m *match) bool {
 // something else.
 func readFind(p *parser, m *match) bool {
 	at := p.skipSpace(m.to)
-	if word, end := p.wordAt(at); end == at || englishFiller[word] || word == string(hole) {
+	if word, end := p.wordAt(at); end == at || englishFiller(word) || word == string(hole) {
 		return false
 	}
 	list, any, end := p.readTexts(m.to)
@@ -384,7 +389,7 @@ func (l *line) textual(from, to int) bool {
 // shouted reports whether a word is in capitals where the others are not: IT is
 // not it.
 func (l *line) shouted(from, to int) bool {
-	return to-from > 1 && l.caps(from, to) && !l.caps(0, len(l.cells)) && !kindsOfFile[l.folded(from, to)]
+	return to-from > 1 && l.caps(from, to) && !l.caps(0, len(l.cells)) && !kindsOfFile(l.folded(from, to))
 }
 
 var kindsOfFile = wordSet("csv json tsv stdin ok all")
@@ -394,7 +399,7 @@ func englishRest(l *line) (list []scrap) {
 	for i := 0; i < len(l.cells); {
 		word, end := l.wordAt(i)
 		bare := strings.Trim(word, "'-:….*")
-		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" && (!englishFiller[bare] || l.shouted(i, end)) {
+		if r := l.cells[i].r; r != hole && r != fileMark && end > i && bare != "" && (!englishFiller(bare) || l.shouted(i, end)) {
 			list = l.addScrap(list, i, end)
 		}
 		i = max(end, i+1)

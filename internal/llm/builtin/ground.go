@@ -3,7 +3,6 @@ package builtin
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,7 +106,7 @@ func (g *ground) read(out output) {
 // add notes a value, unless it could as well be a word of the question.
 func (g *ground) add(column int, value string) {
 	folded := foldedRunes(value)
-	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate.MatchString(value) || len(folded) < 2 && !single(folded[0]) || onlyKana.MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
+	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate().MatchString(value) || len(folded) < 2 && !single(folded[0]) || onlyKana().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
 		return
 	}
 	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
@@ -192,12 +191,12 @@ func (l *line) partOfSpan(i int) bool {
 	for _, c := range l.cells[i+1 : min(len(l.cells), i+8)] {
 		after.WriteRune(c.r)
 	}
-	return spanBefore.MatchString(before.String()) || spanAfter.MatchString(after.String())
+	return spanBefore().MatchString(before.String()) || spanAfter().MatchString(after.String())
 }
 
 var (
-	spanBefore = regexp.MustCompile(`(?:from|to|until|till|since|after|before|between|and|through|-|~|から) ?$|[<>=] ?$`)
-	spanAfter  = regexp.MustCompile(`^ ?(?:から|まで|以|より|~|-|to\b|until|and\b|on\b|through)`)
+	spanBefore = compiled(`(?:from|to|until|till|since|after|before|between|and|through|-|~|から) ?$|[<>=] ?$`)
+	spanAfter  = compiled(`^ ?(?:から|まで|以|より|~|-|to\b|until|and\b|on\b|through)`)
 )
 
 // quotedValue notes that a text is a value of the table, if it is one.
@@ -270,7 +269,7 @@ func joined(a, b rune) bool { return script(a) != 0 && script(a) == script(b) }
 
 // knownWord reports whether a word has a meaning in questions.
 func knownWord(word string) bool {
-	return englishFiller[word] || englishStops[word] || englishDeterminers[word] || englishHazards[word] || questionWords[word] || aggregates[word] != "" || fieldNouns[word] || japaneseNouns[word]
+	return englishFiller(word) || englishStops(word) || englishDeterminers(word) || englishHazards(word) || questionWords(word) || aggregates[word] != "" || fieldNouns(word) || japaneseNouns(word)
 }
 
 var questionWords = wordSet(`top bottom order ordered group grouped sort sorted reverse unique distinct duplicate duplicates empty blank search highest lowest
@@ -294,7 +293,7 @@ func (l *line) findColumns(g *ground) {
 			continue
 		}
 		at := g.named(word)
-		if at >= 0 && columnWords[word] && leadsToField[before] && normal(g.header[at]) == normal(word) {
+		if at >= 0 && columnWords(word) && leadsToField(before) && normal(g.header[at]) == normal(word) {
 			l.mark(quoteMark, i, end, atom{text: g.header[at]})
 			word, end = "", i+1
 		}
@@ -345,7 +344,7 @@ func (q *query) settleValues(l *line) {
 			q.where[i].values = m.spelled
 		}
 	}
-	if saysContain.MatchString(q.request) || q.any {
+	if saysContain().MatchString(q.request) || q.any {
 		return
 	}
 	q.with = slices.DeleteFunc(q.with, func(n needle) bool { return q.needleIsValue(n, "==") })
@@ -385,7 +384,7 @@ func (q *query) meansValue(m *mention, op string) bool {
 		}
 	}
 	for _, c := range q.where {
-		if eitherOr.MatchString(q.request) && c.field != ref {
+		if eitherOr().MatchString(q.request) && c.field != ref {
 			q.unclear = q.partly(m.spelled[0])
 		}
 	}
@@ -410,7 +409,7 @@ func (q *query) settleNouns() {
 		if at := q.ground.named(s.text); at >= 0 && s.mark == 0 && q.conditionOn(q.ground.header[at]) {
 			return true // region Tokyo
 		}
-		known := s.mark == 0 && (rowNouns[word] && q.ground.people() || singular(word) == singular(normal(stem(q.ground.file)))) && q.ground.named(s.text) < 0
+		known := s.mark == 0 && (rowNouns(word) && q.ground.people() || singular(word) == singular(normal(stem(q.ground.file)))) && q.ground.named(s.text) < 0
 		if known {
 			q.set(records)
 		}
@@ -427,7 +426,7 @@ var rowNouns = wordSet("people persons person employees employee staff members m
 
 // people reports whether the rows of a table are people.
 func (g *ground) people() bool {
-	return g != nil && slices.ContainsFunc(g.header, func(h string) bool { return personal[normal(h)] })
+	return g != nil && slices.ContainsFunc(g.header, func(h string) bool { return personal(normal(h)) })
 }
 
 var personal = wordSet("age salary dept department birthday birthdate dateofbirth gender firstname lastname fullname employee 年齢 給与 給料 部署 氏名 社員名 生年月日 性別 社員番号 所属")
@@ -436,6 +435,6 @@ func stem(file string) string { return strings.TrimSuffix(path.Base(file), path.
 
 var (
 	// saysContain is said of texts, not of values.
-	saysContain = regexp.MustCompile(`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
-	eitherOr    = regexp.MustCompile(`(?i)\bor\b|または|もしくは|あるいは`)
+	saysContain = compiled(`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
+	eitherOr    = compiled(`(?i)\bor\b|または|もしくは|あるいは`)
 )

@@ -147,3 +147,15 @@ func questions(t testing.TB, name string) (list []question) {
 	}
 	return list
 }
+
+// sample returns all questions, or with -short, as under the race detector, one
+// in ten: the model is one goroutine, and the shell that carries out its
+// commands is the same for all.
+func sample(all []question) (some []question) {
+	for i, q := range all {
+		if !testing.Short() || i%10 == 0 {
+			some = append(some, q)
+		}
+	}
+	return some
+}

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -51,7 +50,7 @@ func (p *parser) fieldJa(m *match, name string) (f fieldRef, ok bool) {
 	if text == "レベル" || text == "ログレベル" {
 		text = "level"
 	}
-	return fieldRef{name: text, guess: true}, text != "" && !japaneseNouns[text] && !looksLikeFile(text)
+	return fieldRef{name: text, guess: true}, text != "" && !japaneseNouns(text) && !looksLikeFile(text)
 }
 
 func namedJa(p *parser, m *match) bool {
@@ -234,7 +233,7 @@ func whereJa(p *parser, m *match) bool {
 	if c.num {
 		c.value = strings.ReplaceAll(string(foldedRunes(c.value)), ",", "")
 	}
-	if !ok || m.mark("val") == 0 && (japaneseNouns[c.value] || comparing.MatchString(c.value)) {
+	if !ok || m.mark("val") == 0 && (japaneseNouns(c.value) || comparing().MatchString(c.value)) {
 		return false
 	}
 	if end, ok := m.groups["end"]; ok {
@@ -246,7 +245,7 @@ func whereJa(p *parser, m *match) bool {
 }
 
 // comparing are words that a value cannot have.
-var comparing = regexp.MustCompile(`以上|以下|未満|以外|平均|最大|最小|合計|より`)
+var comparing = compiled(`以上|以下|未満|以外|平均|最大|最小|合計|より`)
 
 func operatorJa(m *match) string {
 	op := m.folded("op")

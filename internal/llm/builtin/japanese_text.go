@@ -3,7 +3,6 @@ package builtin
 import (
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 )
 
@@ -18,7 +17,7 @@ func (p *parser) lit(m *match, name string) (text string, ok bool) {
 	if levelNames[text] != "" && !isWord(rune(strings.ToLower(text)[0])) {
 		return "", false
 	}
-	return text, text != "" && !japaneseNouns[text] && !japaneseKinds[text] && !looksLikeFile(text)
+	return text, text != "" && !japaneseNouns(text) && !japaneseKinds(text) && !looksLikeFile(text)
 }
 
 // japaneseNouns are words that are neither a text to look for nor a field.
@@ -270,7 +269,7 @@ const japaneseFiller = `お願い(?:いた|致)?します|おねがいします|
 	`ファイル|データ|ログ|テキスト|中|内|うち|もの|こと|ところ|箇所|やつ|結果|表|全部で|全体で|合わせて|それぞれ|各|値|列|カラム|項目|フィールド|分|形|形式|` +
 	`から|まで|では|には|とは|って|という|の|を|は|が|に|で|と|も|へ|や|か|ね|よ|な|お|た|て|、|。|・|,|\.|\?|!|:|;|…|\(|\)| |「|」`
 
-var japaneseFillers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + japaneseFiller + `)`) })
+var japaneseFillers = compiled(`^(?:` + japaneseFiller + `)`)
 
 // japaneseRest lists what no rule took and what is not filler.
 func japaneseRest(l *line) (list []scrap) {
@@ -286,7 +285,7 @@ func japaneseRest(l *line) (list []scrap) {
 			continue
 		}
 		if end := l.latinEnd(i); end > i {
-			if !latinFiller[l.folded(i, end)] {
+			if !latinFiller(l.folded(i, end)) {
 				list = l.addScrap(list, i, end)
 			}
 			i = end

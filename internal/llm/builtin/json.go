@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -83,11 +82,11 @@ func jqSteps(path []string) string {
 	return text
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainKey = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // jqKey spells one key.
 func jqKey(key string) string {
-	if plainKey.MatchString(key) {
+	if plainKey().MatchString(key) {
 		return "." + key
 	}
 	return ".[" + jsonText(key) + "]"

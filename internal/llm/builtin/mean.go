@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -112,12 +111,12 @@ func (p *parser) first(m *match, f feature) bool {
 	return true
 }
 
-var rowWords = regexp.MustCompile(`\b(?:rows?|records?|entry|entries)\b|レコード|件`)
+var rowWords = compiled(`\b(?:rows?|records?|entry|entries)\b|レコード|件`)
 
 // noteRows notes that rows of a table were spoken of, to which a header does
 // not belong.
 func (p *parser) noteRows(m *match) {
-	if rowWords.MatchString(p.folded(m.from, m.to)) && p.q.about(hasFields) {
+	if rowWords().MatchString(p.folded(m.from, m.to)) && p.q.about(hasFields) {
 		p.q.set(records)
 	}
 }

@@ -94,8 +94,12 @@ func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "'" + quotes.Replace(word) + "'"
 }
+
+// quotes writes what single quotes do not keep: themselves, and a carriage return
+// before a newline, which the parser takes for the line end of other systems.
+var quotes = strings.NewReplacer("'", `'\''`, "\r\n", "\r''\n")
 
 func special(r rune) bool {
 	plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,:+@%", r)

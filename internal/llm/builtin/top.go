@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +12,12 @@ type tally struct {
 	text string
 }
 
-var tallyForm = regexp.MustCompile(`^ *([0-9]+) (.*)$`)
+var tallyForm = compiled(`^ *([0-9]+) (.*)$`)
 
 // tallies reads the output of uniq -c.
 func (o *output) tallies() (list []tally) {
 	for _, line := range o.lines() {
-		if m := tallyForm.FindStringSubmatch(line); m != nil {
+		if m := tallyForm().FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			list = append(list, tally{n, m[2]})
 		}
@@ -185,7 +184,7 @@ func topMessages(t *talk, q *query) string {
 	lines := from(file).join(style.lines).join(q.filters())
 	messages := lines.join(style.message)
 	n := q.one(10)
-	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages.MatchString(q.request) {
+	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages().MatchString(q.request) {
 		n = 1
 	}
 	grouped, ok := t.run(messages.then(alike()...).ranked(q).then("head", "-n", itoa(n)).String())
@@ -205,7 +204,7 @@ func topMessages(t *talk, q *query) string {
 	return text
 }
 
-var severalMessages = regexp.MustCompile(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
+var severalMessages = compiled(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
 
 func (q *query) levelText() string {
 	if q.level == "" {
@@ -259,7 +258,7 @@ var periods = map[string]string{
 	"minute": `s%^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2})[T ]([0-9]{2}:[0-9]{2}).*$%\1 \2%p`,
 }
 
-var timeOfLine = regexp.MustCompile(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
+var timeOfLine = compiled(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
 
 // byTime answers how many lines there are in each hour, day or minute. Only
 // lines that begin with a date and a time can be told.
@@ -273,7 +272,7 @@ func byTime(t *talk, q *query) string {
 	if !ok || !ok2 || problem != "" {
 		return problem
 	}
-	if !slices.ContainsFunc(first.lines(), timeOfLine.MatchString) {
+	if !slices.ContainsFunc(first.lines(), timeOfLine().MatchString) {
 		return q.say("The lines of %s do not begin with a date and time that I can read (like 2026-01-31T12:00), so I cannot count by time.",
 			"%s の行は読み取れる日時（2026-01-31T12:00 など）で始まっていないため、時間別に数えられません。", file)
 	}

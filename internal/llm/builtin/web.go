@@ -1,9 +1,6 @@
 package builtin
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // search has the web searched, where that can be done, and words the results.
 func (t *talk) search(q *query) string {
@@ -44,11 +41,11 @@ func (t *talk) wordResults(q *query, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-var hitForm = regexp.MustCompile(`(?m)^\d+\. (.*)\n\s*(https?://\S+)`)
+var hitForm = compiled(`(?m)^\d+\. (.*)\n\s*(https?://\S+)`)
 
 // readHits reads a list of titles with the addresses below them.
 func readHits(text string) (list []hit) {
-	for _, m := range hitForm.FindAllStringSubmatch(text, -1) {
+	for _, m := range hitForm().FindAllStringSubmatch(text, -1) {
 		list = append(list, hit{strings.TrimSpace(m[1]), m[2]})
 	}
 	return list
