@@ -49,6 +49,7 @@ type Options struct {
 	Clones    *clone.Store
 	Depth     int  // of clones; zero means 1
 	Full      bool // clones have their whole history
+	FetchOnly bool // git in containers may fetch but not push: what is to be kept goes by [Dock.Save]. False means that it may do both
 	Packages  *deps.Store
 	Install   bool // dependencies are installed
 	Own       bool // a repository may bring its own image, .hako/Dockerfile
@@ -109,13 +110,14 @@ type Dock struct {
 	lines   map[string]*line
 	held    map[string]*os.File // locks of the boxes that are ours
 	current string
+	kept    map[string]map[string]clone.Kept // by box and reference
 
 	pool pool
 }
 
 // New returns a dock. Nothing is started and nobody is contacted.
 func New(o Options) (*Dock, error) {
-	d := &Dock{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File)}
+	d := &Dock{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}

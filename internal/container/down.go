@@ -100,6 +100,7 @@ func (d *Dock) farewell(ctx context.Context, b *box) {
 // removed stays on record.
 func (d *Dock) remove(ctx context.Context, b *box) error {
 	d.hangUp(b.Box)
+	d.unkeep(b.Box)
 	b.Doomed, b.Status = true, Stopped
 	_ = b.save() // of what cannot be noted down the lock tells
 	var err error

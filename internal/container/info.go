@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
 	if err != nil {
 		return Details{}, err
 	}
-	x := Details{Info: b.Info, Limit: d.Resources}
+	x := Details{Info: b.Info, Limit: cmp.Or(b.Limit, d.Resources)} // its own: the settings may be others by now
 	if b.Bare {
 		return x, d.lookBare(ctx, b, &x)
 	}

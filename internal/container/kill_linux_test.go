@@ -189,13 +189,17 @@ func TestTwoProcesses(t *testing.T) {
 	task := unique("bystander")
 	info := prepare(t, bystander, task)
 	var all []*child
+	const rounds = 20
 	for i, state := range []string{shared, shared, newState(t)} {
-		all = append(all, begin(t, wish{Verb: "cycle", State: state, Task: unique(fmt.Sprint("p", i)), Times: 20}))
+		all = append(all, begin(t, wish{Verb: "cycle", State: state, Task: unique(fmt.Sprint("p", i)), Times: rounds}))
 	}
 	for _, c := range all {
 		c.says(t, "begin")
 	}
 	for _, c := range all {
+		for range rounds {
+			c.says(t, "round")
+		}
 		c.says(t, "done")
 		c.dismiss(t)
 	}

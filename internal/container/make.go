@@ -67,7 +67,7 @@ func (d *Dock) image(ctx context.Context, environment, name string) (engine.Imag
 func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, name, task string) (*box, error) {
 	b, err := d.newBox(record{
 		Info: Info{TaskUUID: task, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created, Name: name, Image: l.Image, Network: d.Network},
-		Fit:  d.fit(img.ID), ImageID: img.ID, Bare: d.bare,
+		Fit:  d.fit(img.ID), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
 	})
 	if err != nil {
 		return b, err

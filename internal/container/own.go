@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"hako/internal/container/clone"
@@ -35,7 +36,12 @@ func (d *Dock) imageFor(ctx context.Context, t Task, p *prospect) (err error) {
 // ownImage makes the image that a repository brings that of a task. One that
 // brings none has that of its environment.
 func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
-	files, err := d.Clones.Folder(ctx, d.source(t), ownFolder, d.relay)
+	src, ours := d.ownSource(t)
+	if !ours {
+		p.warnings = append(p.warnings, notOurs)
+		return nil
+	}
+	files, err := d.Clones.Folder(ctx, src, ownFolder, d.relay)
 	if err != nil || files.ID == "" {
 		return err
 	}
@@ -49,6 +55,17 @@ func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
 	}
 	return err
 }
+
+// ownSource returns what to read the image from, if it may be. Its steps run as
+// root: they are not taken from a fork, which anybody can make, nor from kept
+// work, in which a model may have changed them.
+func (d *Dock) ownSource(t Task) (src clone.Source, ours bool) {
+	src = d.source(t)
+	src.Commit = ""
+	return src, t.Start == "" || strings.HasPrefix(t.Start, "refs/heads/")
+}
+
+const notOurs = "an image in " + ownFolder + " is not built for what is not a branch of the repository itself"
 
 // pastTheProxy says what the network of a build is.
 const pastTheProxy = "the steps of " + ownFolder + "/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"

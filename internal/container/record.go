@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/container/clone"
 	"hako/internal/fault"
 	"hako/internal/private"
 )
@@ -49,14 +50,18 @@ type Info struct {
 // A record is what is kept on disk about a box: a container with its folder.
 type record struct {
 	Info
-	Box     string   `json:"box"`
-	ImageID string   `json:"image_id"`
-	Owner   Owner    `json:"owner"`
-	Settled bool     `json:"settled,omitempty"` // it has no owner and stays until it is taken down
-	Fit     string   `json:"fit"`               // what it was made for; see Dock.fit
-	Env     []string `json:"env,omitempty"`     // for commands, besides what the container has
-	Bare    bool     `json:"bare,omitempty"`    // there is no guest in it; commands run by the engine
-	Doomed  bool     `json:"doomed,omitempty"`  // somebody began to remove it; the next who sweeps goes on
+	Box     string    `json:"box"`
+	ImageID string    `json:"image_id"`
+	Owner   Owner     `json:"owner"`
+	Settled bool      `json:"settled,omitempty"` // it has no owner and stays until it is taken down
+	Fit     string    `json:"fit"`               // what it was made for; see Dock.fit
+	Env     []string  `json:"env,omitempty"`     // for commands, besides what the container has
+	Bare    bool      `json:"bare,omitempty"`    // there is no guest in it; commands run by the engine
+	Limit   Resources `json:"limit,omitzero"`    // zero means not known: it was made by an older hako
+	Doomed  bool      `json:"doomed,omitempty"`  // somebody began to remove it; the next who sweeps goes on
+
+	Source clone.Source `json:"source,omitzero"` // what was cloned into it; zero means nothing
+	Key    string       `json:"key,omitempty"`   // of the commit that was cloned, if Save made it
 }
 
 // A box is a record with its folder.

@@ -12,7 +12,13 @@ type Task struct {
 	ID         string // its name, or UUID
 	Repository string // to be cloned; empty means none
 	Branch     string // empty means the repository's own choice
-	Target     string // the branch that this one is to be merged into, fetched besides; empty means none
+	// Start is a full reference to check out, as refs/pull/7/head; empty means
+	// that of Branch. With one, Branch is only what it is called inside.
+	Start string
+	// Commit is one that [Dock.Save] kept, to go on from: with its changes, and
+	// without itself if it is a snapshot. Empty means the tip of Start or Branch.
+	Commit string
+	Target string // the branch that this one is to be merged into, fetched besides; empty means none
 }
 
 // Name returns the name of a task's container.

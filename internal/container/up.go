@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, e
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
-	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+visible(t.Repository+" "+t.Branch)))
+	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+visible(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
 	if err != nil {
 		return Info{}, err
 	}
@@ -78,7 +79,7 @@ func (d *Dock) check(t Task) error {
 }
 
 func (d *Dock) source(t Task) clone.Source {
-	return clone.Source{URL: t.Repository, Branch: t.Branch, Target: t.Target, Full: d.Full, Depth: d.Depth}
+	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target, Full: d.Full, Depth: d.Depth}
 }
 
 // A prospect is what a container is going to be.
@@ -178,6 +179,8 @@ func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
 		return err
 	}
 	b.Repository, b.Branch, b.Commit = t.Repository, c.Branch, c.Commit
+	b.Source, b.Key = d.source(t), c.Key
+	b.Source.URL = c.URL
 	b.Warnings = append(b.Warnings, c.Warnings...)
 	return nil
 }
@@ -202,8 +205,12 @@ func (d *Dock) install(ctx context.Context, b *box, l lang.Language) error {
 }
 
 // salt tells apart results that must not be shared: what a branch installs ran
-// code of that branch, and another one must not trust it.
-func salt(b *box) string { return strings.Join([]string{b.ImageID, b.Repository, b.Branch}, "\n") }
+// code of that branch, and another one must not trust it. What it is called
+// inside does not count.
+func salt(b *box) string {
+	from := cmp.Or(b.Source.Commit, b.Source.Start, "refs/heads/"+b.Branch)
+	return strings.Join([]string{b.ImageID, b.Repository, from}, "\n")
+}
 
 // discard removes a box that did not become ready.
 func (d *Dock) discard(ctx context.Context, b *box) {

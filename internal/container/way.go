@@ -41,8 +41,13 @@ func (d *Dock) openWay(ctx context.Context, b *box, t Task) error {
 	defer f.Close()
 	w := Way{Task: b.TaskUUID, Guest: b.socket(), Listener: f, Open: d.Network == Open}
 	if t.Repository != "" && d.Clones != nil {
-		if w.Credentials, err = d.Clones.Lend(t.Repository); err != nil {
+		if w.Credentials, err = d.Clones.Lend(ctx, t.Repository); err != nil {
 			return err
+		}
+		for i := range w.Credentials {
+			if d.FetchOnly {
+				w.Credentials[i].Services = []string{egress.UploadPack}
+			}
 		}
 		w.Hidden = d.Clones.Keys.Secrets()
 	}

@@ -150,10 +150,11 @@ func (c *cache) spoiled(err error) error {
 	return errors.Join(errStale, err)
 }
 
-// ref returns the name under which the cache knows a branch. It is a number,
-// because "a" and "a/b" may follow each other, and "A" and "a" be the same file.
-func ref(branch string) string {
-	sum := sha256.Sum256([]byte(branch))
+// ref returns the name under which the cache knows what it fetched. It is a
+// number, because "a" and "a/b" may follow each other, and "A" and "a" be the same
+// file.
+func ref(from string) string {
+	sum := sha256.Sum256([]byte(from))
 	return "refs/hako/" + hex.EncodeToString(sum[:16])
 }
 
@@ -169,10 +170,10 @@ func (c *cache) fetch(ctx context.Context, at tips) (map[string]string, error) {
 	}
 	args = append(args, c.url.String())
 	for _, branch := range sortedNames(at.commits) {
-		args = append(args, "+"+heads+branch+":"+ref(branch))
+		args = append(args, "+"+at.from[branch]+":"+ref(at.from[branch]))
 	}
 	had := size(c.packs()) > 0
-	err := c.watched(ctx, call{args: args, dir: c.repository(), settings: c.online(), lock: c.lock})
+	err := c.watched(ctx, call{args: args, dir: c.repository(), lock: c.lock})
 	var large *fault.Error
 	switch {
 	case errors.As(err, &large) && large.Kind == fault.TooLarge && had:
@@ -205,8 +206,8 @@ func (c *cache) commits(ctx context.Context, at tips) map[string]string {
 		return have
 	}
 	all, _ := parseRefs(out.String())
-	for branch := range at.commits {
-		if commit, ok := all[ref(branch)]; ok {
+	for branch, from := range at.from {
+		if commit, ok := all[ref(from)]; ok {
 			have[branch] = commit
 		}
 	}
@@ -255,7 +256,7 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 			}
 		}
 	}()
-	err := c.git.run(ctx, cl)
+	err := c.runOnline(ctx, cl)
 	close(over)
 	<-stopped
 	if err == nil && size(filepath.Join(c.repository(), "objects")) > most {
@@ -265,7 +266,7 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 }
 
 func (j *job) tooLarge(most int64) error {
-	return &fault.Error{Kind: fault.TooLarge, Op: "clone", Subject: j.shown, Why: "the repository is larger than " + bytesText(most),
+	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " + bytesText(most),
 		Hint: "raise the size of a repository, or clone only its last commit"}
 }
 

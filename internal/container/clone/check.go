@@ -135,6 +135,29 @@ func oddBranch(name string) string {
 	return ""
 }
 
+// checkStart refuses what git would take for more than one reference, or one
+// commit.
+func checkStart(src Source) error {
+	switch why := oddReference(src.Start); {
+	case src.Start != "" && why != "":
+		return &fault.Error{Kind: fault.Invalid, Op: "clone reference", Subject: shown(src.Start), Why: why, Hint: "write it in full, like refs/pull/7/head"}
+	case src.Commit != "" && !isHash(src.Commit):
+		return &fault.Error{Kind: fault.Invalid, Op: "clone commit", Subject: shown(src.Commit), Why: "it is not the hash of a commit", Hint: "write all of its 40 or 64 digits"}
+	case (src.Start != "" || src.Commit != "") && src.Target != "" && src.Branch == src.Target:
+		return &fault.Error{Kind: fault.Invalid, Op: "clone branch", Subject: shown(src.Branch), Why: "it is to be the name of two things, the start and the target", Hint: "give it a name of its own"}
+	}
+	return nil
+}
+
+// oddReference says what is wrong with a full reference; empty means nothing.
+func oddReference(name string) string {
+	rest, ok := strings.CutPrefix(name, "refs/")
+	if !ok || !strings.Contains(rest, "/") {
+		return "it does not begin with refs/ and the name of a kind"
+	}
+	return oddBranch(rest)
+}
+
 // shown makes text of others short and harmless enough for a message.
 func shown(text string) string {
 	const most = 100

@@ -1,10 +1,11 @@
-// Package clone brings a repository into a container without bringing along the
-// token that it takes to read it.
+// Package clone brings a repository into a container, and what became of it back
+// to the server, without bringing along the token that it takes.
 //
 // Git runs twice: outside, where it fetches into a cache with the token in a
 // header that only this one process knows, and inside, where it checks out what
-// was sent in as a pack. [Keyring] knows which token belongs to which server, for
-// the fetch here and for the proxy that lends it to git inside later on.
+// was sent in as a pack. [Store.Save] goes the other way: a pack comes out, is
+// looked through, and is pushed from outside. [Keyring] knows which token belongs
+// to which server, for both and for the proxy that lends it to git inside.
 // Deliberately not here: containers, the proxy itself, issues and merge requests.
 //
 // The one rule to keep: a token goes into the environment of a git that we
@@ -24,25 +25,34 @@ import (
 // A Source is what to clone.
 type Source struct {
 	// URL is the address of the repository: https://github.com/group/project.git.
-	URL string
+	URL string `json:"url"`
 	// Branch is what is checked out; empty means the default branch of the
 	// repository.
-	Branch string
+	Branch string `json:"branch,omitempty"`
+	// Start is the full reference to check out, as refs/pull/7/head; empty means
+	// that of Branch. With one, Branch is only what it is called inside, and the
+	// server need not have it.
+	Start string `json:"start,omitempty"`
+	// Commit is the commit to check out, by its hash; empty means the tip of
+	// Start or Branch. One that [Store.Save] made of changes that nobody had
+	// committed is undone: its changes are there, and it is not.
+	Commit string `json:"commit,omitempty"`
 	// Target is a branch to fetch besides, so that one can be compared with it;
 	// empty means none. There is then enough history for most comparisons, see
 	// Depth.
-	Target string
+	Target string `json:"target,omitempty"`
 	// Full fetches the whole history of the branches; false means that Depth
 	// counts.
-	Full bool
+	Full bool `json:"full,omitempty"`
 	// Depth is how many commits of each branch are fetched; zero means 1, or 50
-	// where there is a Target.
-	Depth int
+	// where there is a Target. Of a Commit it is 2 at least: its parent is needed.
+	Depth int `json:"depth,omitempty"`
 }
 
 // A Checkout is what came of it.
 type Checkout struct {
-	Commit   string   // that was checked out
+	Commit   string   // that HEAD is at
+	Key      string   // of the [Save] that made this commit; empty means that none did
 	Branch   string   // that it was on
 	Default  string   // the default branch of the repository; empty if it has none
 	URL      string   // of the repository, as the container knows it
@@ -145,7 +155,7 @@ func (s *Store) Check(src Source) error {
 	if err != nil {
 		return err
 	}
-	if _, known := s.Keys.For(u); u.Scheme == "http" && !known && !s.PlainHTTP {
+	if u.Scheme == "http" && s.Keys.find(u) == nil && !s.PlainHTTP {
 		return refused(u.Redacted(), "http is not encrypted", "use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
 	}
 	return nil
@@ -170,6 +180,9 @@ func check(src Source) (*url.URL, error) {
 		if err := checkBranch(branch); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkStart(src); err != nil {
+		return nil, err
 	}
 	if src.Depth < 0 {
 		return nil, refused(u.Redacted(), "its depth is below zero", "leave it out for one commit, or ask for all of them")

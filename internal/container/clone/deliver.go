@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // unpack runs in the container. It takes the objects of git from its input,
-// has git check them out, and leaves nothing behind if that cannot be done. Hooks
-// and filters are those of the settings that came along: none.
+// has git check them out, undoes the commit on top if its parent is named, and
+// leaves nothing behind if that cannot be done. Hooks and filters are those of the settings that came along: none.
 const unpack = `
 fail() { find . -mindepth 1 -delete 2>/dev/null; exit "$1"; }
 mkdir -p -- "$1" && cd -- "$1" || exit 31
@@ -23,6 +24,7 @@ command -v tar >/dev/null || exit 33
 command -v git >/dev/null || exit 34
 tar -xmf - || fail 35
 git -c core.hooksPath=/dev/null -c checkout.workers=0 reset --quiet --hard --no-recurse-submodules </dev/null || fail 36
+[ -z "$2" ] || git -c core.hooksPath=/dev/null reset --quiet --soft "$2" </dev/null || fail 36
 `
 
 // deliver sends a load into the container and checks it out there.
@@ -35,7 +37,7 @@ func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
 		out.CloseWithError(j.archive(l, out))
 	}()
 	said := &speech{clean: j.git.secrets.Text}
-	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir}, Timeout: or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
+	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
 	<-sent
@@ -46,6 +48,15 @@ func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
 		return err
 	}
 	return notUnpacked(res.Exit, dir, said.text())
+}
+
+// undo returns the commit to go back to; empty means to stay. Snapshots would
+// pile up otherwise, one on the other.
+func (j *job) undo(l *load) string {
+	if j.src.Commit == "" || l.Key == "" {
+		return ""
+	}
+	return l.Parent
 }
 
 func notUnpacked(exit int, dir, said string) error {
@@ -105,10 +116,15 @@ func (j *job) archive(l *load, to io.Writer) error {
 func packedRefs(l *load) string {
 	var b strings.Builder
 	b.WriteString("# pack-refs with: peeled fully-peeled sorted \n" + l.Commit + " " + heads + l.branch + "\n")
-	for _, branch := range sortedNames(l.commits) {
+	for _, branch := range l.tracked() {
 		b.WriteString(l.commits[branch] + " refs/remotes/origin/" + branch + "\n")
 	}
 	return b.String()
+}
+
+// tracked lists the branches that the server has a name for.
+func (l *load) tracked() []string {
+	return slices.DeleteFunc(sortedNames(l.commits), func(branch string) bool { return isHash(l.from[branch]) })
 }
 
 // config returns the settings of the repository in the container. None of them
@@ -120,10 +136,12 @@ func (j *job) config(l *load) string {
 		b.WriteString("[extensions]\n\tobjectFormat = sha256\n")
 	}
 	b.WriteString("[remote \"origin\"]\n\turl = " + quoted(j.url.String()) + "\n")
-	for _, branch := range sortedNames(l.commits) {
-		b.WriteString("\tfetch = " + quoted("+"+heads+branch+":refs/remotes/origin/"+branch) + "\n")
+	for _, branch := range l.tracked() {
+		b.WriteString("\tfetch = " + quoted("+"+l.from[branch]+":refs/remotes/origin/"+branch) + "\n")
 	}
-	b.WriteString("[branch " + quoted(l.branch) + "]\n\tremote = origin\n\tmerge = " + quoted(heads+l.branch) + "\n")
+	if slices.Contains(l.tracked(), l.branch) {
+		b.WriteString("[branch " + quoted(l.branch) + "]\n\tremote = origin\n\tmerge = " + quoted(l.from[l.branch]) + "\n")
+	}
 	return b.String()
 }
 

@@ -22,6 +22,9 @@ func (c *cache) examine(ctx context.Context, l *load, m *manifest) error {
 	if m.Shallow, err = c.border(ctx, l); err != nil {
 		return err
 	}
+	if err := c.origin(ctx, m); err != nil {
+		return err
+	}
 	if files.submodules {
 		m.Warnings = append(m.Warnings, "the repository has submodules, which are not fetched: git submodule update --init fetches those that may be reached")
 	}
@@ -31,6 +34,19 @@ func (c *cache) examine(ctx context.Context, l *load, m *manifest) error {
 	if target, ok := l.commits[c.src.Target]; ok && target != m.Commit && !c.related(ctx, target, m.Commit) {
 		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+shown(l.branch)+" and "+shown(c.src.Target)+
 			" parted: git diff origin/"+shown(c.src.Target)+" HEAD compares them as they are; for more ask for a full clone")
+	}
+	return nil
+}
+
+// origin finds out whether a commit was made by Save, and of what.
+func (c *cache) origin(ctx context.Context, m *manifest) error {
+	raw, err := c.commitText(ctx, m.Commit)
+	if err != nil {
+		return err
+	}
+	m.Key = raw.key()
+	if parents := raw.parents(); len(parents) == 1 && !slices.Contains(m.Shallow, m.Commit) {
+		m.Parent = parents[0]
 	}
 	return nil
 }
@@ -80,10 +96,10 @@ func (c *cache) count(ctx context.Context, commit string) (*tally, error) {
 	err := c.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.repository(), lock: c.lock, stdout: t})
 	switch {
 	case t.files > t.mostFiles:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "clone", Subject: c.shown, Why: "there are more than " + strconv.Itoa(t.mostFiles) + " files in it",
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "there are more than " + strconv.Itoa(t.mostFiles) + " files in it",
 			Hint: "raise the number of files of a repository"}
 	case t.bytes > t.mostBytes:
-		return nil, &fault.Error{Kind: fault.TooLarge, Op: "clone", Subject: c.shown, Why: "its files are larger than " + bytesText(t.mostBytes) + " together",
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "its files are larger than " + bytesText(t.mostBytes) + " together",
 			Hint: "raise the size of a repository"}
 	}
 	return t, err

@@ -30,7 +30,7 @@ func (j *job) explain(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "clone", Subject: j.shown, Why: "git could not fetch it", Err: f,
+	return &fault.Error{Kind: fault.Unavailable, Op: j.op, Subject: j.shown, Why: "git could not " + j.verb("fetch it", "push it"), Err: f,
 		Hint: "see what git says; git ls-remote " + j.shown + " asks the same server by hand"}
 }
 
@@ -52,7 +52,7 @@ func (j *job) known(err error) error {
 	if m := httpStatus.FindStringSubmatch(f.text); m != nil {
 		status = m[1]
 	}
-	e := &fault.Error{Op: "clone", Subject: j.shown}
+	e := &fault.Error{Op: j.op, Subject: j.shown}
 	switch {
 	case status == "401" || status == "403" || says("could not read Username", "could not read Password", "Authentication failed"):
 		j.locked(e, or(status, "401"))
@@ -86,6 +86,8 @@ func (j *job) offline(e *fault.Error, says func(...string) bool) bool {
 		e.Kind, e.Why, e.Hint = fault.Invalid, "there is a server, but no git repository", "check the address: "+writeURL
 	case says("fsck error", "in malformed", "error: object "):
 		e.Kind, e.Why, e.Hint = fault.Denied, "there are objects in the repository that are not as git makes them, which could be an attack", "ask for its last commit only, or have its owner mend it (git fsck names them)"
+	case says("not our ref", "unadvertised object"):
+		e.Kind, e.Why, e.Hint = fault.NotFound, "the server has no commit "+j.src.Commit+" any more, or does not give it", "begin from a branch"
 	case says("couldn't find remote ref"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "the branch vanished while it was fetched", "name a branch that exists"
 	case says("early EOF", "RPC failed", "unexpected disconnect", "hung up"):
@@ -101,14 +103,22 @@ func (j *job) locked(e *fault.Error, status string) {
 		e.Why, e.Hint = "the server wants to know who asks ("+status+")", j.tokenHint()
 		return
 	}
-	e.Why = "the server refused the token in " + j.key.variable + " (" + status + ")"
-	e.Hint = "see that the token has not run out and may read this repository"
+	e.Why = "the server refused " + j.key.token + " (" + status + ")"
+	e.Hint = "see that the token has not run out and may " + j.verb("read", "push to") + " this repository"
+}
+
+// verb chooses the word for what is being done.
+func (j *job) verb(fetching, saving string) string {
+	if j.op == opSave {
+		return saving
+	}
+	return fetching
 }
 
 // tokenHint says which variable a token for this server belongs into.
 func (j *job) tokenHint() string {
 	if j.key != nil {
-		return "see that the token in " + j.key.variable + " may read it"
+		return "see that " + j.key.token + " may " + j.verb("read", "push to") + " it"
 	}
 	for _, f := range forges() {
 		if j.url.Hostname() == f.host {

@@ -49,16 +49,22 @@ func tame() []setting {
 // path for git's own is refused, although git itself only warns of it.
 func leniency() []setting {
 	var all []setting
-	for _, mistake := range []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
-		"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry", "multipleAuthors",
-		"zeroPaddedDate", "zeroPaddedFilemode", "nulInCommit"} {
+	for _, mistake := range mistakes {
 		all = append(all, setting{"fetch.fsck." + mistake, "ignore"})
 	}
-	for _, attack := range []string{"hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName"} {
+	for _, attack := range attacks {
 		all = append(all, setting{"fetch.fsck." + attack, "error"})
 	}
 	return all
 }
+
+// What git calls them.
+var (
+	mistakes = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
+		"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "missingTaggerEntry", "multipleAuthors",
+		"zeroPaddedDate", "zeroPaddedFilemode", "nulInCommit"}
+	attacks = []string{"hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName"}
+)
 
 // proxyVariables say how to get out of a company's network.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
@@ -116,6 +122,7 @@ type call struct {
 	dir      string    // of the repository; empty means none
 	settings []setting // besides the tame ones
 	stdin    string
+	input    io.Reader // instead of stdin; nil means that one
 	stdout   io.Writer // nil means discard
 	lock     *os.File  // held by git too, so that it is not free before git has ended; nil means none
 }
@@ -151,6 +158,9 @@ func (g *git) run(ctx context.Context, c call) error {
 	cmd.Env = append(cmd.Env, "GIT_DIR="+repository)
 	said := &speech{clean: g.secrets.Text, progress: g.progress}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, said, lingering
+	if c.input != nil {
+		cmd.Stdin = c.input
+	}
 	group(cmd, c.lock)
 	err := cmd.Run()
 	if err == nil {

@@ -18,6 +18,7 @@ import (
 type job struct {
 	*Store
 	src      Source
+	op       string   // what is being done, for messages
 	url      *url.URL // of the repository; it may get a .git on the way
 	shown    string   // the address for messages
 	key      *key     // nil means that nothing is shown to the server
@@ -31,7 +32,7 @@ func (s *Store) newJob(src Source, progress func(string)) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{Store: s, src: src, url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	j := &job{Store: s, src: src, op: "clone", url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
 	home, err := s.home()
 	if err != nil {
 		return nil, err
@@ -134,7 +135,10 @@ func (j *job) bring(ctx context.Context, at tips, g Guest, dir string) (Checkout
 	if err := j.deliver(ctx, load, g, dir); err != nil {
 		return Checkout{}, c.suspect(ctx, load, err)
 	}
-	return Checkout{Commit: load.Commit, Branch: load.branch, Default: at.standard, URL: j.url.String(), Cached: load.cached,
+	if parent := j.undo(load); parent != "" {
+		load.Commit, load.Key = parent, ""
+	}
+	return Checkout{Commit: load.Commit, Key: load.Key, Branch: load.branch, Default: at.standard, URL: j.url.String(), Cached: load.cached,
 		Bytes: load.Bytes, Warnings: j.warnings(load)}, nil
 }
 
@@ -144,21 +148,23 @@ func (j *job) warnings(l *load) []string {
 		all = append(all, "insecure_tls is set: nobody checked that "+j.url.Host+" is the server it says it is")
 	}
 	if j.url.Scheme == "http" && j.key != nil {
-		all = append(all, "the token in "+j.key.variable+" was sent to "+j.url.Host+" without encryption")
+		all = append(all, j.key.token+" was sent to "+j.url.Host+" without encryption")
 	}
 	return append(all, l.Warnings...)
 }
 
 // depth returns how many commits of a branch are wanted; zero means all.
 func (j *job) depth() int {
-	const comparable = 50
+	const comparable, undoable = 50, 2
 	switch {
 	case j.src.Full:
 		return 0
-	case j.src.Depth > 0:
+	case j.src.Depth > 1 || j.src.Depth == 1 && j.src.Commit == "":
 		return j.src.Depth
-	case j.src.Target != "":
+	case j.src.Target != "" && j.src.Depth == 0:
 		return comparable
+	case j.src.Commit != "":
+		return undoable
 	}
 	return 1
 }
@@ -169,7 +175,7 @@ func (j *job) depth() int {
 func (j *job) place() string {
 	seen := ""
 	if j.key != nil {
-		seen = j.key.credential().fingerprint()
+		seen = j.key.owner
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
 	return hex.EncodeToString(sum[:placeBytes])
@@ -179,10 +185,22 @@ const placeBytes = 16
 
 // online returns the settings of a git that asks the server: with them, and only
 // then, it knows the credential.
-func (j *job) online() []setting {
-	all := j.tls
-	if j.key != nil {
-		all = append(all[:len(all):len(all)], setting{"http." + j.url.String() + ".extraHeader", "Authorization: " + j.key.credential().basic()})
+func (j *job) online(ctx context.Context) ([]setting, error) {
+	if j.key == nil {
+		return j.tls, nil
 	}
-	return all
+	c, err := j.key.credential(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j.git.secrets.Add(c.secrets()...)
+	return append(j.tls[:len(j.tls):len(j.tls)], setting{"http." + j.url.String() + ".extraHeader", "Authorization: " + c.basic()}), nil
+}
+
+// runOnline runs a git that asks the server.
+func (j *job) runOnline(ctx context.Context, c call) (err error) {
+	if c.settings, err = j.online(ctx); err != nil {
+		return err
+	}
+	return j.git.run(ctx, c)
 }

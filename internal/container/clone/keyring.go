@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -65,6 +66,7 @@ func (c Credential) secrets() []string {
 // A Keyring knows which credential belongs to which server. A nil one knows none.
 type Keyring struct {
 	keys []key
+	out  *handed
 }
 
 // Format implements fmt.Formatter: only the servers show.
@@ -74,10 +76,13 @@ func (k *Keyring) Format(f fmt.State, _ rune) {
 
 type key struct {
 	scheme, host string // host with its port, see origin
-	variable     string // where the token is from
+	token        string // what messages call it
+	owner        string // stands for whoever shows it: what one has fetched is kept from the others
 	// credential is a function so that nothing that prints structures, or
-	// looks into them, comes upon the token.
-	credential func() Credential
+	// looks into them, comes upon the token. One that is asked for is another
+	// from time to time.
+	credential func(context.Context) (Credential, error)
+	asked      bool
 }
 
 // A forge is where the credentials of one kind of server are found.
@@ -107,7 +112,7 @@ func githubWeb(api string) string {
 // for github.com or the server of GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for
 // gitlab.com or the server of GITLAB_API_URL.
 func FromEnviron(getenv func(string) string) (*Keyring, error) {
-	k := &Keyring{}
+	k := &Keyring{out: &handed{}}
 	for _, f := range forges() {
 		token := strings.TrimSpace(getenv(f.token))
 		if token == "" {
@@ -121,7 +126,8 @@ func FromEnviron(getenv func(string) string) (*Keyring, error) {
 			return nil, err
 		}
 		c := Credential{f.user, token}
-		k.keys = append(k.keys, key{scheme, host, f.token, func() Credential { return c }})
+		k.keys = append(k.keys, key{scheme: scheme, host: host, token: "the token in " + f.token, owner: c.fingerprint(),
+			credential: func(context.Context) (Credential, error) { return c, nil }})
 	}
 	return k, nil
 }
@@ -173,39 +179,49 @@ func (k *Keyring) find(u *url.URL) *key {
 
 // For returns the credential for an address. Scheme, host and port must be those
 // that the credential is for: one for https is never shown on plain http.
-func (k *Keyring) For(u *url.URL) (Credential, bool) {
-	if key := k.find(u); key != nil {
-		return key.credential(), true
+func (k *Keyring) For(ctx context.Context, u *url.URL) (c Credential, known bool, err error) {
+	key := k.find(u)
+	if key == nil {
+		return Credential{}, false, nil
 	}
-	return Credential{}, false
+	c, err = key.credential(ctx)
+	return c, true, err
 }
 
 // Lend returns the credential for exactly this repository, to fetch from it and
 // to push to it, in the form that the egress proxy takes. Without one there is
-// nothing to lend. [Store.Lend] knows about TLS besides.
-func (k *Keyring) Lend(u *url.URL) []egress.Credential {
-	key := k.find(u)
-	if key == nil {
-		return nil
+// nothing to lend. It is the one of now: that of an [Account] is lent for as long
+// as it lasts, which is an hour at GitHub. [Store.Lend] knows about TLS besides.
+func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, error) {
+	c, known, err := k.For(ctx, u)
+	if !known || err != nil {
+		return nil, err
 	}
 	return []egress.Credential{{
 		Host: u.Host, Repository: strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git"),
 		Services:  []string{egress.UploadPack, egress.ReceivePack},
-		Header:    func() (string, string, error) { return "Authorization", key.credential().basic(), nil },
+		Header:    func() (string, string, error) { return "Authorization", c.basic(), nil },
 		PlainHTTP: u.Scheme == "http",
-	}}
+	}}, nil
 }
 
 // Secrets returns the tokens in all spellings in which they could show up, so
-// that they can be cut out of whatever is shown.
+// that they can be cut out of whatever is shown. Of those that are asked for it
+// has the last that were handed out; [Keyring.Hide] tells of later ones too.
 func (k *Keyring) Secrets() []string {
 	var all []string
-	if k != nil {
-		for _, key := range k.keys {
-			all = append(all, key.credential().secrets()...)
+	if k == nil {
+		return nil
+	}
+	for _, key := range k.keys {
+		if key.asked {
+			continue
+		}
+		if c, err := key.credential(context.Background()); err == nil {
+			all = append(all, c.secrets()...)
 		}
 	}
-	return all
+	return append(all, k.out.secrets()...)
 }
 
 // Hosts returns the servers that there is a credential for; standard ports are

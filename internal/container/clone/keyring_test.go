@@ -76,7 +76,10 @@ func TestFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := c.k.For(u)
+		got, ok, err := c.k.For(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if text := got.User + ":" + got.Token; ok != (c.want != "") || ok && text != c.want {
 			t.Errorf("%s: %v, %s", c.at, ok, text)
 		}
@@ -112,7 +115,7 @@ func TestBadEnviron(t *testing.T) {
 // TestNothingShows prints credentials in every way that comes to mind.
 func TestNothingShows(t *testing.T) {
 	k := ring(t)
-	c, _ := k.For(&url.URL{Scheme: "https", Host: "github.com"})
+	c, _, _ := k.For(t.Context(), &url.URL{Scheme: "https", Host: "github.com"})
 	var out bytes.Buffer
 	for _, v := range []any{c, &c, k, *k, []Credential{c}, map[string]any{"c": c}, struct{ C Credential }{c}, struct{ c Credential }{Credential{}},
 		Store{Keys: k}, &Store{Keys: k}, &job{Store: &Store{Keys: k}, key: &k.keys[0]}} {
@@ -148,12 +151,12 @@ func TestLend(t *testing.T) {
 		"http://git.corp.example:8080/a/b/project.git": "git.corp.example:8080 /a/b/project true",
 	} {
 		u, _ := url.Parse(at)
-		got := k.Lend(u)
-		if len(got) != 1 || fmt.Sprint(got[0].Host, " ", got[0].Repository, " ", got[0].PlainHTTP) != want {
+		got, err := k.Lend(t.Context(), u)
+		if err != nil || len(got) != 1 || fmt.Sprint(got[0].Host, " ", got[0].Repository, " ", got[0].PlainHTTP) != want {
 			t.Fatalf("%s: %+v", at, got)
 		}
 		name, value, err := got[0].Header()
-		if c, _ := k.For(u); name != "Authorization" || value != c.basic() || err != nil {
+		if c, _, _ := k.For(t.Context(), u); name != "Authorization" || value != c.basic() || err != nil {
 			t.Errorf("%s: %s, %v", at, name, err)
 		}
 		if !slices.Equal(got[0].Services, []string{egress.UploadPack, egress.ReceivePack}) {
@@ -163,29 +166,29 @@ func TestLend(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if u, _ := url.Parse("https://example.com/a/b"); k.Lend(u) != nil {
-		t.Error("there is something for a stranger")
+	if got, err := k.Lend(t.Context(), &url.URL{Scheme: "https", Host: "example.com", Path: "/a/b"}); got != nil || err != nil {
+		t.Errorf("there is something for a stranger: %v, %v", got, err)
 	}
 }
 
 func TestStoreLend(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	s := &Store{Keys: ring(t), CAFile: file, InsecureTLS: true}
-	if _, err := s.Lend("https://github.com/a/b"); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
+	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Lend("https://github.com/a/b"); err == nil || !strings.Contains(err.Error(), "no certificate") {
+	if _, err := s.Lend(t.Context(), "https://github.com/a/b"); err == nil || !strings.Contains(err.Error(), "no certificate") {
 		t.Errorf("a file without certificates: %v", err)
 	}
 	s.CAFile = ""
-	got, err := s.Lend("https://github.com/a/b")
+	got, err := s.Lend(t.Context(), "https://github.com/a/b")
 	if err != nil || len(got) != 1 || !got[0].InsecureTLS {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Lend("https://me:pw@github.com/a/b"); err == nil {
+	if _, err := s.Lend(t.Context(), "https://me:pw@github.com/a/b"); err == nil {
 		t.Error("a password is taken")
 	}
 }

@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"context"
 	"crypto/x509"
 	"net/url"
 	"os"
@@ -12,12 +13,16 @@ import (
 // Lend returns the credential for exactly this repository, to fetch from it and
 // to push to it, in the form that the egress proxy takes; the proxy will check
 // the server as this store does. Without a credential there is nothing to lend.
-func (s *Store) Lend(address string) ([]egress.Credential, error) {
+// See [Keyring.Lend] for how long.
+func (s *Store) Lend(ctx context.Context, address string) ([]egress.Credential, error) {
 	u, err := parseURL(address)
 	if err != nil {
 		return nil, err
 	}
-	lent := s.Keys.Lend(u)
+	lent, err := s.Keys.Lend(ctx, u)
+	if err != nil {
+		return nil, err
+	}
 	roots, err := s.roots()
 	for i := range lent {
 		lent[i].Roots, lent[i].InsecureTLS = roots, s.InsecureTLS

@@ -24,6 +24,7 @@ type load struct {
 	manifest
 	branch    string
 	commits   map[string]string
+	from      map[string]string // see tips
 	cached    bool
 	dir       string
 	pack, idx *os.File
@@ -34,6 +35,8 @@ type manifest struct {
 	Pack     string   `json:"pack"` // its name, without ending
 	Bytes    int64    `json:"bytes"`
 	Commit   string   `json:"commit"`
+	Key      string   `json:"key,omitempty"`     // of the commit, if Save made it
+	Parent   string   `json:"parent,omitempty"`  // of the commit, if it has one and that is there
 	Shallow  []string `json:"shallow,omitempty"` // commits whose parents are missing
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -48,7 +51,7 @@ const manyPacks = 20
 
 // load returns what the server has now, from the cache if it is there.
 func (c *cache) load(ctx context.Context, at tips) (*load, error) {
-	l := &load{branch: at.branch, commits: at.commits, cached: true}
+	l := &load{branch: at.branch, commits: at.commits, from: at.from, cached: true}
 	if found, err := c.find(l); found || err != nil {
 		return l, err
 	}

@@ -15,6 +15,7 @@ type tips struct {
 	standard string            // the default branch; empty if there is none
 	branch   string            // to check out
 	commits  map[string]string // by branch: that one, and the target if there is one
+	from     map[string]string // by branch: what the server gives it for, a full reference or a hash
 }
 
 // format returns how the repository names its objects.
@@ -31,12 +32,7 @@ const heads = "refs/heads/"
 // gets from the cache what the server would not give him.
 func (j *job) look(ctx context.Context) (tips, error) {
 	j.progress("asking " + j.url.Host + " for the repository")
-	wanted := []string{"HEAD"}
-	for _, b := range []string{j.src.Branch, j.src.Target} {
-		if b != "" {
-			wanted = append(wanted, heads+b)
-		}
-	}
+	wanted := j.wanted()
 	text, err := j.list(ctx, wanted...)
 	var moved *movedError
 	if errors.As(err, &moved) && !strings.HasSuffix(j.url.Path, ".git") {
@@ -46,24 +42,61 @@ func (j *job) look(ctx context.Context) (tips, error) {
 	if err != nil {
 		return tips{}, err
 	}
+	return j.choose(ctx, text)
+}
+
+// wanted lists the references that the server is asked about.
+func (j *job) wanted() []string {
+	wanted := []string{"HEAD"}
+	if start := j.start(); start != "" && j.src.Commit == "" {
+		wanted = append(wanted, start)
+	}
+	if j.src.Target != "" {
+		wanted = append(wanted, heads+j.src.Target)
+	}
+	return wanted
+}
+
+// start returns the reference to check out; empty means the default branch.
+func (j *job) start() string {
+	if j.src.Start != "" || j.src.Branch == "" {
+		return j.src.Start
+	}
+	return heads + j.src.Branch
+}
+
+// choose finds what is wanted in what the server has.
+func (j *job) choose(ctx context.Context, text string) (tips, error) {
 	all, standard := parseRefs(text)
-	at := tips{standard: standard, branch: or(j.src.Branch, standard), commits: map[string]string{}}
+	at := tips{standard: standard, branch: or(j.src.Branch, standard), commits: map[string]string{}, from: map[string]string{}}
 	if at.branch == "" {
 		return tips{}, j.noDefault(ctx)
 	}
-	for _, b := range []string{at.branch, j.src.Target} {
-		commit, ok := all[heads+b]
-		if b == at.branch && j.src.Branch == "" {
-			commit, ok = all["HEAD"] // the server was not asked by name
+	at.from[at.branch] = or(j.src.Commit, or(j.start(), heads+at.branch))
+	if j.src.Target != "" {
+		at.from[j.src.Target] = heads + j.src.Target
+	}
+	for branch, from := range at.from {
+		commit, ok := all[from]
+		switch {
+		case from == j.src.Commit:
+			commit = j.src.Commit // whether it is there shows when it is fetched
+		case branch == at.branch && j.start() == "":
+			commit = all["HEAD"] // the server was not asked by name
+		case !ok:
+			return tips{}, j.missing(ctx, from)
 		}
-		if b != "" && !ok {
-			return tips{}, j.noBranch(ctx, b)
-		}
-		if b != "" {
-			at.commits[b] = commit
-		}
+		at.commits[branch] = commit
 	}
 	return at, nil
+}
+
+// missing explains a reference that the server does not have.
+func (j *job) missing(ctx context.Context, ref string) error {
+	if branch, ok := strings.CutPrefix(ref, heads); ok {
+		return j.noBranch(ctx, branch)
+	}
+	return &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no " + shown(ref), Hint: "see whether it was closed or removed, and whether the token may see it"}
 }
 
 // mostRefs bounds how much a server may list.
@@ -72,9 +105,9 @@ const mostRefs = 32 << 20
 func (j *job) list(ctx context.Context, patterns ...string) (string, error) {
 	out := &bounded{most: mostRefs}
 	args := append([]string{"ls-remote", "--symref", j.url.String()}, patterns...)
-	err := j.git.run(ctx, call{args: args, settings: j.online(), stdout: out})
+	err := j.runOnline(ctx, call{args: args, stdout: out})
 	if out.full {
-		return "", &fault.Error{Kind: fault.TooLarge, Op: "clone", Subject: j.shown, Why: "the server lists more branches than can be read", Hint: "check the address"}
+		return "", &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the server lists more branches than can be read", Hint: "check the address"}
 	}
 	return out.String(), j.explain(err)
 }
@@ -106,7 +139,7 @@ func isHash(text string) bool {
 
 // noBranch explains what there is instead.
 func (j *job) noBranch(ctx context.Context, name string) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "clone", Subject: j.shown, Why: "there is no branch " + shown(name), Hint: "name a branch that exists"}
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "there is no branch " + shown(name), Hint: "name a branch that exists"}
 	if some := j.someBranches(ctx, name); len(some) > 0 {
 		e.Hint = "there are " + strings.Join(some, ", ")
 	}
@@ -114,7 +147,7 @@ func (j *job) noBranch(ctx context.Context, name string) error {
 }
 
 func (j *job) noDefault(ctx context.Context) error {
-	e := &fault.Error{Kind: fault.NotFound, Op: "clone", Subject: j.shown, Why: "the repository is empty", Hint: "push a first commit to it"}
+	e := &fault.Error{Kind: fault.NotFound, Op: j.op, Subject: j.shown, Why: "the repository is empty", Hint: "push a first commit to it"}
 	if some := j.someBranches(ctx, "main"); len(some) > 0 {
 		e.Why, e.Hint = "it has no default branch", "name a branch: there are "+strings.Join(some, ", ")
 	}

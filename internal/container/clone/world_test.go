@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
 	"net/http/cgi"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"hako/internal/container/guest"
 )
@@ -52,12 +54,54 @@ func newWorld(t testing.TB) *world {
 	w.server = httptest.NewServer(http.HandlerFunc(w.serve))
 	t.Cleanup(w.server.Close)
 	w.store = &Store{Dir: filepath.Join(w.dir, "cache"), Keys: w.keys(token)}
+	first.Do(func() { first.files = sow(t) })
+	if err := os.CopyFS(w.dir, first.files); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// first is what lies in the directory of every world at first. It is made once:
+// seven runs of git for each test took longer than many tests.
+var first struct {
+	sync.Once
+	files fstest.MapFS
+}
+
+// sow makes a repository with one commit and returns its files, and those of
+// where the commit was made.
+func sow(t testing.TB) fstest.MapFS {
+	w := &world{t: t, dir: t.TempDir()}
+	w.work = filepath.Join(w.dir, "work")
 	w.git(w.dir, "init", "-q", "--bare", "-b", "main", filepath.Join("srv", "group", "project.git"))
 	w.git(w.dir, "init", "-q", "-b", "main", w.work)
 	w.git(w.bare(), "config", "uploadpack.allowAnySHA1InWant", "false")
 	w.commit("README", "first\n")
 	w.push("main")
-	return w
+	return inMemory(t, os.DirFS(w.dir))
+}
+
+// inMemory reads a tree, but not git's samples of hooks, which nobody runs.
+func inMemory(t testing.TB, tree fs.FS) fstest.MapFS {
+	files := fstest.MapFS{}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || strings.HasSuffix(name, ".sample") {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		files[name] = &fstest.MapFile{Mode: info.Mode()}
+		if info.Mode().IsRegular() {
+			files[name].Data, err = fs.ReadFile(tree, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func (w *world) bare() string    { return filepath.Join(w.dir, "srv", "group", "project.git") }

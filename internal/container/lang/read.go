@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -97,24 +98,30 @@ func (f form) language() Language {
 }
 
 var (
-	nameForm    = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	imageForm   = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
-	varForm     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	programForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	stepForms   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
+	nameForm    = compiled(`^[a-z][a-z0-9-]{0,31}$`)
+	imageForm   = compiled(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
+	varForm     = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	programForm = compiled(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	stepForms   = compiled(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
 )
 
+// compiled makes a regular expression when it is first needed, which is when an
+// environment is read: most runs of the program read none.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // isName tells whether a word can be the name of an environment.
-func isName(word string) bool { return nameForm.MatchString(word) }
+func isName(word string) bool { return nameForm().MatchString(word) }
 
 // wrong says what is wrong with an environment, or nothing.
 func (l Language) wrong() string {
 	switch {
 	case !isName(l.Name):
 		return fmt.Sprintf("%q is not a name of small letters, digits and hyphens", l.Name)
-	case !imageForm.MatchString(l.Image):
+	case !imageForm().MatchString(l.Image):
 		return fmt.Sprintf("image %q is not the name of an image", l.Image)
-	case !imageForm.MatchString(l.Base):
+	case !imageForm().MatchString(l.Base):
 		return fmt.Sprintf("base %q is not the name of an image", l.Base)
 	case l.Dockerfile == "" || l.Dockerfile != path.Base(l.Dockerfile) || !isPath(l.Dockerfile):
 		return fmt.Sprintf("dockerfile %q is not the name of a file", l.Dockerfile)
@@ -144,7 +151,7 @@ func first(checks ...func() string) string {
 func (l Language) wrongEnv() string {
 	for name, value := range l.Env {
 		switch {
-		case !varForm.MatchString(name):
+		case !varForm().MatchString(name):
 			return fmt.Sprintf("env: %q is not the name of a variable", name)
 		case strings.ContainsAny(value, "\x00\n"):
 			return "env: " + name + " is not one line"
@@ -180,7 +187,7 @@ func (l Language) wrongSteps() string {
 
 func (s Step) wrong() string {
 	switch {
-	case !stepForms.MatchString(s.Name):
+	case !stepForms().MatchString(s.Name):
 		return "the name is not a short line of letters, digits, dots and hyphens"
 	case len(s.When) == 0 || !all(s.When, isPath):
 		return "when has no list of files in the project"
@@ -190,7 +197,7 @@ func (s Step) wrong() string {
 		return "keep is not a list of directories in .home, or in project but not all of it"
 	case len(s.Keep) > 0 && len(s.Key) == 0:
 		return "there is no key for what is kept"
-	case !all(s.Needs, programForm.MatchString):
+	case !all(s.Needs, programForm().MatchString):
 		return "needs is not a list of programs"
 	case s.Command == "" || strings.Contains(s.Command, "\x00"):
 		return "there is no command"

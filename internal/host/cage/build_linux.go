@@ -143,7 +143,7 @@ func hire(plan Plan, attr *syscall.SysProcAttr) (*Cage, error) {
 	}
 	defer null.Close()
 	helper, err := os.StartProcess("/proc/self/exe", []string{name}, &os.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=64MiB"}, Files: []*os.File{null, null, null, theirs}, Sys: attr,
+		Dir: "/", Env: append([]string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=64MiB"}, detector...), Files: []*os.File{null, null, null, theirs}, Sys: attr,
 	})
 	if err != nil {
 		ours.Close()

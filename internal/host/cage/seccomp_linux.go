@@ -179,6 +179,9 @@ func (o *order) program() program {
 	for _, number := range slices.Concat(denied, deniedHere) {
 		p.refuse(number, unix.EPERM)
 	}
+	// The limits of another process: with no time at all the helper that starts
+	// programs would be killed.
+	p.unless(unix.SYS_PRLIMIT64, 0, unix.EPERM, 0)
 	if !o.Apart {
 		o.amongOthers(&p)
 	}
@@ -199,9 +202,9 @@ func (o *order) amongOthers(p *program) {
 			p.refuse(number, unix.EPERM)
 		}
 	}
-	// A limit, a priority or a processor of another process, or of all
-	// processes of the user: a limit of no time at all kills.
-	for _, number := range []uintptr{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
+	// A priority or a processor of another process, or of all processes of the
+	// user.
+	for _, number := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
 		p.unless(number, 0, unix.EPERM, 0)
 	}
 	p.unless(unix.SYS_SETPRIORITY, 0, unix.EPERM, unix.PRIO_PROCESS)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +52,8 @@ func TestLateBirth(t *testing.T) {
 // TestBirth checks what programs begin with that are started beside others, and
 // why they do not.
 func TestBirth(t *testing.T) {
+	runtime.LockOSThread() // another thread may just be starting one, with its signals blocked
+	defer runtime.UnlockOSThread()
 	n := open(t)
 	start(t, "sleep 600")
 	if alone(n) {
@@ -64,7 +67,7 @@ func TestBirth(t *testing.T) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if text := field(t, "/proc/self/status", "SigBlk"); strings.Trim(text, "0") != "" {
+	if text := field(t, "/proc/thread-self/status", "SigBlk"); strings.Trim(text, "0") != "" {
 		t.Error("signals stay blocked here: ", text)
 	}
 	for _, c := range []struct {

@@ -1,0 +1,89 @@
+package clone
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// errPack says that a pack is not as it was asked for.
+var errPack = errors.New("it is not a pack of whole objects")
+
+// errHuge says that a pack would become too large.
+var errHuge = errors.New("its objects are too large")
+
+// weigh reads through a pack that others made, before git does: it must be of
+// whole objects, which are no larger together than they may be. A pack of a few
+// bytes can stand for more than any memory holds, by what git calls deltas, or
+// compressed.
+func weigh(pack io.Reader, most int64) error {
+	in := bufio.NewReaderSize(pack, 64<<10)
+	var head [12]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil || !bytes.HasPrefix(head[:], []byte("PACK\x00\x00\x00\x02")) {
+		return errPack
+	}
+	s := &scale{in: in, left: most}
+	for range binary.BigEndian.Uint32(head[8:]) {
+		if err := s.object(); err != nil {
+			return err
+		}
+	}
+	rest, err := io.Copy(io.Discard, io.LimitReader(in, 65))
+	if err != nil || rest != 20 && rest != 32 { // the sum of it all, which git checks
+		return errPack
+	}
+	return nil
+}
+
+// A scale reads one object after the other.
+type scale struct {
+	in   *bufio.Reader
+	left int64
+	zip  io.ReadCloser // nil before the first
+}
+
+// perObject is what one object costs, however small it is.
+const perObject = 64
+
+func (s *scale) object() error {
+	size, err := s.prelude()
+	if err != nil {
+		return err
+	}
+	if s.left -= size + perObject; s.left < 0 {
+		return errHuge
+	}
+	if s.zip == nil {
+		s.zip, err = zlib.NewReader(s.in)
+	} else {
+		err = s.zip.(zlib.Resetter).Reset(s.in, nil)
+	}
+	if err != nil {
+		return errPack
+	}
+	// One byte more than there should be, so that the end is seen.
+	if n, err := io.Copy(io.Discard, io.LimitReader(s.zip, size+1)); err != nil || n != size {
+		return errPack
+	}
+	return nil
+}
+
+// prelude reads the type and the size of an object. The types are commit, tree,
+// blob and tag; others are deltas.
+func (s *scale) prelude() (int64, error) {
+	c, err := s.in.ReadByte()
+	if kind := c >> 4 & 7; err != nil || kind < 1 || kind > 4 {
+		return 0, errPack
+	}
+	size := int64(c & 15)
+	for shift := 4; c&0x80 != 0; shift += 7 {
+		if c, err = s.in.ReadByte(); err != nil || shift > 46 {
+			return 0, errPack
+		}
+		size |= int64(c&0x7f) << shift
+	}
+	return size, nil
+}
