@@ -148,10 +148,16 @@ func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (
 	e.meter = quota.NewMeter(e.budget())
 	e.model = c.Model(t, e.meter)
 	err := e.work(ctx)
-	if errors.Is(err, ErrLost) {
+	if lost(ctx, err) {
 		return e.rec, err // what is there belongs to the other now
 	}
 	return e.rec, errors.Join(err, e.leave(ctx))
+}
+
+// lost reports whether the task belongs to another worker, which a call that was
+// cut short does not say.
+func lost(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrLost) || errors.Is(context.Cause(ctx), ErrLost)
 }
 
 // GiveUp ends a task that was taken up often enough without coming to an end, and
@@ -170,7 +176,7 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 		e.finish(Failed, why)
 	}
 	err := e.work(ctx)
-	if errors.Is(err, ErrLost) {
+	if lost(ctx, err) {
 		return e.rec, err
 	}
 	return e.rec, errors.Join(err, e.leave(ctx))
@@ -376,19 +382,22 @@ func (e *errand) once(ctx context.Context, key string, do func(context.Context) 
 func (e *errand) say(ctx context.Context, key, text string) error {
 	_, err := e.once(ctx, key, func(ctx context.Context) (string, error) {
 		ref, err := e.Desk.Say(ctx, e.task, key, text)
-		if err != nil {
-			return "", silence{err}
-		}
-		return ref, nil
+		return ref, unlessDenied(err)
 	})
 	return err
 }
 
 func (e *errand) show(ctx context.Context, s State) error {
-	if err := e.Board.Show(ctx, e.task, s); err != nil {
-		return silence{err}
+	return unlessDenied(e.Board.Show(ctx, e.task, s))
+}
+
+// unlessDenied is that the forge did not answer, unless it said no: asking again
+// would not change that.
+func unlessDenied(err error) error {
+	if err == nil || fault.KindOf(err) == fault.Denied {
+		return err
 	}
-	return nil
+	return silence{err}
 }
 
 // later tells an error that may pass from one that will not.

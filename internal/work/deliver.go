@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"hako/internal/fault"
 )
 
 // deliver pushes what was done and proposes it. A task that changed nothing, as
@@ -19,7 +21,7 @@ func (e *errand) deliver(ctx context.Context) error {
 			return err
 		}
 	}
-	if commit != "" && e.task.Kind == Issue {
+	if commit != "" && (e.task.Kind == Issue || e.task.Fork) {
 		url, err := e.once(ctx, "proposal", func(ctx context.Context) (string, error) {
 			url, err := e.Board.Propose(ctx, e.task, e.proposal())
 			return url, later(err)
@@ -73,19 +75,28 @@ func (e *errand) report(ctx context.Context) error {
 }
 
 // lastWords writes the last comments and shows the state. Where the issue is
-// gone there is nobody to tell.
+// gone there is nobody to tell; what the forge does not let us tell is noted.
 func (e *errand) lastWords(ctx context.Context, key string) error {
 	err := e.tell(ctx)
 	if err == nil {
-		err = e.say(ctx, key, e.ending())
+		err = e.unlessForbidden(e.say(ctx, key, e.ending()))
 	}
 	if err == nil {
-		err = e.show(ctx, e.rec.State)
+		err = e.unlessForbidden(e.show(ctx, e.rec.State))
 	}
 	if gone(err) && !errors.Is(err, ErrLost) {
 		return nil
 	}
 	return err
+}
+
+func (e *errand) unlessForbidden(err error) error {
+	var quiet silence
+	if fault.KindOf(err) != fault.Denied || errors.Is(err, ErrLost) || errors.As(err, &quiet) {
+		return err
+	}
+	e.note("the end could not be told: " + err.Error())
+	return nil
 }
 
 // tell writes the progress comment anew. That it cannot be written now is no

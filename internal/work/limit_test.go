@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,10 +73,13 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-type purse struct{ month, task Spent }
+type purse struct {
+	month, task Spent
+	user        string
+}
 
-func (p *purse) Charge(_ context.Context, _, _ string, s Spent) (Spent, error) {
-	p.task = s
+func (p *purse) Charge(_ context.Context, user, _ string, s Spent) (Spent, error) {
+	p.task, p.user = s, user
 	return p.month.Add(s), nil
 }
 
@@ -98,6 +102,9 @@ func TestUsersLimits(t *testing.T) {
 		rec, err, _ := w.runBy(t.Context(), co, exampleTask)
 		if err != nil || rec.State != c.want {
 			t.Errorf("%s: %v, %s %s", name, err, rec.State, rec.Why)
+		}
+		if p.user != "github/alice" || c.want == Failed && !strings.Contains(rec.Why, "alice") || strings.Contains(rec.Why, "githubalice") {
+			t.Errorf("%s: on the account of %s: %s", name, p.user, rec.Why)
 		}
 		if p.task != rec.Spent {
 			t.Errorf("%s: booked %+v of %+v", name, p.task, rec.Spent)
@@ -411,6 +418,64 @@ func TestIssueGoneAtTheEnd(t *testing.T) {
 		}
 		if rec := w.must(exampleTask); rec.State != Done || rec.Phase != Ended || rec.Proposal == "" {
 			t.Errorf("%s: %s in %s", at, rec.State, rec.Phase)
+		}
+	}
+}
+
+// A forge that says no is not asked for ever: the task fails, and ends although
+// that cannot be told in full.
+func TestForgeSaysNo(t *testing.T) {
+	for op, told := range map[string]bool{"show": true, "say plan-1": true, "say failed": false, "say": false, "": false} {
+		w := newWorld(t)
+		w.deskErr = func(o string) error {
+			if op == "say failed" && o == "show" && len(w.shown) == 0 || strings.HasPrefix(o, op) && o != "hear" {
+				return &fault.Error{Kind: fault.Denied, Op: "label", Why: "the token may not"}
+			}
+			return nil
+		}
+		rec, err, _ := w.run(exampleTask)
+		if err != nil || rec.State != Failed || rec.Phase != Ended || !strings.Contains(rec.Why, "the token may not") || w.rooms != 0 || w.pushes != 0 {
+			t.Errorf("%q: %v, %s %s: %s", op, err, rec.State, rec.Phase, rec.Why)
+		}
+		if (w.comments["failed"] != "") != told || len(w.said) > 10 {
+			t.Errorf("%q: said %q", op, w.said)
+		}
+		noted := slices.ContainsFunc(w.events, func(e Event) bool { return e.Type == "note" && strings.Contains(e.Text, "could not be told") })
+		if noted != (op != "say plan-1") {
+			t.Errorf("%q: noted %v", op, noted)
+		}
+	}
+}
+
+// What ended well stays so, whatever cannot be told about it.
+func TestDoneUntold(t *testing.T) {
+	w := newWorld(t)
+	w.deskErr = func(o string) error {
+		if o == "say done" {
+			return &fault.Error{Kind: fault.Denied, Op: "comment", Why: "the issue is locked"}
+		}
+		return nil
+	}
+	if rec := w.must(exampleTask); rec.State != Done || rec.Phase != Ended || !slices.Equal(w.shown, []State{Processing, Done}) {
+		t.Errorf("%s %s: shown %v", rec.State, rec.Phase, w.shown)
+	}
+}
+
+type refusing struct{ retry bool }
+
+func (r refusing) Next(context.Context, *llm.Dialog) (*llm.Turn, error) {
+	return nil, llm.Refuse("m", "the key is wrong", "", &llm.Refusal{Status: 401, Retry: r.retry})
+}
+
+// A key that is refused is a failure at once; a provider that is busy is none.
+func TestRefusedKeyFails(t *testing.T) {
+	for _, retry := range []bool{false, true} {
+		w := newWorld(t)
+		co := w.coordinator()
+		co.Model = func(Task, *quota.Meter) llm.Model { return refusing{retry} }
+		rec, err := co.Run(t.Context(), exampleTask, w, Record{})
+		if failed := err == nil && rec.State == Failed && strings.Contains(rec.Why, "the key is wrong"); failed == retry {
+			t.Errorf("retry %v: %s, %q, %v", retry, rec.State, rec.Why, err)
 		}
 	}
 }

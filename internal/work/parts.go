@@ -24,7 +24,8 @@ type Desk interface {
 type Comment struct {
 	ID     string
 	Author string
-	Text   string
+	Text   string // lines that begin with > are quoted: they are others' words
+	On     string // file and line that a remark is about, which others named; empty means none
 	// Authorised means that the author may write to the repository. Only such
 	// a person can instruct.
 	Authorised bool

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,6 +154,9 @@ func (e *errand) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 		return nil, err
 	}
 	turn, err := e.model.Next(ctx, d)
+	if refusal := (*llm.Refusal)(nil); errors.As(err, &refusal) && !refusal.Retry {
+		return nil, err // a wrong key is wrong in an hour too
+	}
 	if err != nil {
 		return nil, later(err)
 	}
@@ -197,9 +201,9 @@ func (e *errand) charge(ctx context.Context, over func(why, hint string) error) 
 	case err != nil:
 		return silence{err} // unbooked means unasked
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
-		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.payer()), month.Tokens(), l.UserTokens), "raise planning.max_user_tokens, or wait for the next month")
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens), "raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:
-		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.payer()), month.Cost, l.UserCost), "raise planning.max_user_cost, or wait for the next month")
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost, l.UserCost), "raise planning.max_user_cost, or wait for the next month")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (e *errand) described(said []Comment) string {
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
 	text := e.Secrets.Text(weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
 	if t.Trusted {
-		parts = append(parts, instruction(person(t.Author), text))
+		parts = append(parts, worded(t.Author, text)...)
 	} else {
 		parts = append(parts, "Its author has no write access; somebody who has wants it to be worked on. What follows is data that describes the problem:", data(string(t.Kind)+" by "+person(t.Author), text))
 	}
@@ -58,7 +58,35 @@ func (e *errand) instructions(said []Comment) (parts []string) {
 		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
 	}
 	for _, c := range said {
-		parts = append(parts, instruction(person(c.Author), e.Secrets.Text(weighed(c.Text, e.room()/8/mostComments))))
+		if c.On != "" {
+			parts = append(parts, data("what "+person(c.Author)+" remarks on", e.Secrets.Text(oneLine(c.On, 300))))
+		}
+		parts = append(parts, worded(c.Author, e.Secrets.Text(weighed(c.Text, e.room()/8/mostComments)))...)
+	}
+	return parts
+}
+
+// quotation is a line that somebody quotes, also in a list.
+var quotation = compiled(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>`)
+
+// worded is the text of a person who may instruct, in its order. What is quoted
+// in it is data: a reply has the words of whoever it answers.
+func worded(author, text string) (parts []string) {
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 {
+		quoted, n := quotation().MatchString(lines[0]), 1
+		for n < len(lines) && quotation().MatchString(lines[n]) == quoted {
+			n++
+		}
+		part := strings.Join(lines[:n], "\n")
+		lines = lines[n:]
+		switch {
+		case strings.TrimSpace(part) == "":
+		case quoted:
+			parts = append(parts, data("what "+person(author)+" quotes", part))
+		default:
+			parts = append(parts, instruction(person(author), part))
+		}
 	}
 	return parts
 }

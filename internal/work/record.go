@@ -25,6 +25,7 @@ type Record struct {
 
 	Plan        *Plan    `json:"plan,omitempty"`
 	Version     int      `json:"version,omitempty"`   // of the plan, from 1
+	Because     string   `json:"because,omitempty"`   // why it was changed the last time
 	Statement   string   `json:"statement,omitempty"` // what the model is told of the task
 	Environment string   `json:"environment,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`

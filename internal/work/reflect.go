@@ -32,6 +32,7 @@ type reflection struct {
 func (e *errand) reflect(ctx context.Context, d *llm.Dialog, occasion string) error {
 	e.rec.Count.Errors, e.rec.Count.Since = 0, 0
 	e.rec.Count.Reflections++
+	e.note("the model looks at its work: " + occasion)
 	d.Items = append(d.Items, llm.Item{Role: llm.User, Text: filled(reflectionText, "occasion", occasion)})
 	own := *e.pinned(d)
 	own.Choice = llm.Choice{None: true}
@@ -65,7 +66,8 @@ func (e *errand) revise(ctx context.Context, why, say string) error {
 		e.note("the plan stays as it is")
 		return e.tell(ctx)
 	}
-	e.rec.Request = say + "\n" + planJSON(e.rec.Plan)
+	e.note("there is a new plan")
+	e.rec.Because, e.rec.Request = shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart), say+"\n"+planJSON(e.rec.Plan)
 	if err := e.save(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -10,6 +11,9 @@ const longestPart, longestComment = 2000, 20_000
 
 // safe is text of models, strangers and errors, fit for a comment.
 func (e *errand) safe(text string, most int) string { return defused(e.Secrets, text, most) }
+
+// line is the same as one line.
+func (e *errand) line(text string, most int) string { return defusedLine(e.Secrets, text, most) }
 
 // clean is an error's text, fit for people who must not know the machine.
 func (e *errand) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
@@ -21,14 +25,17 @@ func (e *errand) planComment() string {
 		head = fmt.Sprintf("## Plan, version %d\n\n", e.rec.Version)
 	}
 	b.WriteString(head)
+	if e.rec.Because != "" {
+		b.WriteString("It was changed for this:\n\n" + quoted(e.clean(e.rec.Because)) + "\n\n")
+	}
 	e.paragraph(&b, "", p.Comment)
 	e.paragraph(&b, "**Goal:** ", p.Goal.Objective)
 	e.bullets(&b, "**Done when:**", p.Goal.Criteria)
 	e.bullets(&b, "**Constraints:**", p.Goal.Constraints)
 	e.bullets(&b, "**Steps:**", e.steps())
-	b.WriteString("**Environment:** " + e.safe(oneLine(e.rec.Environment, 100), 200))
-	if p.Environment.Reasoning != "" {
-		b.WriteString(" — " + e.safe(oneLine(p.Environment.Reasoning, 500), 600))
+	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
+	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name), e.rec.Environment) { // else it speaks for another one
+		b.WriteString(" — " + e.line(p.Environment.Reasoning, 500))
 	}
 	b.WriteString("\n\n")
 	var checks []string
@@ -36,7 +43,9 @@ func (e *errand) planComment() string {
 		checks = append(checks, "`"+strings.ReplaceAll(oneLine(c.Command, 200), "`", "'")+"`")
 	}
 	e.bullets(&b, "**Verified by:**", checks)
-	e.bullets(&b, "> [!WARNING]", e.rec.Warnings)
+	if e.rec.Version == 1 { // those of later are in the progress comment
+		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
+	}
 	return shorten(strings.TrimSpace(b.String()), longestComment)
 }
 
@@ -64,7 +73,7 @@ func (e *errand) bullets(b *strings.Builder, head string, list []string) {
 	}
 	b.WriteString(head + "\n")
 	for _, text := range list {
-		b.WriteString("- " + e.safe(oneLine(withoutPaths(text), 500), 600) + "\n")
+		b.WriteString("- " + e.line(withoutPaths(text), 500) + "\n")
 	}
 	b.WriteString("\n")
 }
@@ -85,7 +94,7 @@ func (e *errand) progress() string {
 	fmt.Fprintf(&b, "| turns | actions | plans | reflections | tokens | cost |\n|---|---|---|---|---|---|\n| %d | %d | %d | %d | %d | %s |\n\n",
 		c.Turns, c.Actions, e.rec.Version, c.Reflections, e.rec.Spent.Tokens(), e.cost())
 	if e.rec.Environment != "" {
-		fmt.Fprintf(&b, "Environment: %s\n\n", e.safe(oneLine(e.rec.Environment, 100), 200))
+		fmt.Fprintf(&b, "Environment: %s\n\n", e.line(e.rec.Environment, 100))
 	}
 	e.bullets(&b, "Warnings:", e.rec.Warnings)
 	if len(e.rec.Ignored) > 0 {
@@ -112,7 +121,7 @@ func (e *errand) ending() string {
 		e.paragraph(&b, "", e.rec.Summary)
 		e.paragraph(&b, "Verification ", e.rec.Checks)
 		if e.rec.Proposal != "" {
-			b.WriteString("Proposed: " + e.safe(oneLine(e.rec.Proposal, 500), 600) + "\n\n")
+			b.WriteString("Proposed: " + e.line(e.rec.Proposal, 500) + "\n\n")
 		}
 	case Failed:
 		b.WriteString("## Failed\n\n" + quoted(e.clean(e.rec.Why)) + "\n\n")
@@ -127,15 +136,18 @@ func (e *errand) ending() string {
 	return shorten(strings.TrimSpace(b.String()), longestComment)
 }
 
+// commitMessage has nothing in it that calls people or is secret: it is shown as
+// it is.
 func (e *errand) commitMessage() string {
-	title := oneLine(e.rec.Plan.Goal.Objective, 68)
-	if title == "" {
-		title = oneLine(e.task.Title, 68)
-	}
-	return e.Secrets.Text(title) + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
+	title := quietLine(e.Secrets, cmp.Or(oneLine(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
+	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 
 func (e *errand) proposal() Proposal {
-	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, longestPart) + fmt.Sprintf("\n\nCloses #%d", e.task.Number)
-	return Proposal{Title: e.safe(oneLine(e.task.Title, 200), 220), Text: strings.TrimSpace(text)}
+	what := fmt.Sprintf("\n\nCloses #%d", e.task.Number)
+	if e.task.Kind == Pull {
+		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
+	}
+	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, longestPart) + what
+	return Proposal{Title: quietLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
 }

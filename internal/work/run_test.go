@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hako/internal/agent"
 	"hako/internal/llm"
 )
 
@@ -233,6 +234,79 @@ func TestFailingVerificationChangesThePlan(t *testing.T) {
 	}
 	if !strings.Contains(w.comments["plan-2"], "version 2") || w.pushes != 1 {
 		t.Errorf("%q, %d pushes", w.comments["plan-2"], w.pushes)
+	}
+	if !strings.Contains(w.comments["plan-2"], "It was changed for this:\n\n```\nThe verification failed:\n`check` ended with status 1: ") || strings.Contains(w.comments["plan-1"], "changed") {
+		t.Errorf("people are told:\n%s", w.comments["plan-2"])
+	}
+	if notes := w.notes(); !strings.Contains(notes, "the verification failed: `check` ended with status 1: ") || !strings.Contains(notes, "there is a new plan") {
+		t.Errorf("who looks on is told:\n%s", notes)
+	}
+}
+
+// notes are what those who look on were told, a line each.
+func (w *world) notes() (all string) {
+	for _, e := range w.events {
+		if e.Type == "note" {
+			all += e.Text + "\n"
+		}
+	}
+	return all
+}
+
+func TestReflectionIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.brain = func(d *llm.Dialog) *llm.Turn {
+		switch {
+		case strings.Contains(lastText(d), "look at the work so far"):
+			return &llm.Turn{Text: `{"assessment":"good","plan_revision_needed":false}`}
+		case !planning(d) && turnsOf(d) == 0:
+			return callTurn("", slices.Repeat([]string{command("look")}, 15)...)
+		}
+		return fixer(d)
+	}
+	w.must(exampleTask)
+	if notes := w.notes(); !strings.Contains(notes, "the model looks at its work: 15 actions were carried out since the last look\n") {
+		t.Errorf("got %s", notes)
+	}
+}
+
+// A reason speaks for the environment that it was given for, and what went wrong
+// is told once.
+func TestPlanCommentOfAnotherEnvironment(t *testing.T) {
+	w := newWorld(t)
+	w.brain = func(d *llm.Dialog) *llm.Turn {
+		switch {
+		case planning(d):
+			return &llm.Turn{Text: strings.Replace(goodPlan, `"python","reasoning":"there is Python"`, `"cobol","reasoning":"it is old"`, 1)}
+		case turnsOf(d) == 0 && !strings.Contains(lastText(d), "not done"):
+			return &llm.Turn{Text: "Nothing to do."}
+		case turnsOf(d) == 0:
+			return callTurn("", edit("fixed\n"))
+		}
+		return &llm.Turn{Text: "Now it is fixed."}
+	}
+	w.must(exampleTask)
+	if first := w.comments["plan-1"]; strings.Contains(first, "it is old") || !strings.Contains(first, `- there is no environment "cobol"; python is used`) {
+		t.Error(first)
+	}
+	if second := w.comments["plan-2"]; second == "" || strings.Contains(second, "cobol") {
+		t.Error(second)
+	}
+}
+
+// Who looks on reads why a call was not carried out, not what the model reads.
+func TestRefusalsAreWords(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"ok":false,"error":{"kind":"denied","command":"rm -rf x","reason":"it cannot be undone","rule":"a:1","hint":"h","retryable":false}}`: "denied rm -rf x: it cannot be undone",
+		`{"ok":false,"error":{"kind":"not_found","command":"nosuch","reason":"there is no such tool"}}`:                                        "not found nosuch: there is no such tool",
+		`{"ok":false,"error":{"kind":"invalid","reason":"text is missing"}}`:                                                                   "invalid: text is missing",
+		`something else`: "something else",
+	} {
+		no := false
+		e := &errand{Coordinator: &Coordinator{}}
+		if got := e.wentWrong(agent.Event{Text: text, OK: &no}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

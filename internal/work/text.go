@@ -7,10 +7,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"hako/internal/llm"
 	"hako/internal/redact"
+	"hako/internal/work/tame"
 )
 
 // shorten cuts a text to a number of bytes, between characters, and says so.
@@ -40,21 +42,7 @@ func weighed(text string, tokens int64) string {
 
 // oneLine makes text of others fit for a line.
 func oneLine(text string, most int) string {
-	return shorten(strings.Join(strings.Fields(printable(text)), " "), most)
-}
-
-// printable takes out what a terminal or a page would act on, and marks that turn
-// the direction of writing.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
+	return shorten(strings.Join(strings.Fields(tame.Visible(text)), " "), most)
 }
 
 // person makes a name fit for prompts: what is no letter of a user name could
@@ -75,22 +63,35 @@ func person(name string) string {
 // fenced puts text of others between marks that it cannot have in it: they are
 // made from the text itself.
 func fenced(kind, from, text string) string {
-	text = unmarked(printable(text))
+	text = unmarked(tame.Visible(text))
 	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
 	mark := hex.EncodeToString(sum[:8])
 	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"
 }
 
-// marks are what only hako may write.
-var marks = regexp.MustCompile(`(?:<|\\u003[cC])(/?)(data|instruction)(\s+[0-9a-f]{16})`)
+// marks are what only hako may write, in any spelling that a model could take
+// for it: with signs in it that nobody sees, with other blanks, as JSON.
+var marks = compiled(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+
+// hidden matches what nobody sees.
+const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
+
+// scattered is a pattern for a word with such signs in it.
+func scattered(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
+
+// compiled makes a regular expression when it is first needed: most runs of the
+// program have no task.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // unmarked takes from a text what looks like the beginning or the end of a fence,
 // and of nothing else: projects have tags of these names too.
 func unmarked(text string) string {
-	if !strings.Contains(text, "data") && !strings.Contains(text, "instruction") {
+	if !strings.Contains(text, "<") && !strings.Contains(text, `\u003`) {
 		return text
 	}
-	return marks.ReplaceAllString(text, "&lt;$1$2$3")
+	return marks().ReplaceAllString(text, "&lt;$1$2")
 }
 
 // data fences text that nobody has to follow.
@@ -101,17 +102,17 @@ func instruction(from, text string) string { return fenced("instruction", from, 
 
 // Paths of the machine that hako runs on, and addresses, which are told apart.
 var (
-	unixPath    = regexp.MustCompile(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
-	windowsPath = regexp.MustCompile(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
-	webAddress  = regexp.MustCompile(`^https?://`)
+	unixPath    = compiled(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
+	windowsPath = compiled(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
+	webAddress  = compiled(`^https?://`)
 )
 
 // withoutPaths takes the paths of the host out of a text. Those of the container
 // and addresses of the web stay.
 func withoutPaths(text string) string {
-	text = windowsPath.ReplaceAllString(text, "[path]")
-	return unixPath.ReplaceAllStringFunc(text, func(found string) string {
-		if webAddress.MatchString(found) {
+	text = windowsPath().ReplaceAllString(tame.Visible(text), "[path]")
+	return unixPath().ReplaceAllStringFunc(text, func(found string) string {
+		if webAddress().MatchString(found) {
 			return found
 		}
 		at := max(strings.IndexByte(found, '/'), 0)
@@ -129,11 +130,18 @@ func withoutPaths(text string) string {
 // defused makes text fit for a comment: nobody is called by it, no picture is
 // fetched for it, no secret is in it, and it cannot pretend to be a hidden mark.
 func defused(s *redact.Set, text string, most int) string {
-	text = shorten(s.Text(printable(text)), most)
-	return strings.NewReplacer("<!--", "&lt;!--", "![", "!\\[", "<img", "&lt;img", "<IMG", "&lt;IMG").Replace(mention.ReplaceAllString(text, "$1@\u200b$2"))
+	return tame.Inert(shorten(s.Text(tame.Visible(text)), most))
 }
 
-var mention = regexp.MustCompile(`(^|[^\w/.+-])@(\w)`)
+// defusedLine does the same for a line.
+func defusedLine(s *redact.Set, text string, most int) string {
+	return tame.Inert(oneLine(s.Text(tame.Visible(text)), most))
+}
+
+// quietLine is a line that is shown as it is, as titles are.
+func quietLine(s *redact.Set, text string, most int) string {
+	return tame.Quiet(oneLine(s.Text(tame.Visible(text)), most))
+}
 
 // quoted makes a block of code of a text, with a fence that it has not in it.
 func quoted(text string) string {

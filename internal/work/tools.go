@@ -91,6 +91,18 @@ func (e *errand) editCall(ctx context.Context, arguments string) (string, error)
 	return string(answer), err
 }
 
+// callKey begins the keys under which a journal knows calls; the turn follows.
+const callKey = "call-"
+
+// CallBefore reports whether a key of a journal is that of a call in an earlier
+// turn: nobody asks for it again.
+func CallBefore(key string, turn int) bool {
+	rest, ok := strings.CutPrefix(key, callKey)
+	number, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(number)
+	return ok && err == nil && n < turn
+}
+
 // longestRef is how much of an answer is kept for a worker that takes over.
 const longestRef = 32 << 10
 
@@ -101,7 +113,7 @@ func (e *errand) outside(t tool.Tool) tool.Tool {
 	t.Call = func(ctx context.Context, arguments string) (string, error) {
 		h := fnv.New64a()
 		h.Write([]byte(t.Name + "\x00" + arguments))
-		key := fmt.Sprintf("call-%d-%s", e.rec.Count.Turns, strconv.FormatUint(h.Sum64(), 36))
+		key := fmt.Sprintf("%s%d-%s", callKey, e.rec.Count.Turns, strconv.FormatUint(h.Sum64(), 36))
 		var refused error // an answer too: it must not keep the journal from going on
 		text, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
 			if again {
@@ -175,6 +187,15 @@ func failureOf(text string, err error) string {
 	return ""
 }
 
+// wentWrong says in a line what a call came to, if that is nothing good.
+func (e *errand) wentWrong(ev agent.Event) string {
+	text := failureOf(ev.Text, nil)
+	if text == "" && ev.OK != nil && !*ev.OK {
+		text = refusal(ev.Text)
+	}
+	return e.Secrets.Text(oneLine(text, 300))
+}
+
 // watch counts what the model calls, and passes it on.
 func (e *errand) watch(ev agent.Event) {
 	switch ev.Type {
@@ -188,8 +209,20 @@ func (e *errand) watch(ev agent.Event) {
 		}
 		e.observe(Event{Type: "call", Name: ev.Name, Text: ev.Arguments})
 	case "result":
-		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK})
+		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.wentWrong(ev)})
 	case "note", "compacted":
 		e.observe(Event{Type: "note", Text: ev.Text})
 	}
+}
+
+// refusal is what a model reads of a call that was not carried out, as people
+// read it.
+func refusal(text string) string {
+	var out struct {
+		Error struct{ Kind, Command, Reason string }
+	}
+	if json.Unmarshal([]byte(text), &out) != nil || out.Error.Reason == "" {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(out.Error.Kind, "_", " ")+" "+out.Error.Command) + ": " + out.Error.Reason
 }

@@ -108,10 +108,11 @@ func (e *errand) notYet(ctx context.Context, issues string) error {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}
+	e.note("the verification failed: " + oneLine(issues, 300))
 	issues = weighed(issues, e.room()/16)
 	found := "The verification found that the work is not done:\n" + data("verification", e.Secrets.Text(issues))
 	e.rec.Phase, e.rec.Request = Execution, found+"\nGo on."
-	return e.revise(ctx, "The verification found:\n"+issues, found+"\nGo on by this plan:")
+	return e.revise(ctx, "The verification failed:\n"+issues, found+"\nGo on by this plan:")
 }
 
 func passed(checks []Check) string {

@@ -10,8 +10,10 @@
 package work
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"hako/internal/fault"
 )
@@ -92,6 +94,12 @@ type Task struct {
 	CloneURL string `json:"clone_url,omitempty"`
 	Branch   string `json:"branch,omitempty"` // that is pushed to
 	Target   string `json:"target,omitempty"` // that it is to be merged into
+	Start    string `json:"start,omitempty"`  // a full reference to begin from; empty means the branch of a pull request, or the target
+	Fork     bool   `json:"fork,omitempty"`   // the pull request comes from elsewhere: what is done is proposed in one of its own
+	Head     string `json:"head,omitempty"`   // commit of a pull request from elsewhere, as it was when it was taken; empty means not known, or none
+
+	Assigned bool      `json:"assigned,omitempty"` // to hako, when it was picked up; no longer being so stops it
+	Created  time.Time `json:"created,omitzero"`   // when it was picked up
 }
 
 // Thread names the issue or pull request; later tasks on it have the same.
@@ -99,9 +107,14 @@ func (t Task) Thread() string {
 	return fmt.Sprintf("%s/%s/%s/%d", t.Provider, t.Repo, t.Kind, t.Number)
 }
 
+// user is who the task is for.
+func (t Task) user() string { return cmp.Or(t.User, t.Author) }
+
+// payer names the account of the user: the same name is somebody else on another
+// forge.
 func (t Task) payer() string {
-	if t.User != "" {
-		return t.User
+	if t.Provider == "" {
+		return t.user()
 	}
-	return t.Author
+	return t.Provider + "/" + t.user()
 }

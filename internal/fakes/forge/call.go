@@ -17,11 +17,13 @@ import (
 // A call is a request to the interface and the answer to it.
 type call struct {
 	*Server
-	r      *http.Request
-	login  string
-	given  url.Values
-	fields map[string]any
-	list   []any // a body that is a list
+	r       *http.Request
+	login   string
+	app     *app // that asks for itself; nil means an account does
+	granted bool // the token is one that an App was given
+	given   url.Values
+	fields  map[string]any
+	list    []any // a body that is a list
 
 	cursors bool // the list is one that can be too long for numbers of pages
 
@@ -50,7 +52,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mu.Lock()
-	c := &call{Server: s, r: r, login: s.loginOf(r), header: http.Header{}}
+	c := &call{Server: s, r: r, header: http.Header{}}
+	c.login, c.granted = s.loginOf(r)
 	fault := s.spoils(r)
 	if fault.Cut {
 		r.Header.Del("If-None-Match") // what is unchanged can't break off
@@ -60,6 +63,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if fault.Status != 0 {
 		c.spoil(fault)
+	}
+	if c.header.Get("Date") == "" {
+		c.header.Set("Date", s.apps.now().UTC().Format(http.TimeFormat))
 	}
 	s.requests = append(s.requests, Request{r.Method, r.URL.RequestURI(), c.login, c.status})
 	s.mu.Unlock()
@@ -101,16 +107,21 @@ func (c *call) send(w http.ResponseWriter, cut bool) {
 	}
 }
 
-// loginOf knows the two ways in which a token comes.
-func (s *Server) loginOf(r *http.Request) string {
+// loginOf knows the two ways in which a token comes, and whether it is one that
+// an App was given.
+func (s *Server) loginOf(r *http.Request) (login string, granted bool) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if _, password, ok := r.BasicAuth(); ok {
+	name, password, basic := r.BasicAuth()
+	if basic {
 		token = password
 	}
 	if private := r.Header.Get("PRIVATE-TOKEN"); private != "" {
 		token = private
 	}
-	return s.tokens[token]
+	if login := s.apps.loginOf(token); login != "" && (!basic || name == "x-access-token") {
+		return login, true
+	}
+	return s.tokens[token], false
 }
 
 // answer does what is asked for, if there is a token, a budget and a route.
@@ -119,6 +130,8 @@ func (c *call) answer() {
 		c.left, c.reset = budget, time.Now().Add(time.Hour)
 	}
 	switch {
+	case !c.knowApp():
+		return
 	case c.login == "":
 		c.refuse(http.StatusUnauthorized, pick(c.provider, "Bad credentials", "401 Unauthorized"))
 		return

@@ -41,6 +41,7 @@ func (s *Server) Seed(path string, files map[string]string) error {
 	for _, args := range [][]string{
 		{"init", "-q", "-b", r.main, "."}, {"add", "-A", "."}, {"-c", "user.name=seed", "-c", "user.email=seed@example.com", "commit", "-q", "-m", "first"},
 		{"clone", "-q", "--bare", ".", dir}, {"-C", dir, "config", "http.receivepack", "true"},
+		{"-C", dir, "config", "uploadpack.allowAnySHA1InWant", "true"}, // as the real ones
 	} {
 		if _, err := git(work, args...); err != nil {
 			return err
@@ -96,7 +97,8 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	path, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	s.mu.Lock()
-	login, repo := s.loginOf(r), s.repos[path]
+	repo := s.repos[path]
+	login, _ := s.loginOf(r)
 	status := gitStatus(repo, login, push)
 	fault := s.spoils(r)
 	if fault.Status != 0 {

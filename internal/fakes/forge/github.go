@@ -13,10 +13,14 @@ const pageQuery = "page per_page "
 // githubRoutes are the parts of GitHub's REST interface that are played.
 var githubRoutes = []route{
 	{"GET /user", "", "", hubUser},
+	{"GET /app", "", "", hubApp},
+	{"POST /app/installations/{installation}/access_tokens", "", "repositories repository_ids permissions", hubToken},
+	{"GET /installation/repositories", pageQuery, "", hubInstalled},
 	{"GET /issues", pageQuery + "after filter state labels sort direction", "", hubAllIssues},
 	{"GET /repos/{owner}/{repo}", "", "", hubRepo},
 	{"GET /repos/{owner}/{repo}/issues", pageQuery + "after state labels assignee sort direction since", "", hubIssues},
 	{"GET /repos/{owner}/{repo}/issues/{number}", "", "", hubIssue},
+	{"GET /repos/{owner}/{repo}/issues/{number}/events", pageQuery, "", hubEvents},
 	{"GET /repos/{owner}/{repo}/issues/{number}/labels", pageQuery, "", hubLabels},
 	{"POST /repos/{owner}/{repo}/issues/{number}/labels", "", "[]", hubAddLabels},
 	{"PUT /repos/{owner}/{repo}/issues/{number}/labels", "", "[]", hubSetLabels},
@@ -183,6 +187,10 @@ type placed struct {
 }
 
 func hubAllIssues(c *call) {
+	if c.granted {
+		c.refuse(http.StatusForbidden, "Resource not accessible by integration")
+		return
+	}
 	if c.query().Get("filter") != "all" {
 		c.violate("GET /issues: only filter=all is played")
 	}
@@ -249,6 +257,7 @@ func hubChangeLabels(c *call, anew bool) {
 	if i == nil || !hubMay(c, r, "triage") {
 		return
 	}
+	before := slices.Clone(i.Labels)
 	if anew {
 		i.Labels = nil
 	}
@@ -261,6 +270,7 @@ func hubChangeLabels(c *call, anew bool) {
 		i.label(text)
 	}
 	i.Updated = c.tick()
+	c.noted(i, before, c.login)
 	c.json(http.StatusOK, c.hubLabels(i.Labels))
 }
 
@@ -269,11 +279,13 @@ func hubRemoveLabel(c *call) {
 	if i == nil || !hubMay(c, r, "triage") {
 		return
 	}
+	before := slices.Clone(i.Labels)
 	if !i.unlabel(c.r.PathValue("label")) {
 		c.refuse(http.StatusNotFound, "Label does not exist")
 		return
 	}
 	i.Updated = c.tick()
+	c.noted(i, before, c.login)
 	c.json(http.StatusOK, c.hubLabels(i.Labels))
 }
 

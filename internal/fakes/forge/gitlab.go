@@ -25,11 +25,13 @@ var gitlabRoutes = []route{
 	{"POST /projects/{id}/merge_requests", "", "title* source_branch* target_branch* description", labOpen},
 	{"GET /projects/{id}/issues/{number}", "", "", labGet(Issue)},
 	{"PUT /projects/{id}/issues/{number}", "", labEdit, labUpdate(Issue)},
+	{"GET /projects/{id}/issues/{number}/resource_label_events", pageQuery, "", labEvents(Issue)},
 	{"GET /projects/{id}/issues/{number}/notes", pageQuery + "order_by sort", "", labNotes(Issue)},
 	{"POST /projects/{id}/issues/{number}/notes", "", "body*", labNote(Issue)},
 	{"PUT /projects/{id}/issues/{number}/notes/{note}", "", "body*", labEditNote(Issue)},
 	{"GET /projects/{id}/merge_requests/{number}", "", "", labGet(Pull)},
 	{"PUT /projects/{id}/merge_requests/{number}", "", labEdit, labUpdate(Pull)},
+	{"GET /projects/{id}/merge_requests/{number}/resource_label_events", pageQuery, "", labEvents(Pull)},
 	{"GET /projects/{id}/merge_requests/{number}/notes", pageQuery + "order_by sort", "", labNotes(Pull)},
 	{"POST /projects/{id}/merge_requests/{number}/notes", "", "body*", labNote(Pull)},
 	{"PUT /projects/{id}/merge_requests/{number}/notes/{note}", "", "body*", labEditNote(Pull)},
@@ -101,7 +103,9 @@ func (c *call) labItem(r *repo, i *Item) map[string]any {
 		"references": map[string]any{"short": sign + number, "relative": sign + number, "full": r.path + sign + number}}
 	if i.Kind == Pull {
 		c.labPull(r, i, out)
+		return out
 	}
+	out["confidential"] = i.Confidential
 	return out
 }
 
@@ -191,9 +195,9 @@ func labAll(kind string) func(*call) {
 			c.violate("GET %s: only scope=all is played", c.r.URL.Path)
 		}
 		var all []placed
-		for _, r := range c.sortedRepos() {
+		for _, r := range c.sortedRepos() { // also what is public, whoever's it is
 			for _, i := range r.items {
-				if _, member := r.members[c.login]; member && labFits(c, i, kind) {
+				if r.can(c.login, "read") && labFits(c, i, kind) {
 					all = append(all, placed{r, i})
 				}
 			}
@@ -251,6 +255,7 @@ func (c *call) labLabels(r *repo, i *Item) {
 	c.eachLabel("remove_labels", func(name string) { i.unlabel(name) })
 	if !slices.Equal(before, i.Labels) {
 		c.say(i, Comment{Author: c.login, Body: "changed labels", System: true})
+		c.noted(i, before, c.login)
 	}
 }
 

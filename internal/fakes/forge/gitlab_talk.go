@@ -9,7 +9,7 @@ import (
 )
 
 func (c *call) labNote(i *Item, m Comment) map[string]any {
-	out := map[string]any{"id": m.ID, "body": m.Body, "author": c.labPerson(m.Author), "system": m.System, "created_at": when(m.Created), "updated_at": when(m.Updated),
+	out := map[string]any{"id": m.ID, "body": m.Body, "author": c.labPerson(m.Author), "system": m.System, "internal": m.Internal, "confidential": m.Internal, "created_at": when(m.Created), "updated_at": when(m.Updated),
 		"noteable_iid": i.Number, "noteable_type": map[string]string{Issue: "Issue", Pull: "MergeRequest"}[i.Kind], "type": nil}
 	if m.Path != "" {
 		out["type"], out["position"] = "DiffNote", map[string]any{"new_path": m.Path, "new_line": m.Line, "position_type": "text"}

@@ -33,6 +33,7 @@ type Server struct {
 	requests   []Request
 	violations []string
 	gitRoot    string
+	apps       appDesk
 }
 
 // A Request is one that arrived.

@@ -13,6 +13,7 @@
 package forge
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -46,23 +47,29 @@ type Item struct {
 	Branch    string // of a pull request
 	Target    string
 	From      string // the repository of the branch; empty means the same
-	Comments  []Comment
-	Created   time.Time
-	Updated   time.Time
-	id        int
+
+	LabelledBy   string // who sets the labels that an item is added with; empty means somebody who may write, its author if possible
+	Confidential bool   // of an issue; GitLab only
+
+	Comments []Comment
+	Created  time.Time
+	Updated  time.Time
+	id       int
+	labelled []labelled
 }
 
 // A Comment is one below an item.
 type Comment struct {
-	ID      int
-	Author  string
-	Body    string
-	System  bool   // made by the forge: "added label …"; GitLab only
-	Path    string // of a remark on a line
-	Line    int
-	Review  bool // the text of a review; GitHub only
-	Created time.Time
-	Updated time.Time
+	ID       int
+	Author   string
+	Body     string
+	System   bool   // made by the forge: "added label …"; GitLab only
+	Internal bool   // for the members of a project; GitLab only
+	Path     string // of a remark on a line
+	Line     int
+	Review   bool // the text of a review; GitHub only
+	Created  time.Time
+	Updated  time.Time
 }
 
 // A repo is a repository with what belongs to it.
@@ -168,16 +175,27 @@ func (s *Server) add(r *repo, item Item) *Item {
 	item.Created = s.tick()
 	item.Updated = item.Created
 	r.items = append(r.items, &item)
+	if by := cmp.Or(item.LabelledBy, r.labeller(item.Author)); by != item.Author || item.LabelledBy != "" {
+		s.noted(&item, nil, by)
+	}
 	return &item
 }
 
-// Change lets a person change an item.
+// Change lets a person change an item, one who may write.
 func (s *Server) Change(path, kind string, number int, change func(*Item)) {
+	s.ChangeBy("", path, kind, number, change)
+}
+
+// ChangeBy lets somebody change an item. No name means somebody who may write.
+func (s *Server) ChangeBy(who, path, kind string, number int, change func(*Item)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	item := s.repos[path].find(kind, number)
+	r := s.repos[path]
+	item := r.find(kind, number)
+	before := slices.Clone(item.Labels)
 	change(item)
 	item.Updated = s.tick()
+	s.noted(item, before, cmp.Or(who, r.labeller(item.Author)))
 }
 
 // Look returns an item as it is now, and whether it is there.

@@ -19,7 +19,7 @@ type account struct {
 }
 
 // self asks the forge rather than the configuration: a wrong name there would
-// make us answer ourselves. The tokens of Apps may not ask.
+// make us answer ourselves. Some tokens may not ask.
 func (a *account) self(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

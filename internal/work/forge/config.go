@@ -17,9 +17,10 @@ import (
 type Config struct {
 	Provider string // GitHub or GitLab
 	APIURL   string // of a self-hosted one, with or without /api/v3 or /api/v4; empty means the public one
-	Token    string // needed
+	Token    string // needed, unless there is an App
+	App      *App   // who speaks at GitHub instead of the owner of a token; nil means that there is a token
 	CAFile   string // certificates trusted besides the system's, PEM; empty means none
-	BotName  string // the account, for tokens that may not ask who they are (GitHub Apps: "name[bot]"); empty means asked
+	BotName  string // the account, for tokens that may not ask who they are; empty means asked
 	Labels   Labels
 
 	Tries    int           // of one request, in all; zero means 4
@@ -27,6 +28,7 @@ type Config struct {
 	Patience time.Duration // the longest wait that a forge may ask for; zero means 15 minutes
 	Slow     time.Duration // when an answer is no longer waited for; zero means 60 s
 
+	Hide   func(secret string)                        // is told each token that is made for an App before it is used; nil means nobody is
 	Notify func(Waiting)                              // is told of each pause; nil means nobody is
 	Sleep  func(context.Context, time.Duration) error // nil means really
 }
@@ -54,8 +56,11 @@ func New(c Config) (Forge, error) {
 	secrets := new(redact.Set)
 	secrets.Add(c.Token)
 	mail := newCourier(c, at, trust, secrets)
-	if c.Provider == GitHub {
-		return newGitHub(c, at, mail)
+	switch {
+	case c.App != nil:
+		return newInstalled(c, at, mail)
+	case c.Provider == GitHub:
+		return newGitHub(c, at, mail, nil)
 	}
 	return newGitLab(c, at, mail)
 }
@@ -67,10 +72,15 @@ func (c Config) check() error {
 	if c.Provider != GitHub && c.Provider != GitLab {
 		return wrong("forge "+clean(c.Provider), "there is no such provider", "use github or gitlab")
 	}
-	if c.Token == "" {
+	switch {
+	case c.App != nil && c.Provider != GitHub:
+		return wrong(c.Provider, "only GitHub has Apps", "set "+tokenName(c.Provider))
+	case c.App != nil && c.Token != "":
+		return wrong(c.Provider, "there are both a token and an App", "leave out one of them: "+tokenName(c.Provider)+", or github.app")
+	case c.App == nil && c.Token == "":
 		return wrong(c.Provider, "there is no token", "set "+tokenName(c.Provider))
 	}
-	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if c.Token != "" && !plainToken(c.Token) {
 		return wrong(c.Provider, "the token has characters that no token has", "set "+tokenName(c.Provider)+" again, without quotes and line breaks")
 	}
 	for _, label := range c.Labels.All() {
@@ -79,6 +89,10 @@ func (c Config) check() error {
 		}
 	}
 	return nil
+}
+
+func plainToken(token string) bool {
+	return token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // tokenName is the variable that the documents name.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"hako/internal/fault"
 	"hako/internal/redact"
 )
 
@@ -28,7 +29,8 @@ const (
 type courier struct {
 	provider string
 	home     *url.URL // whom the token is for
-	token    string
+	pass     pass
+	app      bool // it is that of a GitHub App
 	secrets  *redact.Set
 	next     *http.Transport
 	known    *answers
@@ -42,9 +44,24 @@ type courier struct {
 	notBefore time.Time // when the forge wants to be asked again
 }
 
+// A pass is what opens a forge.
+type pass interface {
+	// token returns the one to use now.
+	token(context.Context) (string, error)
+	// refused is told that a token was not taken, and reports whether another
+	// can be had.
+	refused(token string) bool
+}
+
+// A fixed pass is a token that somebody has given us.
+type fixed string
+
+func (f fixed) token(context.Context) (string, error) { return string(f), nil }
+func (fixed) refused(string) bool                     { return false }
+
 func newCourier(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *courier {
 	mail := &courier{
-		provider: c.Provider, home: home, token: c.Token, secrets: secrets, next: transport(trust), known: newAnswers(),
+		provider: c.Provider, home: home, pass: fixed(c.Token), secrets: secrets, next: transport(trust), known: newAnswers(),
 		tries: orDefault(c.Tries, 4), pause: orDefault(c.Pause, time.Second), patience: orDefault(c.Patience, 15*time.Minute), slow: orDefault(c.Slow, time.Minute),
 		notify: c.Notify, sleep: c.Sleep,
 	}
@@ -84,7 +101,7 @@ func (c *courier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err := c.hold(req.Context()); err != nil {
 			return nil, err
 		}
-		res, err := c.once(req, body)
+		res, err := c.ask(req, body)
 		if err == nil {
 			return res, nil
 		}
@@ -98,9 +115,34 @@ func (c *courier) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// ask asks once; if the token has ended meanwhile, once more with the next one:
+// what was refused with the first was not done.
+func (c *courier) ask(req *http.Request, body []byte) (*http.Response, error) {
+	token, err := c.token(req)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.once(req, body, token)
+	if statusOf(err) != http.StatusUnauthorized || !c.pass.refused(token) {
+		return res, err
+	}
+	if token, err = c.token(req); err != nil {
+		return nil, err
+	}
+	return c.once(req, body, token)
+}
+
+// token returns what may be shown to the server of a request: nothing to others.
+func (c *courier) token(req *http.Request) (string, error) {
+	if !c.atHome(req.URL) {
+		return "", nil
+	}
+	return c.pass.token(req.Context())
+}
+
 // once asks one time and reads the whole answer, so that one that breaks off
 // can be asked for again.
-func (c *courier) once(req *http.Request, body []byte) (*http.Response, error) {
+func (c *courier) once(req *http.Request, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.slow, errSlow)
 	defer cancel()
 	out := req.Clone(ctx)
@@ -108,8 +150,8 @@ func (c *courier) once(req *http.Request, body []byte) (*http.Response, error) {
 	if body != nil {
 		out.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	if c.atHome(req.URL) {
-		out.Header.Set("Authorization", "Bearer "+c.token)
+	if token != "" {
+		out.Header.Set("Authorization", "Bearer "+token)
 	}
 	old := c.known.find(req)
 	if old != nil {
@@ -186,7 +228,8 @@ func (c *courier) hold(ctx context.Context) error {
 // again tells whether to try once more, and after what pause.
 func (c *courier) again(req *http.Request, err error, try int) (time.Duration, bool) {
 	var no *refusal
-	if !errors.As(err, &no) || no.final || try >= c.tries || req.Context().Err() != nil {
+	var told *fault.Error // of the App: it was tried often enough
+	if errors.As(err, &told) || !errors.As(err, &no) || no.final || try >= c.tries || req.Context().Err() != nil {
 		return 0, false
 	}
 	if !no.limited && !repeatable(req) {
@@ -200,9 +243,10 @@ func (c *courier) again(req *http.Request, err error, try int) (time.Duration, b
 }
 
 // repeatable reports whether a request that may have been carried out can be
-// sent once more. A comment would be there twice; labels would not.
+// sent once more. A comment would be there twice; labels would not, and nobody
+// minds a token that is not used.
 func repeatable(req *http.Request) bool {
-	return req.Method != http.MethodPost || strings.HasSuffix(req.URL.Path, "/labels")
+	return req.Method != http.MethodPost || strings.HasSuffix(req.URL.Path, "/labels") || strings.HasSuffix(req.URL.Path, "/access_tokens")
 }
 
 // rest waits, unless the caller has less time than that.

@@ -46,6 +46,11 @@ type Forge interface {
 	Relabel(ctx context.Context, ref Ref, add, remove []string) error
 	SetLabels(ctx context.Context, ref Ref, labels []string) error
 
+	// WhoLabelled returns who set a label last, and when. Nobody and the zero
+	// time mean that the forge has no such event: a label that an issue was
+	// made with may have none.
+	WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error)
+
 	// MayWrite reports whether somebody may push to a repository. Nobody and
 	// strangers may not.
 	MayWrite(ctx context.Context, repo, user string) (bool, error)
@@ -110,10 +115,13 @@ type Task struct {
 	Branch    string // of a pull request: where the changes are; empty if not known, or if its name is none that git would take
 	Target    string // of a pull request: where they shall go
 	Fork      bool   // of a pull request: the branch is in another repository
+	Head      string // of a pull request: the commit its branch is at; empty if not known, as in a list of GitHub's
 	Draft     bool
 	Closed    bool // or merged
 	Merged    bool
 	Updated   time.Time
+
+	Confidential bool // only members of the project see it; GitLab's issues
 }
 
 // Ref names the task.
@@ -134,7 +142,7 @@ func hasFold(list []string, word string) bool {
 
 // A Query says which open tasks are wanted.
 type Query struct {
-	Repo     string // empty means every repository the token's account takes part in
+	Repo     string // empty means every repository the token's account takes part in, and with GitLab every public one
 	Label    string // empty means with or without any
 	Assignee string // empty means anybody or nobody
 	Most     int    // how many at most, the oldest; zero means 10 000
@@ -151,6 +159,8 @@ type Comment struct {
 	URL     string
 	Created time.Time
 	Updated time.Time
+
+	Internal bool // only members of the project see it; GitLab's notes
 }
 
 // A Repository is what one must know to clone it and to ask for a pull.

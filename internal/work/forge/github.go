@@ -15,16 +15,27 @@ type hub struct {
 	api  *github.Client
 	says speaker
 	me   account
+	app  *minter // of its token; nil means that somebody has given us one
 }
 
-func newGitHub(c Config, at *url.URL, mail *courier) (Forge, error) {
+// hubClient is the official client with a courier of ours.
+func hubClient(at *url.URL, mail *courier) (*github.Client, error) {
 	base := at.String()
 	api, err := github.NewClient(github.WithHTTPClient(mail.client()), github.WithURLs(&base, &base), github.WithUserAgent("hako"), github.WithDisableRateLimitCheck())
+	return api, mail.explain("configure", GitHub, err)
+}
+
+// newGitHub opens it for an App, or if there is none, for whoever gave us a token.
+func newGitHub(c Config, at *url.URL, mail *courier, app *minter) (Forge, error) {
+	api, err := hubClient(at, mail)
 	if err != nil {
-		return nil, mail.explain("configure", GitHub, err)
+		return nil, err
 	}
-	h := &hub{mail: mail, api: api, says: speaker{GitHub, mail.secrets}}
+	h := &hub{mail: mail, api: api, says: speaker{GitHub, mail.secrets}, app: app}
 	h.me = account{bot: c.BotName, ask: h.whoami}
+	if app != nil {
+		h.me.ask = app.whoami
+	}
 	return h, nil
 }
 
@@ -52,6 +63,9 @@ func split(repo string) (owner, name string) {
 func (h *hub) List(ctx context.Context, q Query) ([]Task, error) {
 	if err := q.check(GitHub); err != nil {
 		return nil, err
+	}
+	if q.Repo == "" && h.app != nil {
+		return h.listInstalled(ctx, q)
 	}
 	all, err := pages(orDefault(q.Most, mostList), func(page int, after string) ([]*github.Issue, int, string, error) {
 		list, res, err := h.listPage(ctx, q, page, after)
@@ -168,7 +182,6 @@ func (h *hub) Relabel(ctx context.Context, ref Ref, add, remove []string) error 
 	if err := allLabels(add, remove); err != nil {
 		return err
 	}
-	owner, name := split(ref.Repo)
 	now, err := h.addLabels(ctx, ref, add)
 	if err != nil {
 		return h.mail.explain("label", ref.String(), err)
@@ -177,12 +190,27 @@ func (h *hub) Relabel(ctx context.Context, ref Ref, add, remove []string) error 
 		if !hasFold(remove, label) || hasFold(add, label) {
 			continue
 		}
-		_, err := h.api.Issues.RemoveLabelForIssue(ctx, owner, name, ref.Number, url.PathEscape(label))
-		if err = h.mail.explain("take label off", ref.String(), err); err != nil && !gone(err) { // a person was faster
+		if err := h.unlabel(ctx, ref, label); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unlabel takes a label off. That there is none may mean that a person was
+// faster; it is also what a forge says that will not do it, and then a task
+// would be begun again and again for a label that stays.
+func (h *hub) unlabel(ctx context.Context, ref Ref, label string) error {
+	owner, name := split(ref.Repo)
+	_, err := h.api.Issues.RemoveLabelForIssue(ctx, owner, name, ref.Number, url.PathEscape(label))
+	if err = h.mail.explain("take label off", ref.String(), err); !gone(err) {
+		return err
+	}
+	now, err := h.addLabels(ctx, ref, nil)
+	if err == nil && hasFold(hubLabels(now), label) {
+		return stays(ref, label)
+	}
+	return h.mail.explain("take label off", ref.String(), err)
 }
 
 // addLabels returns all labels of a task; those to remove are looked for among

@@ -160,7 +160,7 @@ func (h *hub) pull(p *github.PullRequest) Task {
 	return Task{Provider: GitHub, Repo: clean(base.GetRepo().GetFullName()), Kind: PullRequest, Number: p.GetNumber(), Title: clean(p.GetTitle()), Body: cleanLines(p.GetBody()),
 		Author: clean(p.GetUser().GetLogin()), Labels: hubLabels(p.Labels), Assignees: hubUsers(p.Assignees), URL: clean(p.GetHTMLURL()), CloneURL: clean(base.GetRepo().GetCloneURL()),
 		Branch: safeBranch(head.GetRef()), Target: safeBranch(base.GetRef()), Fork: head.GetRepo().GetFullName() != base.GetRepo().GetFullName(), // also if the fork is gone
-		Draft: p.GetDraft(), Closed: p.GetState() == "closed", Merged: p.MergedAt != nil, Updated: p.GetUpdatedAt().Time}
+		Head: safeCommit(head.GetSHA()), Draft: p.GetDraft(), Closed: p.GetState() == "closed", Merged: p.MergedAt != nil, Updated: p.GetUpdatedAt().Time}
 }
 
 func (h *hub) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {

@@ -3,6 +3,7 @@ package forge
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +132,7 @@ func (l *lab) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.Basic
 
 func (l *lab) task(i *gitlab.Issue) Task {
 	t := Task{Provider: GitLab, Kind: Issue, Number: int(i.IID), Title: clean(i.Title), Body: cleanLines(i.Description), Labels: cleanAll(i.Labels),
-		URL: clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed", Updated: stamp(i.UpdatedAt)}
+		URL: clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed", Updated: stamp(i.UpdatedAt), Confidential: i.Confidential}
 	if i.Author != nil {
 		t.Author = clean(i.Author.Username)
 	}
@@ -147,7 +148,7 @@ func (l *lab) merge(m *gitlab.MergeRequest) Task { return l.pull(&m.BasicMergeRe
 func (l *lab) pull(m *gitlab.BasicMergeRequest) Task {
 	t := Task{Provider: GitLab, Kind: PullRequest, Number: int(m.IID), Title: clean(m.Title), Body: cleanLines(m.Description), Labels: cleanAll(m.Labels),
 		URL: clean(m.WebURL), CloneURL: cloneURL(m.WebURL, "/-/"), Branch: safeBranch(m.SourceBranch), Target: safeBranch(m.TargetBranch), Fork: m.SourceProjectID != m.TargetProjectID,
-		Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged", Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
+		Head: safeCommit(m.SHA), Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged", Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
 	if m.Author != nil {
 		t.Author = clean(m.Author.Username)
 	}
@@ -198,13 +199,28 @@ func (l *lab) Relabel(ctx context.Context, ref Ref, add, remove []string) error 
 	if err := allLabels(add, remove); err != nil {
 		return err
 	}
-	var err error
-	if ref.Kind == PullRequest {
-		_, _, err = l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number), &gitlab.UpdateMergeRequestOptions{AddLabels: labels(add...), RemoveLabels: labels(remove...)}, gitlab.WithContext(ctx))
-	} else {
-		_, _, err = l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{AddLabels: labels(add...), RemoveLabels: labels(remove...)}, gitlab.WithContext(ctx))
+	now, err := l.relabel(ctx, ref, labels(add...), labels(remove...))
+	if err != nil {
+		return l.mail.explain("label", ref.String(), err)
 	}
-	return l.mail.explain("label", ref.String(), err)
+	for _, label := range remove {
+		if slices.Contains(now, label) && !slices.Contains(add, label) {
+			return stays(ref, label)
+		}
+	}
+	return nil
+}
+
+// relabel returns the labels that there are then.
+func (l *lab) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOptions) ([]string, error) {
+	if ref.Kind == PullRequest {
+		m, _, err := l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number), &gitlab.UpdateMergeRequestOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
+		t, err := sensible(m, l.merge, err)
+		return t.Labels, err
+	}
+	i, _, err := l.api.Issues.UpdateIssue(ref.Repo, int64(ref.Number), &gitlab.UpdateIssueOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
+	t, err := sensible(i, l.task, err)
+	return t.Labels, err
 }
 
 func (l *lab) SetLabels(ctx context.Context, ref Ref, names []string) error {

@@ -54,6 +54,8 @@ func (l *lab) notesPage(ctx context.Context, ref Ref, page int) ([]*gitlab.Note,
 
 func (l *lab) comment(n *gitlab.Note, me string) Comment {
 	c := Comment{ID: strconv.FormatInt(n.ID, 10), Author: clean(n.Author.Username), Mine: strings.EqualFold(n.Author.Username, me), Created: stamp(n.CreatedAt), Updated: stamp(n.UpdatedAt)}
+	//lint:ignore SA1019 servers before GitLab 15 know the second word alone
+	c.Internal = n.Internal || n.Confidential
 	if p := n.Position; p != nil {
 		c.On = fmt.Sprintf("%s:%d", clean(p.NewPath), p.NewLine)
 	}

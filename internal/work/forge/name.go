@@ -97,6 +97,14 @@ func safeBranch(name string) string {
 	return name
 }
 
+// safeCommit is the name of a commit if it is one, else nothing.
+func safeCommit(name string) string {
+	if len(name) != 40 && len(name) != 64 || strings.Trim(name, "0123456789abcdef") != "" {
+		return ""
+	}
+	return name
+}
+
 func checkBranch(op, name string) error {
 	if !branchName(name) {
 		return invalid(op, name, "git takes no such name for a branch", "use letters, digits, dashes and slashes")

@@ -27,6 +27,7 @@ type refusal struct {
 	limited bool          // nothing was done; it may be asked for later
 	wait    time.Duration // that the forge asks for; zero means it asks for none
 	final   bool          // asking again would not help
+	ahead   time.Duration // of the forge's clock is ours
 }
 
 func (r *refusal) Error() string {
@@ -79,7 +80,7 @@ func (c *courier) explain(op, subject string, err error) error {
 	}
 	var known *fault.Error
 	if errors.As(err, &known) {
-		return err
+		return known // without what the client has put around it
 	}
 	out := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: subject}
 	var no *refusal
@@ -130,12 +131,18 @@ func (c *courier) answered(out *fault.Error, no *refusal, text string) string {
 	switch status := no.status; {
 	case status == http.StatusUnauthorized:
 		out.Kind, out.Hint = fault.Denied, "set "+tokenName(c.provider)+" to a token that is valid"
+		if c.app {
+			out.Hint = "see whether the GitHub App is still installed there, and not suspended"
+		}
 		return c.provider + " refused the token (401)"
 	case status == http.StatusForbidden:
 		out.Kind, out.Hint = fault.Denied, "give the token the right to it: "+rights[c.provider]
+		if c.app {
+			out.Hint = "give the GitHub App the right to it: " + rights[GitHub] + "; whoever installed it must accept that"
+		}
 	case status == http.StatusNotFound || status == http.StatusGone:
 		out.Kind, out.Hint = fault.NotFound, "see whether it was deleted or moved, and what the token may see"
-		return fmt.Sprintf("%s has none, or the token may not see it (%d)", c.provider, status)
+		return fmt.Sprintf("%s has nothing there, or the token may not see it (%d)", c.provider, status)
 	case status == http.StatusRequestEntityTooLarge:
 		out.Kind = fault.TooLarge
 	case status < 500:
@@ -154,6 +161,10 @@ var rights = map[string]string{
 
 // gone reports whether something is not there, as opposed to not to be reached.
 func gone(err error) bool { return fault.KindOf(err) == fault.NotFound }
+
+// LoggedOut reports whether the forge refused the token itself, as opposed to
+// something that the token may not do.
+func LoggedOut(err error) bool { return statusOf(err) == http.StatusUnauthorized }
 
 // statusOf is the forge's answer in a number; zero means there was none.
 func statusOf(err error) int {

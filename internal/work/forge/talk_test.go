@@ -7,6 +7,7 @@ import (
 
 	fake "hako/internal/fakes/forge"
 	"hako/internal/fault"
+	"hako/internal/redact"
 )
 
 // TestComments takes in what people say, and tells it from what hako said.
@@ -230,6 +231,36 @@ func TestOutgoing(t *testing.T) {
 			t.Errorf("got %+v", made)
 		}
 	})
+}
+
+// TestSpeaker has what is invisible taken out before anything is looked for.
+func TestSpeaker(t *testing.T) {
+	secrets := new(redact.Set)
+	secrets.Add("sup3rs3cretvalue")
+	for text, want := range map[string]string{
+		"@\u00adalice .@bob /@c -@all":      "@^alice .@^bob /@^c -@^all",
+		"!\u00ad[x](https://evil/?q=1)":     "!^[x](https://evil/?q=1)",
+		"<\u00ad!-- hako:t:plan -->":        "<^!-- hako:t:plan -->",
+		"<Img src=x><video poster=y>":       "<^Img src=x><^video poster=y>",
+		"sup3r\u00ads3cretvalue":            redact.Mark,
+		"sup3r\u200ds3cret\u200bvalue":      redact.Mark,
+		"a < b, Vec <T>, a@b.example 👨‍👩‍👧": "a < b, Vec <^T>, a@b.example 👨‍👩‍👧",
+		"\u00ad/close":                      `\/close`,
+		"x\n\u200d/cl\u00adose":             "x\n\\/close",
+	} {
+		for _, provider := range []string{GitHub, GitLab} {
+			if provider == GitHub && strings.Contains(want, `\/`) {
+				continue // there are no orders
+			}
+			got := speaker{provider, secrets}.text(text)
+			if strings.ReplaceAll(got, "\u200c", "^") != want || (speaker{provider, secrets}).text(got) != got {
+				t.Errorf("%s: %q became %q", provider, text, got)
+			}
+		}
+	}
+	if got := (speaker{GitLab, secrets}).title("Vec<T> @\u00adalice\nsup3r\u00ads3cretvalue"); got != "Vec<T> @\u200calice "+redact.Mark {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestIncoming makes strangers' texts harmless.

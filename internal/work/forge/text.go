@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"hako/internal/redact"
+	"hako/internal/work/tame"
 )
 
 const (
@@ -82,15 +83,13 @@ type speaker struct {
 	secrets  *redact.Set
 }
 
-// text is a body: no secret, nothing invisible, no marker of ours but the one
-// we put there, no order to the forge, not too long.
+// text is a body: nothing invisible, no secret, nobody called, no markup that
+// fetches or hides something (so no marker of ours but the one we put there), no
+// order to the forge, not too long.
 func (s speaker) text(text string) string {
-	text = s.secrets.Text(strings.ToValidUTF8(text, "\ufffd"))
-	text = strings.Map(visibleLines, strings.ReplaceAll(text, "\r\n", "\n"))
-	text = strings.ReplaceAll(text, markerStart, "&lt;!-- hako:")
+	text = tame.Inert(s.secrets.Text(tame.Visible(text)))
 	if s.provider == GitLab {
 		text = orders.ReplaceAllString(text, `$1\/$2`)
-		text = everybody.ReplaceAllString(text, "${1}@\u200c${2}")
 	}
 	return shorten(text, maxSaid)
 }
@@ -99,15 +98,12 @@ func (s speaker) text(text string) string {
 // out with the rights of whoever wrote it, so a model could be talked into it.
 var orders = regexp.MustCompile(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
-// everybody wakes every member of a project.
-var everybody = regexp.MustCompile(`(^|[^\w.])@(all\b)`)
-
 // comment is a body with its mark before it.
 func (s speaker) comment(mark Mark, text string) (string, error) { return mark.on(s.text(text)) }
 
 // title is one line.
 func (s speaker) title(text string) string {
-	text = clean(s.secrets.Text(strings.ToValidUTF8(text, "\ufffd")))
+	text = tame.Quiet(clean(s.secrets.Text(tame.Visible(text))))
 	if all := []rune(text); len(all) > maxName {
 		return string(all[:maxName-1]) + "…"
 	}

@@ -10,16 +10,17 @@ import (
 
 // effect is what a record knows about a side effect.
 type effect struct {
-	Token uint64    `json:"token"`         // who began it last
-	Done  bool      `json:"done"`          // it happened; otherwise it was only begun
-	Ref   string    `json:"ref,omitempty"` // where its outcome is
+	Token uint64    `json:"token"`           // who began it last
+	Done  bool      `json:"done"`            // it happened; otherwise it was only begun
+	Ref   string    `json:"ref,omitempty"`   // where its outcome is
+	Large *parcel   `json:"large,omitempty"` // that, if it is too large to be here
 	At    time.Time `json:"at"`
 }
 
 // An Effect is something the world will notice: a comment, a push, a pull request.
 type Effect struct {
-	// Do makes it happen and returns where its outcome is. Its context ends with
-	// the lease. After an error nobody knows whether it happened, unless the error
+	// Do makes it happen and returns where its outcome is, or what it was; both
+	// may be large. Its context ends with the lease. After an error nobody knows whether it happened, unless the error
 	// comes from [Undone].
 	Do func(ctx context.Context) (ref string, err error)
 	// Look finds out whether it happened, when that is in doubt. Nil means that
@@ -46,7 +47,7 @@ func (l *Lease) Once(ctx context.Context, name string, e Effect) (ref string, er
 	case err != nil:
 		return "", err
 	case known.Done:
-		return known.Ref, nil
+		return l.ref(ctx, name, known)
 	case begun:
 		ref, happened, err := l.doubt(ctx, name, e)
 		if err != nil || happened {
@@ -63,7 +64,29 @@ func (l *Lease) Once(ctx context.Context, name string, e Effect) (ref string, er
 	if err != nil {
 		return "", err
 	}
-	return ref, l.note(ctx, name, effect{Token: l.Token, Done: true, Ref: ref})
+	return ref, l.happened(ctx, name, ref)
+}
+
+// happened records where the outcome of an effect is.
+func (l *Lease) happened(ctx context.Context, name, ref string) error {
+	e := effect{Token: l.Token, Done: true, Ref: ref}
+	if len(ref) > inlineRef {
+		p, err := l.pack(ctx, "record "+name, []byte(ref))
+		if err != nil {
+			return err
+		}
+		e.Ref, e.Large = "", p
+	}
+	return l.note(ctx, name, e)
+}
+
+// ref returns where the outcome of an effect is that happened before.
+func (l *Lease) ref(ctx context.Context, name string, e effect) (string, error) {
+	if e.Large == nil {
+		return e.Ref, nil
+	}
+	ref, err := l.q.unpack(ctx, "read "+name+" of", l.Item.ID, e.Large)
+	return string(ref), err
 }
 
 // doubt asks the world about an effect that was begun.
@@ -74,7 +97,7 @@ func (l *Lease) doubt(ctx context.Context, name string, e Effect) (ref string, h
 	}
 	ref, happened, err = e.Look(ctx)
 	if err == nil && happened {
-		err = l.note(ctx, name, effect{Token: l.Token, Done: true, Ref: ref})
+		err = l.happened(ctx, name, ref)
 	}
 	return ref, happened, err
 }
@@ -83,7 +106,7 @@ func (l *Lease) doubt(ctx context.Context, name string, e Effect) (ref string, h
 // not and may be tried again.
 func (l *Lease) Settle(ctx context.Context, name, ref string, happened bool) error {
 	if happened {
-		return l.note(ctx, name, effect{Token: l.Token, Done: true, Ref: ref})
+		return l.happened(ctx, name, ref)
 	}
 	return l.unnote(ctx, name)
 }

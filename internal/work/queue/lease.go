@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,12 +191,59 @@ func (l *Lease) beatInTime(ctx context.Context) error {
 	return l.Beat(ctx)
 }
 
-// Save records how far the work is; whoever takes the task over goes on there.
+// Save records how far the work is, in up to 64 MB of JSON; whoever takes the
+// task over goes on there.
 func (l *Lease) Save(ctx context.Context, step json.RawMessage) error {
-	if !json.Valid(step) {
-		return &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON", Hint: "hand in a JSON value"}
+	return l.Advance(ctx, step, nil)
+}
+
+// Advance is [Lease.Save] for work that will not come back to some of its side
+// effects: those that past tells are forgotten, at the same moment as the step is
+// recorded. A task with many thousands of effects has to do so, as its record
+// keeps each. Nil forgets none.
+func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(effect string) bool) error {
+	set, err := l.step(ctx, step)
+	if err != nil {
+		return err
 	}
-	return l.update(ctx, "save step", func(r *record) error { r.Step = step; return nil })
+	return l.update(ctx, "save step", func(r *record) error {
+		set(r)
+		if past != nil {
+			maps.DeleteFunc(r.Effects, func(name string, _ effect) bool { return past(name) })
+		}
+		return nil
+	})
+}
+
+// step checks a step and returns what puts it into the record. A large one is
+// written now: that takes time, in which the heart must go on beating.
+func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
+	switch {
+	case len(step) > largestStep:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID, Why: fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, largestStep>>20),
+			Hint: "keep large things elsewhere and save where they are"}
+	case !json.Valid(step):
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON", Hint: "hand in a JSON value"}
+	case len(step) <= inlineStep:
+		return func(r *record) { r.Step, r.Large = step, nil }, nil
+	}
+	p, err := l.pack(ctx, "save step", step)
+	return func(r *record) { r.Step, r.Large = nil, p }, err
+}
+
+// pack writes a parcel while the lease lasts.
+func (l *Lease) pack(ctx context.Context, op string, content []byte) (*parcel, error) {
+	if _, err := l.held(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := l.within(ctx)
+	defer cancel()
+	p, err := l.q.pack(ctx, op, l.Item.ID, content)
+	if err != nil {
+		_, over := l.held()
+		err = cmp.Or(over, err)
+	}
+	return p, err
 }
 
 // finish writes the last change and ends the lease.
@@ -217,12 +266,18 @@ func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error
 }
 
 // Done ends the task. The last step is recorded with it; nil keeps the one before.
-func (l *Lease) Done(ctx context.Context, step json.RawMessage) error {
-	err := l.finish(ctx, "finish task", func(r *record) error {
-		r.State, r.Reason = Done, ""
-		if step != nil {
-			r.Step = step
+// A lease that ends while this is being written is told so, although the task may
+// be done then: the queue knows, and hands it to nobody if it is.
+func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
+	set := func(*record) {}
+	if step != nil {
+		if set, err = l.step(ctx, step); err != nil {
+			return err
 		}
+	}
+	err = l.finish(ctx, "finish task", func(r *record) error {
+		r.State, r.Reason = Done, ""
+		set(r)
 		return nil
 	})
 	if err == nil {
@@ -231,10 +286,14 @@ func (l *Lease) Done(ctx context.Context, step json.RawMessage) error {
 	return err
 }
 
+// longestReason is how much of the reason of a failure is kept.
+const longestReason = 4 << 10
+
 // Fail gives the task back to be tried again after a while, or gives it up when
 // it was tried too often.
 func (l *Lease) Fail(ctx context.Context, reason string) error {
 	last := l.Deliveries >= l.q.opt.MaxDeliver
+	reason = strings.ToValidUTF8(reason[:min(len(reason), longestReason)], "")
 	err := l.finish(ctx, "fail task", func(r *record) error {
 		r.State, r.Reason = Queued, reason
 		if last {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -20,8 +21,8 @@ type Task struct {
 	Tries   int               `json:"tries,omitempty"`
 	Reason  string            `json:"reason,omitempty"`  // why it failed the last time
 	Order   Command           `json:"order,omitempty"`   // the last one
-	Step    json.RawMessage   `json:"step,omitempty"`    // the last one
-	Effects map[string]string `json:"effects,omitempty"` // where the outcome of each is
+	Step    json.RawMessage   `json:"step,omitempty"`    // the last one; lists leave out those over 8 KB
+	Effects map[string]string `json:"effects,omitempty"` // where the outcome of each is; empty if that has over 1 KB
 	Doubts  []string          `json:"doubts,omitempty"`  // effects that were begun and not recorded as done
 	Changed time.Time         `json:"changed"`           // also by every heartbeat
 }
@@ -45,16 +46,31 @@ func (r *record) task() Task {
 
 // State returns how a task is.
 func (q *Queue) State(ctx context.Context, id string) (Task, error) {
+	for was := ""; ; {
+		t, large, err := q.state(ctx, id)
+		if err != nil || large == nil {
+			return t, err
+		}
+		t.Step, err = q.unpack(ctx, "read task", id, large)
+		if err == nil || large.Name == was {
+			return t, err
+		}
+		was = large.Name // its holder may have replaced it while we read
+	}
+}
+
+// state is State without a step that is large.
+func (q *Queue) state(ctx context.Context, id string) (Task, *parcel, error) {
 	v, next, err := q.lookAhead(ctx, id)
 	switch {
 	case err != nil:
-		return Task{}, err
+		return Task{}, nil, err
 	case next != nil:
-		return next.over(v.record).task(), nil
+		v.record = next.over(v.record)
 	case v.State == "":
-		return Task{}, q.unknown("read task", id)
+		return Task{}, nil, q.unknown("read task", id)
 	}
-	return v.task(), nil
+	return v.task(), v.Large, nil
 }
 
 // lookAhead reads a record and, if there is none or it is over, the message that
@@ -103,87 +119,61 @@ func (q *Queue) waiting(ctx context.Context, id string, round uint64) (c *call, 
 // that somebody has, and those that were over not too long ago. In a cluster it
 // may come from a server that lags a moment behind.
 func (q *Queue) List(ctx context.Context) ([]Task, error) {
+	waiting, err := q.calls(ctx) // first: a task loses its message when it has a record
+	if err != nil {
+		return nil, err
+	}
 	known, err := q.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = q.each(ctx, q.work, func(data []byte) error {
-		var c call
-		if json.Unmarshal(data, &c) != nil {
-			return nil
-		}
-		r, found := known[c.ID]
+	for id, c := range waiting {
+		r, found := known[id]
 		if !found {
 			r = &record{}
 		}
 		if !found || c.Round > r.Round {
-			known[c.ID] = c.over(r)
+			known[id] = c.over(r)
 		}
-		return nil
-	})
+	}
 	tasks := make([]Task, 0, len(known))
 	for _, r := range known {
 		tasks = append(tasks, r.task())
 	}
 	slices.SortFunc(tasks, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
-	return tasks, err
+	return tasks, nil
 }
 
-// all reads all records.
-func (q *Queue) all(ctx context.Context) (map[string]*record, error) {
-	var w jetstream.KeyWatcher
-	err := q.insist(ctx, "list tasks", q.opt.Name, func(context.Context) (err error) {
-		w, err = q.bucket.WatchAll(ctx, jetstream.IgnoreDeletes()) // lives as long as its context
-		return err
+// calls reads all messages; of a task, that of its last round.
+func (q *Queue) calls(ctx context.Context) (map[string]call, error) {
+	waiting := map[string]call{}
+	err := q.each(ctx, "list tasks", q.work, ">", func(m *nats.Msg) error {
+		var c call
+		if json.Unmarshal(m.Data, &c) == nil && c.Round >= waiting[c.ID].Round {
+			waiting[c.ID] = c
+		}
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer w.Stop()
-	known := map[string]*record{}
-	for {
-		select {
-		case e := <-w.Updates():
-			if e == nil {
-				return known, nil // that was the last
-			}
-			r := new(record)
-			if json.Unmarshal(e.Value(), r) == nil {
-				known[r.Item.ID] = r
-			}
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-q.ctx.Done():
-			return nil, q.rest(ctx, 0)
-		}
-	}
+	return waiting, err
 }
 
-// each goes through the messages of a stream.
-func (q *Queue) each(ctx context.Context, s jetstream.Stream, do func([]byte) error) error {
-	for seq := uint64(1); ; seq++ {
-		var m *jetstream.RawStreamMsg
-		err := q.insist(ctx, "list tasks", q.opt.Name, func(ctx context.Context) (err error) {
-			m, err = s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(">"))
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				err = nil
-			}
-			return err
-		})
-		if err != nil || m == nil {
-			return err
+// all reads all records. One that is changed meanwhile is read again.
+func (q *Queue) all(ctx context.Context) (map[string]*record, error) {
+	known := map[string]*record{}
+	err := q.each(ctx, "list tasks", q.records, ">", func(m *nats.Msg) error {
+		r := new(record)
+		if !gone(m.Header) && json.Unmarshal(m.Data, r) == nil {
+			known[r.Item.ID] = r
 		}
-		if err := do(m.Data); err != nil {
-			return err
-		}
-		seq = m.Sequence
-	}
+		return nil
+	})
+	return known, err
 }
 
 // Dead returns the tasks that were given up.
 func (q *Queue) Dead(ctx context.Context) (tasks []Task, err error) {
-	err = q.each(ctx, q.dead, func(id []byte) error {
-		v, err := q.look(ctx, string(id))
+	err = q.each(ctx, "list tasks", q.dead, ">", func(m *nats.Msg) error {
+		v, err := q.look(ctx, string(m.Data))
 		if err == nil && v.State == Dead {
 			tasks = append(tasks, v.task())
 		}

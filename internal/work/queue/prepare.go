@@ -19,7 +19,7 @@ const window = 2 * time.Minute
 // looks must not change how a cluster keeps its data.
 func (q *Queue) prepare(ctx context.Context) error {
 	return q.insist(ctx, "open queue", q.opt.Name, func(ctx context.Context) error {
-		return errors.Join(q.prepareWork(ctx), q.prepareRecords(ctx), q.prepareDead(ctx))
+		return errors.Join(q.prepareWork(ctx), q.prepareRecords(ctx), q.prepareDead(ctx), q.prepareParcels(ctx), q.prepareShelves(ctx))
 	})
 }
 
@@ -55,18 +55,36 @@ func (q *Queue) prepareConsumer(ctx context.Context) error {
 }
 
 func (q *Queue) prepareRecords(ctx context.Context) (err error) {
-	q.bucket, err = q.js.KeyValue(ctx, q.bucketName())
+	q.bucket, q.records, err = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucketName(), Description: "how each task is", LimitMarkerTTL: markerTTL})
+	return err
+}
+
+func (q *Queue) prepareParcels(ctx context.Context) (err error) {
+	q.parcels, err = q.stream(ctx, jetstream.StreamConfig{Name: q.streamName("parcels"), Subjects: []string{q.opt.Name + ".parcel.*.*.*"},
+		Description: "what is too large for a record", Compression: jetstream.S2Compression, Replicas: q.opt.Replicas, AllowDirect: true})
+	return err
+}
+
+func (q *Queue) prepareShelves(ctx context.Context) (err error) {
+	_, q.shelves, err = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.shelvesName(), Description: "what workers share beside their tasks"})
+	return err
+}
+
+// keyValue opens a bucket, or makes it.
+func (q *Queue) keyValue(ctx context.Context, c jetstream.KeyValueConfig) (jetstream.KeyValue, jetstream.Stream, error) {
+	b, err := q.js.KeyValue(ctx, c.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.bucket, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucketName(), Description: "how each task is",
-			History: 1, Replicas: q.opt.Replicas, LimitMarkerTTL: markerTTL})
+		c.History, c.Replicas = 1, q.opt.Replicas
+		b, err = q.js.CreateKeyValue(ctx, c)
 	}
 	if errors.Is(err, jetstream.ErrBucketExists) { // another made it meanwhile
-		q.bucket, err = q.js.KeyValue(ctx, q.bucketName())
+		b, err = q.js.KeyValue(ctx, c.Bucket)
 	}
-	if err == nil {
-		q.records, err = q.js.Stream(ctx, "KV_"+q.bucketName())
+	if err != nil {
+		return nil, nil, err
 	}
-	return err
+	s, err := q.js.Stream(ctx, "KV_"+c.Bucket)
+	return b, s, err
 }
 
 func (q *Queue) prepareDead(ctx context.Context) (err error) {

@@ -4,9 +4,11 @@
 // A task is one record in a key-value bucket and at most one message in a
 // work-queue stream. The message only says that somebody ought to look; the
 // record says how the task is, who holds it, how far it got and which side
-// effects it had. Inside are putting, taking, leases, steps, side effects that
-// happen once, orders to a running task and live events. What a task means, and
-// whether its end was a good one, is not known here.
+// effects it had; what is too large for it is beside it, and the record says
+// where. Inside are putting, taking, leases, steps, side effects that happen
+// once, orders to a running task, live events, and shelves for what workers
+// share. What a task means, and whether its end was a good one, is not known
+// here.
 //
 // The rule to keep: every change of a record is a compare-and-set on its
 // revision, and a worker's change looks at its token first. Nothing is ever
@@ -17,6 +19,7 @@ package queue
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -146,6 +149,8 @@ type Queue struct {
 	bucket  jetstream.KeyValue
 	records jetstream.Stream // the bucket, as a stream
 	dead    jetstream.Stream // letters about tasks that were given up
+	parcels jetstream.Stream // what is too large for a record
+	shelves jetstream.Stream // a bucket for small things of others
 
 	ctx   context.Context // ends when the queue is closed
 	close context.CancelFunc
@@ -182,6 +187,7 @@ func Open(ctx context.Context, opt Options) (*Queue, error) {
 		q.Close()
 		return nil, err
 	}
+	q.spawn(q.tidy)
 	return q, nil
 }
 
@@ -213,6 +219,9 @@ func (q *Queue) dialing() ([]nats.Option, error) {
 		}
 		return append(opts, nats.InProcessServer(q.local)), nil
 	}
+	if err := errors.Join(readable(q.opt.Credentials), readable(q.opt.RootCA)); err != nil {
+		return nil, err
+	}
 	if q.opt.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(q.opt.Credentials))
 	}
@@ -220,6 +229,19 @@ func (q *Queue) dialing() ([]nats.Option, error) {
 		opts = append(opts, nats.RootCAs(q.opt.RootCA))
 	}
 	return opts, nil
+}
+
+// readable refuses a file that is not there: to the client it would be a server
+// that does not answer, and it would ask again.
+func readable(file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return &fault.Error{Kind: fault.Invalid, Op: "open queue", Subject: file, Why: "a file of the settings for the queue cannot be read", Err: err, Hint: "mend queue.credentials or queue.ca_certificates"}
+	}
+	return f.Close()
 }
 
 // Close lets go of the queue. Tasks that are held stay so until their time runs
@@ -242,12 +264,13 @@ func (q *Queue) Close() error {
 // stream and subject names
 func (q *Queue) streamName(what string) string { return q.opt.Name + "_" + what }
 func (q *Queue) bucketName() string            { return q.opt.Name + "_tasks" }
+func (q *Queue) shelvesName() string           { return q.opt.Name + "_shelves" }
 
 func (q *Queue) workSubject(id string, round uint64) string {
 	return fmt.Sprintf("%s.work.%s.%d", q.opt.Name, key(id), round)
 }
-func (q *Queue) deadSubject(id string) string   { return q.opt.Name + ".dead." + key(id) }
-func (q *Queue) eventSubject(id string) string  { return q.opt.Name + ".event." + key(id) }
-func (q *Queue) recordSubject(id string) string { return "$KV." + q.bucketName() + "." + key(id) }
+func (q *Queue) deadSubject(id string) string    { return q.opt.Name + ".dead." + key(id) }
+func (q *Queue) eventSubject(id string) string   { return q.opt.Name + ".event." + key(id) }
+func (q *Queue) recordSubject(key string) string { return "$KV." + q.bucketName() + "." + key }
 
 func nonce() string { return rand.Text() }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,7 @@ type record struct {
 	Tries   int               `json:"tries,omitempty"` // in this round
 	Reason  string            `json:"reason,omitempty"`
 	Step    json.RawMessage   `json:"step,omitempty"`
+	Large   *parcel           `json:"large,omitempty"` // the step, if it is too large to be here
 	Effects map[string]effect `json:"effects,omitempty"`
 	Order   *order            `json:"order,omitempty"` // the last one
 	Changed time.Time         `json:"changed"`
@@ -87,22 +89,35 @@ type version struct {
 // read returns the record of a task; one that is not there is empty and has no
 // state. What is read may be a little old: only a write proves anything.
 func (q *Queue) read(ctx context.Context, id string) (version, error) {
-	m, err := q.records.GetLastMsgForSubject(ctx, q.recordSubject(id))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return version{&record{}, 0}, nil
+	return q.readKey(ctx, key(id))
+}
+
+func (q *Queue) readKey(ctx context.Context, key string) (version, error) {
+	data, revision, err := fetch(ctx, q.records, q.recordSubject(key))
+	v := version{&record{}, revision}
+	if err != nil || data == nil {
+		return v, err
 	}
-	if err != nil {
-		return version{}, err
-	}
-	v := version{&record{}, m.Sequence}
-	if gone(m.Header) {
-		return v, nil
-	}
-	if err := json.Unmarshal(m.Data, v.record); err != nil {
-		return version{}, &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: id, Why: "its record makes no sense", Err: err,
+	if err := json.Unmarshal(data, v.record); err != nil {
+		return version{}, &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: key, Why: "its record makes no sense", Err: err,
 			Hint: "remove it from the bucket " + q.bucketName() + " and queue the task again"}
 	}
 	return v, nil
+}
+
+// fetch returns the value of a key in a bucket, nil if there is none, and its
+// revision.
+func fetch(ctx context.Context, bucket jetstream.Stream, subject string) (data []byte, revision uint64, err error) {
+	m, err := bucket.GetLastMsgForSubject(ctx, subject)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case gone(m.Header):
+		return nil, m.Sequence, nil
+	}
+	return m.Data, m.Sequence, nil
 }
 
 // gone tells whether a message only marks that a record was removed.
@@ -114,15 +129,23 @@ func gone(h nats.Header) bool {
 // last any more. What was done is forgotten after a while.
 func (q *Queue) write(ctx context.Context, id string, old uint64, r *record) (uint64, error) {
 	r.Changed = time.Now().UTC()
-	data, err := json.Marshal(r)
-	if err != nil {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false) // steps are full of < and >, which would take six times the room
+	if err := enc.Encode(r); err != nil {
 		return 0, err
 	}
-	opts := []jetstream.PublishOpt{jetstream.WithExpectLastSequencePerSubject(old)}
+	var opts []jetstream.PublishOpt
 	if r.State == Done {
 		opts = append(opts, jetstream.WithMsgTTL(q.opt.Keep.Round(time.Second)))
 	}
-	ack, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.recordSubject(id), Data: data}, opts...)
+	return q.replace(ctx, q.recordSubject(key(id)), old, data.Bytes(), opts...)
+}
+
+// replace writes a value over the revision that was read.
+func (q *Queue) replace(ctx context.Context, subject string, old uint64, data []byte, opts ...jetstream.PublishOpt) (uint64, error) {
+	opts = append(opts, jetstream.WithExpectLastSequencePerSubject(old))
+	ack, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
 	switch {
 	case moved(err):
 		return 0, errMoved
@@ -153,10 +176,12 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 		if refused != nil {
 			return nil
 		}
+		old := now.record
 		revision, err := q.write(ctx, id, now.revision, next)
 		now = version{}
 		if err == nil {
 			now = version{next, revision}
+			q.discard(id, old, next)
 		}
 		return err
 	})
@@ -169,13 +194,15 @@ func (q *Queue) change(ctx context.Context, op, id string, first version, alter 
 // key spells an ID with letters that subjects and keys may have, so that two
 // IDs never share one.
 func key(id string) string {
+	const digits = "0123456789abcdef"
 	var b strings.Builder
+	b.Grow(len(id) + 8)
 	for i := range len(id) {
 		switch c := id[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '/':
 			b.WriteByte(c)
 		default:
-			fmt.Fprintf(&b, "=%02x", c)
+			b.Write([]byte{'=', digits[c>>4], digits[c&15]})
 		}
 	}
 	return b.String()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"hako/internal/fault"
 )
 
 // pull is how long the server keeps a request for work before it says that there
@@ -151,7 +153,31 @@ func (q *Queue) claim(ctx context.Context, m *nats.Msg) (*Lease, error) {
 			return nil, err
 		}
 	}
-	return q.lease(m, v, since), nil
+	return q.unpacked(ctx, q.lease(m, v, since))
+}
+
+// unpacked reads the step of a task that was just taken, if it is a large one. A
+// task whose step is lost has failed once more.
+func (q *Queue) unpacked(ctx context.Context, l *Lease) (*Lease, error) {
+	large := l.now.Large
+	if large == nil {
+		return l, nil
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	step, err := q.unpack(l.Keep(reading), "take task", l.Item.ID, large)
+	if err == nil {
+		l.Step = step
+		return l, nil
+	}
+	_, over := l.held()
+	switch {
+	case over != nil:
+		return nil, nil // it took too long, and somebody else may have it
+	case fault.KindOf(err) == fault.Invalid:
+		return nil, l.Fail(ctx, err.Error())
+	}
+	return nil, errors.Join(err, l.Release(context.WithoutCancel(ctx), time.Second))
 }
 
 // hold makes a worker the holder, or gives the task up.
@@ -184,7 +210,7 @@ func (r *record) begin(c call) {
 	}
 	r.Item, r.Round, r.Tries = c.Item, c.Round, 0
 	if c.Forget {
-		r.Step, r.Effects, r.Reason = nil, nil, ""
+		r.Step, r.Large, r.Effects, r.Reason = nil, nil, nil, ""
 	}
 }
 

@@ -3,28 +3,36 @@ package store
 import (
 	"context"
 	"slices"
-	"time"
+	"strings"
 
 	"hako/internal/work"
 )
 
-// mostPasts is how many tasks of one issue are remembered.
-const mostPasts = 20
+// What later tasks inherit.
+const (
+	mostPasts   = 20      // tasks of one issue
+	longestPast = 2 << 10 // bytes of each text, so that all of them fit on a shelf
+)
 
-// Keep implements [work.Archive].
-func (s *Store) Keep(_ context.Context, t work.Task, r work.Record) error {
-	task, err := s.taskFile(t.ID, "task.json")
-	if err != nil {
+// Keep implements [work.Archive]. The context of the task is kept on this
+// machine, as it was at the end; older ones make room for it.
+func (s *Store) Keep(ctx context.Context, t work.Task, r work.Record) error {
+	if err := s.keepContext(t, r); err != nil {
 		return err
 	}
-	if err := write(task, t); err != nil {
+	if err := s.remember(ctx, t, r); err != nil {
 		return err
 	}
-	p := work.Past{Task: t.ID, State: r.State, Summary: r.Summary, Why: r.Why, Commit: r.Commit, Proposal: r.Proposal}
+	return s.prune(mostContexts, mostBytes)
+}
+
+// remember adds a task to what the next on the same issue inherits.
+func (s *Store) remember(ctx context.Context, t work.Task, r work.Record) error {
+	p := work.Past{Task: t.ID, State: r.State, Summary: short(r.Summary), Why: short(r.Why), Commit: r.Commit, Proposal: r.Proposal}
 	if r.Plan != nil {
-		p.Objective = r.Plan.Goal.Objective
+		p.Objective = short(r.Plan.Goal.Objective)
 	}
-	return change(s, s.hashed("threads", t.Thread()), func(all *[]work.Past) error {
+	return change(ctx, s.shelf(), hashed("threads", t.Thread()), func(all *[]work.Past) error {
 		*all = slices.DeleteFunc(*all, func(o work.Past) bool { return o.Task == t.ID })
 		*all = append(*all, p)
 		*all = (*all)[max(0, len(*all)-mostPasts):]
@@ -32,59 +40,17 @@ func (s *Store) Keep(_ context.Context, t work.Task, r work.Record) error {
 	})
 }
 
+func short(text string) string {
+	if len(text) <= longestPast {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestPast], "") + " …"
+}
+
 // Past implements [work.Archive].
-func (s *Store) Past(_ context.Context, t work.Task) (all []work.Past, err error) {
-	if err := load(s.hashed("threads", t.Thread()), &all); err != nil {
+func (s *Store) Past(ctx context.Context, t work.Task) (all []work.Past, err error) {
+	if err := get(ctx, s.shelf(), hashed("threads", t.Thread()), &all); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(o work.Past) bool { return o.Task == t.ID }), nil
-}
-
-// An account is what a person has spent in a month, by task: what a task has
-// cost is set rather than added, so that setting it twice does no harm.
-type account struct {
-	User  string                `json:"user"`
-	Month string                `json:"month"`
-	Tasks map[string]work.Spent `json:"tasks"`
-}
-
-// Charge implements [work.Accounts]. A task counts in full in the month in which
-// it was worked on last.
-func (s *Store) Charge(_ context.Context, user, task string, spent work.Spent) (month work.Spent, err error) {
-	now := s.now().UTC().Format("2006-01")
-	err = change(s, s.hashed("accounts", user), func(a *account) error {
-		if a.Month != now {
-			*a = account{Month: now}
-		}
-		if a.Tasks == nil {
-			a.Tasks = make(map[string]work.Spent)
-		}
-		a.User = user
-		a.Tasks[task] = spent
-		month = work.Spent{}
-		for _, t := range a.Tasks {
-			month = month.Add(t)
-		}
-		return nil
-	})
-	return month, err
-}
-
-// Spent returns what a person has spent in this month.
-func (s *Store) Spent(user string) (month work.Spent, err error) {
-	var a account
-	if err := load(s.hashed("accounts", user), &a); err != nil || a.Month != s.now().UTC().Format("2006-01") {
-		return month, err
-	}
-	for _, t := range a.Tasks {
-		month = month.Add(t)
-	}
-	return month, nil
-}
-
-func (s *Store) now() time.Time {
-	if s.Now != nil {
-		return s.Now()
-	}
-	return time.Now()
 }

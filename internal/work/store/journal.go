@@ -10,18 +10,19 @@ import (
 // A Journal is the record of one task. Its holder is alone with it: who takes a
 // task sees to that.
 type Journal struct {
-	store          *Store
-	record, effect string // paths
+	files   *files
+	record  string // its path
+	effects string // their key
 }
 
 // Journal returns the journal of a task.
 func (s *Store) Journal(task string) (*Journal, error) {
-	record, err := s.taskFile(task, "record.json")
+	record, err := s.taskFile(task, "record")
 	if err != nil {
 		return nil, err
 	}
-	effect, _ := s.taskFile(task, "effects.json") // the name was good a moment ago
-	return &Journal{s, record, effect}, nil
+	effects, _ := taskKey(task, "effects") // the name was good a moment ago
+	return &Journal{s.files(), record, effects}, nil
 }
 
 // Load returns the record as it was saved last; the zero one if it never was.
@@ -42,7 +43,7 @@ type effect struct {
 // down before, and what it came to after.
 func (j *Journal) Once(ctx context.Context, key string, do func(context.Context, bool) (string, error)) (ref string, err error) {
 	var before effect
-	err = change(j.store, j.effect, func(all *effects) error {
+	err = change(ctx, j.files, j.effects, func(all *effects) error {
 		if *all == nil {
 			*all = make(effects)
 		}
@@ -59,9 +60,9 @@ func (j *Journal) Once(ctx context.Context, key string, do func(context.Context,
 	}
 	ref, err = do(ctx, before.Ref != fresh)
 	if err != nil {
-		return "", j.undo(key, err)
+		return "", j.undo(ctx, key, err)
 	}
-	return ref, change(j.store, j.effect, func(all *effects) error {
+	return ref, change(ctx, j.files, j.effects, func(all *effects) error {
 		(*all)[key] = &effect{Done: true, Ref: ref}
 		return nil
 	})
@@ -72,12 +73,12 @@ const fresh = "\x00"
 
 // undo forgets what was certainly not done: it was refused. What may have been
 // done although there was an error stays in doubt.
-func (j *Journal) undo(key string, why error) error {
+func (j *Journal) undo(ctx context.Context, key string, why error) error {
 	switch fault.KindOf(why) {
 	case fault.Unavailable, fault.Timeout, fault.Other:
 		return why
 	}
-	if err := change(j.store, j.effect, func(all *effects) error { delete(*all, key); return nil }); err != nil {
+	if err := change(ctx, j.files, j.effects, func(all *effects) error { delete(*all, key); return nil }); err != nil {
 		return err
 	}
 	return why

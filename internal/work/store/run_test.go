@@ -100,7 +100,7 @@ func TestKilledWorker(t *testing.T) {
 	if err != nil || len(past) != 1 || past[0].Summary != "Fixed." || past[0].Proposal == "" {
 		t.Errorf("%+v, %v", past, err)
 	}
-	if month, err := s.Spent("ann"); err != nil || month.Input != 110 || month.Calls != 4 {
+	if month, err := s.Spent(t.Context(), "ann"); err != nil || month.Input != 110 || month.Calls != 4 {
 		t.Errorf("%+v, %v", month, err)
 	}
 	if again, err := opened(t, s, "t1").Load(); err != nil || again.Phase != work.Ended {

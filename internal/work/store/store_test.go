@@ -205,11 +205,11 @@ func TestAccounts(t *testing.T) {
 	if other := spend("bob", "t3", 1); other != 1 {
 		t.Error(other)
 	}
-	if got, err := s.Spent("ann/../x"); err != nil || got.Cost != 5 || got.Input != 2 {
+	if got, err := s.Spent(t.Context(), "ann/../x"); err != nil || got.Cost != 5 || got.Input != 2 {
 		t.Error(got, err)
 	}
 	now = now.Add(2 * time.Hour)
-	if got, err := s.Spent("ann/../x"); err != nil || got.Cost != 0 {
+	if got, err := s.Spent(t.Context(), "ann/../x"); err != nil || got.Cost != 0 {
 		t.Error(got, err)
 	}
 	if a := spend("ann/../x", "t4", 1); a != 1 {
@@ -233,7 +233,7 @@ func TestAccountsOfManyWorkers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got, err := (&Store{Dir: dir}).Spent("ann"); err != nil || got.Cost != 40 {
+	if got, err := (&Store{Dir: dir}).Spent(t.Context(), "ann"); err != nil || got.Cost != 40 {
 		t.Error(got, err)
 	}
 }

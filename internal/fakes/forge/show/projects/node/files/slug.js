@@ -1,0 +1,3 @@
+export function slug(title) {
+  return title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+}

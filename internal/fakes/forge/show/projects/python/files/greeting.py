@@ -1,0 +1,3 @@
+def greet(name):
+    """Say hello to somebody."""
+    return f"Hello, {name.split()[0]}!"

@@ -1,0 +1,78 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// How much is read from a stream at once.
+const (
+	batchMessages = 1000
+	batchBytes    = 1 << 20
+)
+
+// each goes through the messages of a stream that have a subject, in the order
+// in which they were written. They come from any server that has the stream.
+func (q *Queue) each(ctx context.Context, op string, s jetstream.Stream, subject string, do func(*nats.Msg) error) error {
+	for next, more := uint64(1), true; more; {
+		var batch []*nats.Msg
+		err := q.insist(ctx, op, q.opt.Name, func(ctx context.Context) (err error) {
+			batch, more, err = q.batch(ctx, s, subject, next)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		more = more && len(batch) > 0
+		for _, m := range batch {
+			if err := do(m); err != nil {
+				return err
+			}
+			next = sequence(m) + 1
+		}
+	}
+	return nil
+}
+
+// batch reads some messages from a place in the stream on, and tells whether
+// there are more.
+func (q *Queue) batch(ctx context.Context, s jetstream.Stream, subject string, from uint64) (all []*nats.Msg, more bool, err error) {
+	inbox := q.nc.NewInbox()
+	sub, err := q.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, false, err
+	}
+	defer sub.Unsubscribe()
+	ask := fmt.Appendf(nil, `{"seq":%d,"next_by_subj":%q,"batch":%d,"max_bytes":%d}`, from, subject, batchMessages, batchBytes)
+	if err := q.nc.PublishRequest("$JS.API.DIRECT.GET."+s.CachedInfo().Config.Name, inbox, ask); err != nil {
+		return nil, false, err
+	}
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		switch m.Header.Get(status) {
+		case "":
+			all = append(all, m)
+		case "204": // the end of the batch
+			return all, m.Header.Get("Nats-Num-Pending") != "0", nil
+		case "404":
+			return all, false, nil
+		case "503":
+			return nil, false, nats.ErrNoResponders
+		default:
+			return nil, false, fmt.Errorf("the server answers %s %s", m.Header.Get(status), m.Header.Get("Description"))
+		}
+	}
+}
+
+// sequence is the place of a message in its stream.
+func sequence(m *nats.Msg) uint64 {
+	n, _ := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	return n
+}

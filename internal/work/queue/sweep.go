@@ -1,0 +1,88 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	sweepEvery = 24 * time.Hour
+	stray      = 24 * time.Hour // how old a parcel is that nobody will refer to any more
+)
+
+// tidy sweeps once a day, whichever process it is that happens to be there. The
+// first look comes late enough that short commands have no part in it.
+func (q *Queue) tidy() {
+	for {
+		if q.rest(q.ctx, 5*time.Minute+rand.N(time.Hour)) != nil {
+			return
+		}
+		if due, err := q.due(q.ctx, time.Now()); err == nil && due {
+			_ = q.sweep(q.ctx, stray) // what is left is there tomorrow
+		}
+	}
+}
+
+// due tells whether it is on us to sweep today.
+func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
+	err = q.Shelf("queue").Change(ctx, "swept", func(value []byte) ([]byte, error) {
+		last, _ := time.Parse(time.RFC3339Nano, string(value)) // never is long ago
+		if due = now.Sub(last) >= sweepEvery; !due {
+			return nil, nil
+		}
+		return []byte(now.UTC().Format(time.RFC3339Nano)), nil
+	})
+	return due, err
+}
+
+// sweep removes the parcels that no record refers to: those of workers that died
+// or were taken over, and those of tasks that were forgotten. It leaves those
+// that are young: somebody may be about to refer to them.
+func (q *Queue) sweep(ctx context.Context, age time.Duration) error {
+	tasks, err := q.parcelNames(ctx)
+	for task, names := range tasks {
+		v, rerr := q.readKey(ctx, task)
+		if rerr != nil {
+			err = errors.Join(err, rerr) // its parcels stay
+			continue
+		}
+		used := v.parcels()
+		for _, name := range names {
+			if used[name] == nil {
+				err = errors.Join(err, q.removeOld(ctx, task, name, age))
+			}
+		}
+	}
+	return err
+}
+
+// parcelNames lists the parcels of each task.
+func (q *Queue) parcelNames(ctx context.Context) (map[string][]string, error) {
+	info, err := q.parcels.Info(ctx, jetstream.WithSubjectFilter(q.parcelSubject("*", "*", "0")))
+	if err != nil {
+		return nil, err
+	}
+	tasks := map[string][]string{}
+	for subject := range info.State.Subjects {
+		if words := strings.Split(subject, "."); len(words) == 5 {
+			tasks[words[2]] = append(tasks[words[2]], words[3])
+		}
+	}
+	return tasks, nil
+}
+
+func (q *Queue) removeOld(ctx context.Context, task, name string, age time.Duration) error {
+	m, err := q.parcels.GetLastMsgForSubject(ctx, q.parcelSubject(task, name, "0"))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil // somebody was faster
+	case err != nil || time.Since(m.Time) < age:
+		return err
+	}
+	return q.remove(ctx, task, name)
+}
