@@ -126,7 +126,7 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 	busy := s.busy()
 	for i, a := range actions {
 		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
-		s.observe(Event{Type: "action", Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}})
+		s.observe(Event{Type: "action", Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}, Beside: len(actions) > 1})
 		if !s.settled(ctx, a, &results[i], from+i) {
 			open = append(open, i)
 		}
@@ -141,7 +141,7 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 		if !busy {
 			s.keepSight(actions[i], results[i])
 		}
-		s.observe(Event{Type: "result", Result: &results[i]})
+		s.observe(Event{Type: "result", Result: &results[i], Beside: len(actions) > 1})
 	}
 }
 
@@ -267,6 +267,7 @@ func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, 
 		s.cache.empty()
 	}
 	res, err := hands.Run(ctx, req)
+	r.Took = res.Duration
 	if hands.own && res.Dir != "" {
 		s.dir = res.Dir
 	}

@@ -387,3 +387,14 @@ func TestConfirmedIsNotRepeated(t *testing.T) {
 		}
 	})
 }
+
+// TestTook: a result says how long the hands worked, and nothing for what they
+// did not do.
+func TestTook(t *testing.T) {
+	s, _, h := newSecretary(t)
+	h.does["ls"] = outcome{took: 3 * time.Second}
+	got := s.process(t.Context(), []Action{{Command: "ls"}, {}})
+	if got[0].Took != 3*time.Second || got[1].Took != 0 {
+		t.Errorf("they took %v and %v", got[0].Took, got[1].Took)
+	}
+}

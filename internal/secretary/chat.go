@@ -192,14 +192,15 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	why := t.wrong(reply, perr)
 	if why != "" {
 		t.observe(Event{Type: "again"})
-		again := append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)}, llm.Item{Role: llm.System, Text: t.word(why)})
-		second, err := t.next(ctx, Schema(), again, true)
+		second, err := t.next(ctx, Schema(), t.onceMore(aside, said, why), true)
 		if err != nil {
 			return Reply{}, err
 		}
 		reply, perr = Parse(second, t.usual())
 		if perr != nil {
+			lost := reply.Misspelt
 			reply = t.prose(second, said)
+			reply.Misspelt = lost
 		}
 		if reply.Cut {
 			reply.Text += "…"
@@ -211,6 +212,11 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	return reply, nil
 }
 
+// onceMore is an aside with an answer that is not taken, and why.
+func (t *turn) onceMore(aside []llm.Item, said, why string) []llm.Item {
+	return append(aside[:len(aside):len(aside)], llm.Item{Role: llm.Assistant, Text: middleOut(t.clean(said), 2000)}, llm.Item{Role: llm.System, Text: why})
+}
+
 // warnOfLosses tells of actions that could not be trusted to be what was meant.
 func (t *turn) warnOfLosses(r Reply) {
 	if r.Lost > 0 {
@@ -219,17 +225,23 @@ func (t *turn) warnOfLosses(r Reply) {
 	if r.Twice > 0 {
 		t.warn(t.count("twice", r.Twice))
 	}
+	if len(r.Misspelt) > 0 {
+		t.warn(t.spelling("not_spelt", r.Misspelt))
+	}
 }
 
 // wrong says why an answer has to be asked for again; empty means that it is good.
 func (t *turn) wrong(r Reply, err error) string {
 	switch {
-	case err != nil:
-		return "again"
 	case r.Cut:
-		return "cut"
-	case r.Text == "" && len(r.BashActions)+len(r.TodoActions) == 0 && !t.o.Proactive:
-		return "again"
+		return t.word("cut")
+	case len(r.Misspelt) > 0 && !t.o.Proactive:
+		return t.spelling("misspelt", r.Misspelt)
+	case err != nil:
+		return t.word("again")
+	case t.o.Proactive: // it may be silent
+	case r.Text == "" && len(r.BashActions)+len(r.TodoActions) == 0:
+		return t.word("again")
 	}
 	return ""
 }

@@ -56,6 +56,7 @@ func (m *says) last(n int) string {
 
 // outcome is what a command does.
 type outcome struct {
+	took      time.Duration
 	out, errs string
 	exit      int
 	dir       string
@@ -84,7 +85,7 @@ func (h *hands) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	}
 	req.Stdout.Write([]byte(o.out))
 	req.Stderr.Write([]byte(o.errs))
-	return run.Result{Exit: o.exit, Dir: orDefault(o.dir, "/w"), TimedOut: o.timedOut}, o.err
+	return run.Result{Exit: o.exit, Dir: orDefault(o.dir, "/w"), TimedOut: o.timedOut, Duration: o.took}, o.err
 }
 
 func (h *hands) scripts() (all []string) {

@@ -21,6 +21,8 @@ type Result struct {
 	Detail  string  `json:"-"`      // what the error leaves out; empty means nothing
 	Hint    string  `json:"-"`      // what to do about the error
 	Cached  bool    `json:"-"`      // it was not run for
+
+	Took time.Duration `json:"-"` // without the time of people who approved it; zero means not known
 }
 
 // An Output is what a command left behind.

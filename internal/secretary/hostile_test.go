@@ -37,6 +37,7 @@ func TestConfirmInDoubt(t *testing.T) {
 		`true`: true, `"true"`: true, `1`: true, `"yes"`: true, `"はい"`: true, `[true]`: true, `{"a":1}`: true, `[]`: true, `{}`: true, `""`: true, `"maybe"`: true, `2`: true, `[false]`: true, `yes`: true,
 		`false`: false, `"false"`: false, `0`: false, `"no"`: false, `null`: false, `"いいえ"`: false,
 		`true,"confirm":false`: true, `false,"confirm":true`: true, `false,"Confirm":[true]`: true, `false,"confirm":false`: false,
+		`false,"requires_confirmation":true`: true, `false,"needConfirm":1`: true, `false,"approval":"yes"`: true, `false,"requires_approval":false`: false,
 	} {
 		r, err := Parse(`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":`+value+`}]}`, UsualSpeech())
 		if err != nil || len(r.BashActions) != 1 || r.BashActions[0].Confirm != want {

@@ -16,7 +16,7 @@ import (
 func Parse(text string, usual Speech) (Reply, error) {
 	v, err := loose.FindAmong(text, replyNames(), replyMembers...)
 	if err != nil {
-		return Reply{}, err
+		return Reply{Misspelt: stray(text)}, err
 	}
 	p := parser{}
 	r := Reply{Speech: usual, TodoActions: []TodoAction{}, BashActions: []Action{}}
@@ -26,7 +26,8 @@ func Parse(text string, usual Speech) (Reply, error) {
 	r.BashActions = append(r.BashActions, p.actions(v)...)
 	r.TodoActions = append(r.TodoActions, p.todos(v)...)
 	p.strangers(v)
-	r.Notes, r.Lost, r.Twice = p.notes, p.lost, p.twice
+	p.misspelt(v)
+	r.Notes, r.Lost, r.Twice, r.Misspelt = p.notes, p.lost, p.twice, p.wrong
 	return r, nil
 }
 
@@ -35,6 +36,7 @@ type parser struct {
 	notes []string
 	lost  int // actions that break off
 	twice int // and those that are there in two versions
+	wrong []Misspelling
 }
 
 func (p *parser) note(format string, args ...any) {
@@ -235,6 +237,7 @@ func (p *parser) wish(i int, e loose.Value) (a Action, ok bool) {
 		p.note("bashActions[%d] has several commands and was left out", i)
 		p.twice++
 	case e.Kind == loose.Object:
+		p.misspeltCommand(i, e)
 		return p.action(e), true
 	case e.Kind != loose.Null:
 		p.note("bashActions[%d] is not an action", i)
@@ -265,10 +268,17 @@ func (p *parser) action(v loose.Value) (a Action) {
 	if n, ok := p.number("timeout", limit); ok && n != 0 {
 		a.Timeout = int(min(max(n, leastTimeout.Seconds()), mostTimeout.Seconds()))
 	}
-	for _, confirm := range named(v, "confirm") { // one that wants it is enough
-		a.Confirm = p.yes("confirm", confirm, true) || a.Confirm
+	for _, m := range v.Members { // one that wants it is enough
+		a.Confirm = confirming(m.Name) && p.yes("confirm", m.Value, true) || a.Confirm
 	}
 	return a
+}
+
+// confirming tells whether a member is about asking first, in whatever spelling: a
+// person who is asked once too often is better off than one who is not.
+func confirming(name string) bool {
+	name = letters(name)
+	return strings.Contains(name, "confirm") || strings.Contains(name, "approv")
 }
 
 // first returns the first of several names that is there.

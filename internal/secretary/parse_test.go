@@ -50,7 +50,7 @@ func TestParseFillsIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Parse(in, UsualSpeech())
-		got.Notes, got.Lost = nil, 0
+		got.Notes, got.Lost, got.Misspelt = nil, 0, nil
 		if err != nil || !reflect.DeepEqual(got, expected) {
 			t.Errorf("%s\ngot  %+v, %v\nwant %+v", in, got, err, expected)
 		}

@@ -18,6 +18,8 @@ type Reply struct {
 	Cut   bool     `json:"-"` // the words break off
 	Lost  int      `json:"-"` // actions that break off and were left out
 	Twice int      `json:"-"` // actions, or lists of them, that were left out because there are two versions
+
+	Misspelt []Misspelling `json:"-"` // members that were meant as actions, by their look, and are none
 }
 
 // A Speech is a text and how a voice is to speak it.

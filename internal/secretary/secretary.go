@@ -142,6 +142,7 @@ type Event struct {
 	Text   string  `json:"text,omitempty"`   // of text a piece of what she says; of again nothing: forget the pieces
 	Action *Action `json:"action,omitempty"` // that begins
 	Result *Result `json:"result,omitempty"` // of one that ended
+	Beside bool    `json:"-"`                // of an action or a result: others run at the same time
 }
 
 // Options are about one turn.

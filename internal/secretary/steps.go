@@ -60,21 +60,25 @@ func (t *turn) aside(name, problem string) []llm.Item {
 // plan asks what has to be done before there can be an answer, and does it. A
 // plan that cannot be read is none.
 func (t *turn) plan(ctx context.Context, problem string) error {
-	said, err := t.next(ctx, planSchema(), t.aside("plan", problem), false)
+	aside := t.aside("plan", problem)
+	said, err := t.next(ctx, planSchema(), aside, false)
 	if err != nil {
 		return err
 	}
-	v, err := loose.Find(said, "need_actions", "bashActions", "todoActions")
-	if err != nil {
+	reply, perr := parsePlan(said)
+	if len(reply.Misspelt) > 0 {
+		again := t.onceMore(aside, said, t.spelling("misspelt", reply.Misspelt))
+		if said, err = t.next(ctx, planSchema(), again, false); err != nil {
+			return err
+		}
+		reply, perr = parsePlan(said)
+	}
+	t.warnOfLosses(reply)
+	if perr != nil {
 		t.warn(t.word("no_plan"))
 		return nil
 	}
-	p := parser{}
-	need, there := v.Get("need_actions")
-	reply := Reply{BashActions: p.actions(v), TodoActions: p.todos(v)}
-	reply.Lost, reply.Twice = p.lost, p.twice
-	t.warnOfLosses(reply)
-	if there && !p.yes("need_actions", need, false) || len(reply.BashActions)+len(reply.TodoActions) == 0 {
+	if len(reply.BashActions)+len(reply.TodoActions) == 0 {
 		return nil
 	}
 	shown := t.cleaned(reply)
@@ -82,6 +86,25 @@ func (t *turn) plan(ctx context.Context, problem string) error {
 	t.add(llm.Assistant, shown.said())
 	_, err = t.act(ctx, reply)
 	return err
+}
+
+// parsePlan reads what is to be done. The error means that there is no plan in the
+// text.
+func parsePlan(text string) (Reply, error) {
+	v, err := loose.Find(text, "need_actions", "bashActions", "todoActions")
+	if err != nil {
+		return Reply{Misspelt: stray(text)}, err
+	}
+	p := parser{}
+	r := Reply{BashActions: p.actions(v), TodoActions: p.todos(v)}
+	r.Lost, r.Twice = p.lost, p.twice
+	if need, there := v.Get("need_actions"); there && !p.yes("need_actions", need, false) {
+		r.BashActions, r.TodoActions = nil, nil
+		return r, nil
+	}
+	p.misspelt(v)
+	r.Misspelt = p.wrong
+	return r, nil
 }
 
 // verify has the model check its answer and returns what is wrong with it. A

@@ -40,7 +40,7 @@ func (s *Store) Search(query string, limit int) ([]Hit, error) {
 		limit = usualHits
 	}
 	where, args := condition(words)
-	rows, err := s.db.Query(`select m.session, coalesce(s.name, ''), m.id, m.role, m.time, m.text
+	rows, err := s.reads.Query(`select m.session, coalesce(s.name, ''), m.id, m.role, m.time, m.text
 		from message m join session s on s.id = m.session where `+where+` order by m.id desc limit ?`, append(args, min(limit, mostHits))...)
 	return collect(s, rows, err, func(row interface{ Scan(...any) error }) (h Hit, err error) {
 		var at int64
@@ -57,10 +57,13 @@ func queryWords(query string) ([]string, error) {
 		e.Why = fmt.Sprintf("the query has %d bytes, at most %d are taken", len(query), longestQuery)
 		return nil, e
 	}
-	words := strings.FieldsFunc(plain(query), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	words := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	if len(words) == 0 {
 		e.Why = "there is nothing to search for"
 		return nil, e
+	}
+	for i, word := range words {
+		words[i] = plain(word) // as texts are kept
 	}
 	return words, nil
 }

@@ -95,6 +95,9 @@ func checkName(name string) error {
 	default:
 		return nil
 	}
+	if letters := []rune(name); len(letters) > longestName {
+		name = string(letters[:longestName]) + "…"
+	}
 	return &fault.Error{Kind: fault.Invalid, Op: "begin session", Subject: strconv.Quote(name), Why: why, Hint: "choose a short name such as 仕事"}
 }
 
@@ -105,7 +108,7 @@ func (s *Store) Session(which string) (Session, error) {
 	if id, err := strconv.ParseInt(which, 10, 64); err == nil {
 		query, arg = sessions+`where s.id = ?`, id
 	}
-	v, err := scanSession(s.db.QueryRow(query, arg))
+	v, err := scanSession(s.reads.QueryRow(query, arg))
 	if errors.Is(err, sql.ErrNoRows) {
 		return v, noSession(which)
 	}
@@ -136,7 +139,7 @@ func noSession(which string) error {
 
 // Sessions lists conversations, the latest first. A limit of zero means all.
 func (s *Store) Sessions(limit int) ([]Session, error) {
-	rows, err := s.db.Query(sessions+`order by s.updated desc, s.id desc limit ?`, orAll(limit))
+	rows, err := s.reads.Query(sessions+`order by s.updated desc, s.id desc limit ?`, orAll(limit))
 	return collect(s, rows, err, scanSession)
 }
 
@@ -231,7 +234,7 @@ func scanMessage(row interface{ Scan(...any) error }) (m Message, err error) {
 // Messages returns the last messages of a conversation, the oldest of them first.
 // A limit of zero means all.
 func (s *Store) Messages(session int64, limit int) ([]Message, error) {
-	rows, err := s.db.Query(`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session, orAll(limit))
+	rows, err := s.reads.Query(`select id, session, role, text, time, meta from message where session = ? order by id desc limit ?`, session, orAll(limit))
 	all, err := collect(s, rows, err, scanMessage)
 	slices.Reverse(all)
 	return all, err

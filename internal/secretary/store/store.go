@@ -11,27 +11,26 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"hako/internal/fault"
-	"hako/internal/private"
+	"hako/internal/private/database"
 )
 
 // A Store is one open file. It is safe for concurrent use.
 type Store struct {
-	db   *sql.DB
-	path string
-	now  func() time.Time
+	db       *sql.DB // one connection, which writes
+	reads    *sql.DB // others, which do not wait for who writes
+	path     string
+	now      func() time.Time
+	patience time.Duration // of a change, for the others of this Store
 }
+
+// usualPatience is longer than SQLite waits for another process: who is first in
+// the line hears what is wrong, and nobody waits for all who stand before.
+const usualPatience = 8 * time.Second
 
 // schema has one step for each version of the file.
 var schema = []string{`
@@ -60,73 +59,28 @@ const ours = 0x68616b6f
 
 // options are for every connection. Deleted texts are overwritten: who says
 // forget means it.
-const options = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_txlock=immediate"
+const options = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_txlock=immediate"
 
 // Open opens the memory in a file, which is made for its owner alone if there is
 // none.
 func Open(path string) (*Store, error) {
-	unlock, err := alone(path)
+	unlock, err := database.Ready(path)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := ensure(path); err != nil {
-		return nil, err
-	}
-	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + options
-	s := &Store{db: sql.OpenDB(connector{name}), path: path, now: time.Now}
+	s := &Store{db: database.Open(path, options), reads: database.Open(path, options), path: path, now: time.Now, patience: usualPatience}
 	s.db.SetMaxOpenConns(1)
+	s.reads.SetMaxOpenConns(2)
 	if err := s.migrate(); err != nil {
-		s.db.Close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// alone waits until nobody else is opening the file: making the tables, and
-// turning to the write-ahead log, cannot be done by two at once. The lock is a
-// file of its own, see [ensure].
-func alone(path string) (unlock func(), err error) {
-	f, err := private.Open(path+".lock", os.O_CREATE|os.O_RDWR)
-	if err != nil {
-		return nil, err
-	}
-	if err := private.Lock(f); err != nil {
-		f.Close()
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: path, Err: err}
-	}
-	return func() {
-		private.Unlock(f)
-		f.Close()
-	}, nil
-}
-
-// ensure makes the file if there is none and refuses one that others could read.
-// A file that exists is only looked at: were it opened and closed here, the system
-// would take away the locks that another Store of this process has on it.
-func ensure(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil {
-		return private.Check(path, info)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open", Subject: path, Err: err}
-	}
-	f, err := private.Open(path, os.O_CREATE|os.O_EXCL|os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// connector opens connections without registering the driver by name.
-type connector struct{ name string }
-
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.name) }
-func (c connector) Driver() driver.Driver                        { return new(sqlite.Driver) }
-
 // Close closes the file.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.reads.Close(), s.db.Close()) }
 
 // migrate brings the tables to the version of this program.
 func (s *Store) migrate() error {
@@ -161,7 +115,12 @@ const elsewhere = "name another file with the setting secretary.database"
 
 // change does all of something, or nothing.
 func (s *Store) change(do func(*sql.Tx) error) error {
-	tx, err := s.db.Begin()
+	turn, err := s.turn()
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	tx, err := turn.BeginTx(context.Background(), nil)
 	if err != nil {
 		return s.broken("write", err)
 	}
@@ -175,38 +134,44 @@ func (s *Store) change(do func(*sql.Tx) error) error {
 	return nil
 }
 
-// The result codes of SQLite that a person can do something about.
-const (
-	codeBusy     = 5
-	codeReadOnly = 8
-	codeIO       = 10
-	codeCorrupt  = 11
-	codeFull     = 13
-	codeCantOpen = 14
-	codeNotADB   = 26
-)
+// turn waits for the connection that writes, but not for ever: each before us may
+// be waiting for another process.
+func (s *Store) turn() (*sql.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	defer cancel()
+	turn, err := s.db.Conn(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: s.path, Why: "too many changes wait for it", Hint: tryAgain}
+	}
+	if err != nil {
+		return nil, s.broken("write", err)
+	}
+	return turn, nil
+}
+
+const tryAgain = "try again, or end the other hako"
 
 // broken says what is wrong with the file. What is ours already is left as it is.
 func (s *Store) broken(op string, err error) error {
 	var known *fault.Error
-	var said *sqlite.Error
+	code := database.Code(err)
 	switch {
 	case errors.As(err, &known):
 		return err
-	case !errors.As(err, &said):
+	case code == 0:
 		return &fault.Error{Op: op, Subject: s.path, Err: err}
 	}
 	e := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: s.path, Err: err}
-	switch said.Code() & 0xff { // the rest is detail
-	case codeFull:
+	switch code {
+	case database.Full:
 		e.Why, e.Hint, e.Err = "the disk is full, so nothing was written", "make room on the disk; what was written before can still be read", nil
-	case codeIO:
+	case database.IO:
 		e.Why, e.Hint = "the disk cannot be read or written", "look whether it is full or broken"
-	case codeBusy:
-		e.Why, e.Hint, e.Err = "another process has not let go of it for 5 s", "try again, or end the other hako", nil
-	case codeReadOnly, codeCantOpen:
+	case database.Busy:
+		e.Why, e.Hint, e.Err = "another process has not let go of it for 5 s", tryAgain, nil
+	case database.ReadOnly, database.CantOpen:
 		e.Why, e.Hint = "it cannot be written", "look at the permissions of the file and its directory"
-	case codeCorrupt, codeNotADB:
+	case database.Corrupt, database.NotADB:
 		e.Kind, e.Why, e.Hint = fault.Invalid, "it is not a database, or is damaged", "move the file away: a new one is made; or "+elsewhere
 	default:
 		e.Kind = fault.Other

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"hako/internal/fault"
+	"hako/internal/private/database"
 )
 
 func TestMain(m *testing.M) {
@@ -123,7 +123,7 @@ func TestOpenRefuses(t *testing.T) {
 	other := filepath.Join(dir, "other")
 	f, _ := os.OpenFile(other, os.O_CREATE|os.O_RDWR, 0o600)
 	f.Close()
-	db := sql.OpenDB(connector{"file:" + other})
+	db := database.Open(other, "")
 	if _, err := db.Exec("create table bookmarks (x)"); err != nil {
 		t.Fatal(err)
 	}
@@ -201,6 +201,48 @@ func TestBusy(t *testing.T) {
 	var timeout int
 	if err := open(t, s.path).db.QueryRow("pragma busy_timeout").Scan(&timeout); err != nil || timeout != 5000 {
 		t.Errorf("%d, %v", timeout, err)
+	}
+}
+
+// TestCrowd has many wait for another process: who reads does not wait at all, and
+// who writes not for those before.
+func TestCrowd(t *testing.T) {
+	s := fresh(t)
+	s.Add(Todo{Title: "残る"})
+	tx, err := open(t, s.path).db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	s.db.Exec("pragma busy_timeout = 300")
+	s.patience = 450 * time.Millisecond
+	said := make(chan error, 8)
+	for range cap(said) {
+		go func() {
+			_, err := s.Add(Todo{Title: "x"})
+			said <- err
+		}()
+	}
+	if all, err := s.List(Filter{}); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := s.Resume("x"); fault.KindOf(err) != fault.Unavailable {
+		t.Error(err)
+	}
+	crowded := 0
+	for range cap(said) {
+		err := <-said
+		want(t, err, fault.Unavailable, s.path, "try again")
+		if strings.Contains(err.Error(), "too many changes wait") {
+			crowded++
+		}
+	}
+	if crowded == 0 {
+		t.Error("each waited for all before")
+	}
+	tx.Rollback()
+	if _, err := s.Add(Todo{Title: "x"}); err != nil {
+		t.Error(err)
 	}
 }
 

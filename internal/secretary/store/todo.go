@@ -50,6 +50,10 @@ type Change struct {
 	Due      *string // empty, or none, means no longer
 	Priority *string
 	Status   *string
+
+	// Seen is when the to-do had last changed as who changes it knows it: one
+	// that has changed since stays as it is. Zero means that it does not matter.
+	Seen time.Time
 }
 
 // A Filter chooses among the to-dos. The zero Filter takes all.
@@ -82,7 +86,7 @@ func (s *Store) Add(t Todo) (Todo, error) {
 	if t.Priority == "" {
 		t.Priority = usualPriority
 	}
-	c := Change{&t.Title, &t.Note, &t.Due, &t.Priority, nil}
+	c := Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority}
 	if err := c.apply(&t, s.now()); err != nil {
 		return Todo{}, err
 	}
@@ -97,7 +101,7 @@ func (s *Store) Add(t Todo) (Todo, error) {
 
 // Get finds a to-do.
 func (s *Store) Get(id int64) (Todo, error) {
-	t, err := get(s.db, id)
+	t, err := get(s.reads, id)
 	if err != nil {
 		return t, s.broken("read", err)
 	}
@@ -129,18 +133,21 @@ func (s *Store) List(f Filter) ([]Todo, error) {
 		where += ` and due_at <= ?`
 		args = append(args, stamp(f.DueBy))
 	}
-	rows, err := s.db.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`, args...)
+	rows, err := s.reads.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`, args...)
 	return collect(s, rows, err, scanTodo)
 }
 
 // Update changes a to-do.
 func (s *Store) Update(id int64, c Change) (t Todo, err error) {
-	if c == (Change{}) {
+	if c == (Change{Seen: c.Seen}) {
 		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "nothing is to be changed", Hint: "give a title, note, due, priority or status"}
 	}
 	err = s.change(func(tx *sql.Tx) error {
 		if t, err = get(tx, id); err != nil {
 			return err
+		}
+		if !c.Seen.IsZero() && !c.Seen.Equal(t.Updated) {
+			return &fault.Error{Kind: fault.Unavailable, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "it has been changed meanwhile", Hint: "look at it again, then change it"}
 		}
 		if err := c.apply(&t, s.now()); err != nil {
 			return err
@@ -241,7 +248,7 @@ func title(text string) (string, error) {
 	case text == "":
 		return "", invalid("title", "it is empty", "say what is to be done")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return "", invalid("title", "it has characters in it that cannot be shown", "")
+		return "", invalid("title", "it has characters in it that cannot be shown", "write it in plain text on one line")
 	case utf8.RuneCountInString(text) > longestTitle:
 		return "", invalid("title", fmt.Sprintf("it has more than %d characters", longestTitle), "put the rest into the note")
 	}

@@ -103,6 +103,27 @@ func TestTodoRefuses(t *testing.T) {
 	want(t, err, fault.Invalid, `"late" is none`)
 }
 
+// TestSeen has two change what both have looked at.
+func TestSeen(t *testing.T) {
+	s := fresh(t)
+	seen, _ := s.Add(Todo{Title: "牛乳を買う"})
+	note, title := "低脂肪", "豆乳を買う"
+	if _, err := s.Update(1, Change{Note: &note, Seen: seen.Updated}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Update(1, Change{Title: &title, Seen: seen.Updated})
+	want(t, err, fault.Unavailable, "update to-do 1: it has been changed meanwhile", "look at it again")
+	kept, _ := s.Get(1)
+	if kept.Title != "牛乳を買う" || kept.Note != note {
+		t.Errorf("%+v", kept)
+	}
+	if _, err := s.Update(1, Change{Title: &title, Seen: kept.Updated}); err != nil {
+		t.Error(err)
+	}
+	_, err = s.Update(1, Change{Seen: kept.Updated})
+	want(t, err, fault.Invalid, "nothing is to be changed")
+}
+
 func TestList(t *testing.T) {
 	now := time.Date(2026, 1, 31, 9, 0, 0, 0, tokyo)
 	s := at(t, &now)
