@@ -1,0 +1,41 @@
+package console
+
+import "strings"
+
+// navigation is the order of the pages.
+var navigation = []string{"now", "approvals", "secretary", "tasks", "sandboxes", "budget", "audit", "policy"}
+
+// The routes that pages send to: of the API, and one of ours.
+const (
+	loginRoute     = "/login"
+	logoutRoute    = "/logout"
+	saidRoute      = "/page/said"
+	eventsRoute    = "/api/v1/events"
+	approvalsRoute = "/api/v1/approvals"
+	chatRoute      = "/api/v1/secretary/chat"
+	sessionsRoute  = "/api/v1/secretary/sessions"
+	voiceRoute     = "/api/v1/secretary/voice"
+	todosRoute     = "/api/v1/todos"
+	tasksRoute     = "/api/v1/tasks"
+	boxesRoute     = "/api/v1/boxes"
+)
+
+// current marks the one of several that is meant.
+func current(is bool) string {
+	if is {
+		return "true"
+	}
+	return "false"
+}
+
+func yes(is bool) string { return current(is) }
+
+// word makes a class name of a value: other characters would make several.
+func word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}, s)
+}

@@ -1,0 +1,263 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/fault"
+	"hako/internal/server/source"
+)
+
+// csp lets a page load its own style and script and nothing else.
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// headers go with every answer. There is none that lets other origins read: they
+// have no business here.
+var headers = map[string]string{
+	"Content-Security-Policy":      csp,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+// handler is the whole door: the checks that every request passes, and behind
+// them what it may ask for.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range s.routes() {
+		mux.Handle(r.method+" "+r.path, s.serve(r))
+	}
+	if s.MCP != nil {
+		mux.Handle("/mcp", s.mount(s.MCP, source.Client, true))
+		mux.Handle("/mcp/", s.mount(s.MCP, source.Client, true))
+	}
+	if s.Metrics != nil {
+		mux.Handle("GET /metrics", s.mount(s.Metrics, source.Reader, false))
+	}
+	api := s.orWords(mux)
+	return s.watched(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		if err := s.ownName(r); err != nil {
+			s.fail(w, r, err)
+		} else if err := s.ownOrigin(r); err != nil {
+			s.fail(w, r, err)
+		} else if s.Pages != nil && isPage(r) {
+			s.Pages.ServeHTTP(w, r)
+		} else {
+			api.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// isPage tells what is for people to look at, or what pages ask of themselves.
+func isPage(r *http.Request) bool {
+	if strings.HasPrefix(r.URL.Path, "/page/") {
+		return true
+	}
+	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return looks && !isAPI(r.URL.Path) && r.URL.Path != "/api" && r.URL.Path != "/health"
+}
+
+// orWords answers in JSON also what no route is for.
+func (s *Server) orWords(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		// The mux knows which methods there would have been.
+		found := &found{header: http.Header{}}
+		h.ServeHTTP(found, r)
+		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here", Hint: "what there is says /api/v1/openapi.yaml"}
+		if found.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", found.header.Get("Allow"))
+			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here", "it takes "+found.header.Get("Allow")
+			s.fail(w, r, refuse(found.status, e))
+			return
+		}
+		s.fail(w, r, e)
+	})
+}
+
+// found keeps the status and headers of an answer, and drops the rest.
+type found struct {
+	header http.Header
+	status int
+}
+
+func (f *found) Header() http.Header         { return f.header }
+func (f *found) WriteHeader(status int)      { f.status = status }
+func (f *found) Write(b []byte) (int, error) { return len(b), nil }
+
+// serve carries out a route: who is it, may they, is it a page of ours that
+// asks, and only then what do they want.
+func (s *Server) serve(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		req.Body = http.MaxBytesReader(w, req.Body, s.limits.body)
+		c := &call{Request: req, w: w, route: &r}
+		if err := s.admit(c); err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		if err := r.handle(s, c); err != nil {
+			s.fail(w, req, err)
+		}
+	})
+}
+
+func (s *Server) admit(c *call) (err error) {
+	if err := c.parseQuery(); err != nil || c.route.open {
+		return err
+	}
+	if c.visit, err = s.visitor(c.Request); err != nil {
+		return err
+	}
+	note(c.Request, c.visit.Name)
+	if err := may(c.visit.Actor, c.route.role); err != nil {
+		s.refused(c.Request, c.visit.Name, c.told(nil), "a change")
+		return err
+	}
+	if c.Method == http.MethodGet || c.Method == http.MethodHead {
+		return nil
+	}
+	if err := c.parseForm(); err != nil {
+		return err
+	}
+	return c.ownPage()
+}
+
+// mount passes requests on to a handler that knows nothing of tokens. Where
+// programs come in, a cookie does not count: a browser sends it unasked.
+func (s *Server) mount(next http.Handler, role source.Role, tokenOnly bool) http.Handler {
+	who := s.visitor
+	if tokenOnly {
+		who = s.byToken
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := who(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if err := may(v.Actor, role); err != nil {
+			s.refused(r, v.Name, r.URL.Path, "a change")
+			s.fail(w, r, err)
+			return
+		}
+		note(r, v.Name)
+		ctx, cancel := s.lasting(context.WithValue(r.Context(), visitorKey{}, v), v)
+		defer cancel()
+		unhurried(w)
+		r.Body = http.MaxBytesReader(w, r.Body, mostMCPBody)
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// lasting is for what would go on for ever: it ends with the server, and soon
+// after the visitor would not be let in again.
+func (s *Server) lasting(ctx context.Context, v visit) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ending, cancel)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		defer cancel()
+		s.whileStill(ctx, v)
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+		looking.Wait()
+	}
+}
+
+// whileStill returns once a visitor would not be let in any more, or ctx ends.
+func (s *Server) whileStill(ctx context.Context, v visit) {
+	tick := time.NewTicker(s.limits.look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if !s.still(v) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// unhurried lifts the limits of time that are meant for short answers.
+func unhurried(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Time{})
+	rc.SetWriteDeadline(time.Time{})
+}
+
+// watched logs requests and survives those that panic.
+func (s *Server) watched(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, seen, name := time.Now(), &seen{ResponseWriter: w}, new(string)
+		r = r.WithContext(context.WithValue(r.Context(), nameKey{}, name))
+		defer func() {
+			if trouble := recover(); trouble != nil {
+				if trouble == http.ErrAbortHandler {
+					panic(trouble)
+				}
+				s.log().Error("panic", "path", r.URL.Path, "panic", trouble, "stack", string(debug.Stack()))
+				if seen.status != 0 {
+					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+				}
+				send(seen, http.StatusInternalServerError, bodyOf(nil))
+			}
+			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "actor", *name, "duration", time.Since(began))
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+type nameKey struct{}
+
+// note tells the log who it was.
+func note(r *http.Request, name string) {
+	if p, ok := r.Context().Value(nameKey{}).(*string); ok {
+		*p = name
+	}
+}
+
+// seen remembers the status of an answer.
+type seen struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *seen) WriteHeader(status int) {
+	if s.status == 0 {
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *seen) Write(b []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	return s.ResponseWriter.Write(b)
+}
+
+// Unwrap lets a ResponseController through.
+func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Flush is for handlers that ask for it the old way.
+func (s *seen) Flush() { http.NewResponseController(s.ResponseWriter).Flush() }

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/internal/editor"
+	"hako/internal/fault"
+	"hako/internal/policy"
+	"hako/internal/run"
+	"hako/internal/server/source"
+	"hako/internal/tool"
+)
+
+// offers lists the tools.
+func (d *Door) offers() []*offer {
+	all := slices.Concat(d.sandboxOffers(), []*offer{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
+	for _, t := range d.opts.Tools {
+		all = append(all, d.givenOffer(t))
+	}
+	if d.opts.Policy != nil {
+		all = append(all, d.policyOffer())
+	}
+	for _, o := range all {
+		o.InputSchema, o.OutputSchema = spelled(o, o.InputSchema), spelled(o, o.OutputSchema)
+	}
+	return all
+}
+
+// spelled spells a schema once and for all: the library does so with every call.
+func spelled(o *offer, schema any) any {
+	if schema == nil {
+		return nil
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic("tool " + o.Name + ": " + err.Error())
+	}
+	return json.RawMessage(raw)
+}
+
+type editorOut struct {
+	Success bool   `json:"success"`
+	Content string `json:"content"`
+}
+
+// editorOffer is the text editor, which reads its calls by itself.
+func (d *Door) editorOffer() *offer {
+	def := editor.Definition()
+	takes := new(jsonschema.Schema)
+	if err := json.Unmarshal(def.Schema, takes); err != nil {
+		panic("tool " + def.Name + ": " + err.Error())
+	}
+	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string", Description: "Default: your only sandbox; one is made if you have none"}
+	return &offer{
+		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: answerSchema[editorOut](def.Name), Annotations: nature{destructive: true}.annotations("Edit a file")},
+		call: d.edit,
+	}
+}
+
+func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
+	id, rest, err := takeID(v.Params.Arguments)
+	if err != nil {
+		return refuse(err)
+	}
+	b, err := d.enterAny(ctx, v, id)
+	if err != nil {
+		return refuse(err)
+	}
+	e, ok := b.Box.(Editor)
+	if !ok {
+		d.leave(b)
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind), Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
+	}
+	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+		content, err := e.Edit(ctx, &run.Request{ID: c.id, Actor: v.actor}, rest)
+		if err != nil {
+			return c.refuse(err)
+		}
+		return say(editorOut{true, d.opts.Secrets.Text(content)})
+	})
+}
+
+// takeID takes the sandbox_id out of arguments that somebody else reads.
+func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
+		return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "the arguments are not a JSON object", Hint: `they look like {"command": "view", "path": "/…"}`}
+	}
+	if given, ok := args["sandbox_id"]; ok {
+		if err := json.Unmarshal(given, &id); err != nil {
+			return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "sandbox_id should be a string", Hint: "sandbox_list shows yours"}
+		}
+	}
+	delete(args, "sandbox_id")
+	rest, err = json.Marshal(args)
+	return id, rest, err
+}
+
+// givenOffer is a tool that was brought along. Such tools look at the world and
+// change nothing.
+func (d *Door) givenOffer(t tool.Tool) *offer {
+	takes := new(jsonschema.Schema)
+	if err := json.Unmarshal(t.Schema, takes); err != nil {
+		panic("tool " + t.Name + ": " + err.Error())
+	}
+	return &offer{
+		Tool: &sdk.Tool{Name: t.Name, Description: t.Text, InputSchema: takes, Annotations: nature{reads: true, open: true}.annotations("")},
+		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
+			words, err := d.recorded(ctx, v, t)
+			if words == "" && err != nil {
+				return refuse(err)
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: d.opts.Secrets.Text(words)}}, IsError: err != nil}
+		},
+	}
+}
+
+type policyIn struct {
+	Command string `json:"command"`
+	Profile string `json:"profile,omitempty" jsonschema:"virtual, host, container or outside"`
+}
+
+type policyOut struct {
+	Effect   string           `json:"effect" jsonschema:"the strictest of all: allow, ask or deny"`
+	Verdicts []source.Verdict `json:"verdicts"`
+}
+
+func (d *Door) policyOffer() *offer {
+	profiles := func(s *jsonschema.Schema) {
+		for _, p := range policy.Profiles() {
+			s.Enum = append(s.Enum, p)
+		}
+	}
+	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", nature{reads: true}, d.check).takes("profile", profiles)
+}
+
+func (d *Door) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolResult {
+	if err := d.checkCommand("check", in.Command); err != nil {
+		return refuse(err)
+	}
+	if in.Profile != "" && !slices.Contains(policy.Profiles(), in.Profile) {
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: brief(in.Profile), Why: "there is no such profile", Hint: "profiles are virtual, host, container, outside"})
+	}
+	verdicts, err := d.opts.Policy.Check(ctx, in.Profile, in.Command)
+	if err != nil {
+		return refuse(err)
+	}
+	return say(policyOut{strictest(verdicts), append([]source.Verdict{}, verdicts...)})
+}
+
+// strictest is the effect of a whole script. One without any command harms
+// nobody.
+func strictest(verdicts []source.Verdict) string {
+	for _, effect := range []policy.Effect{policy.Deny, policy.Ask} {
+		if slices.ContainsFunc(verdicts, func(v source.Verdict) bool { return v.Effect == effect.String() }) {
+			return effect.String()
+		}
+	}
+	return policy.Allow.String()
+}
