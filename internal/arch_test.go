@@ -22,19 +22,21 @@ var arrows = map[string]string{
 	"fault": "",
 	"run":   "",
 	// crafts: pure functions over bytes and text
-	"redact":   "",
-	"strftime": "",
-	"stream":   "",
-	"pattern":  "",
-	"regex":    "",
-	"awk":      "regex stream strftime",
-	"clip":     "",
-	"private":  "fault", // files that only their owner may read
+	"redact":           "",
+	"strftime":         "",
+	"stream":           "",
+	"pattern":          "",
+	"regex":            "",
+	"awk":              "regex stream strftime",
+	"clip":             "",
+	"listen":           "fault", // ports, on loopback unless somebody said otherwise
+	"private":          "fault", // files that only their owner may read
+	"private/database": "fault private",
 	// may it?
 	"quota":        "fault private",
 	"policy":       "fault",
 	"audit":        "fault private redact",
-	"audit/sqlite": "audit fault private",
+	"audit/sqlite": "audit fault private/database",
 	"gate":         "audit fault policy quota redact run",
 	// hands
 	"vfs":                     "fault quota",
@@ -74,28 +76,46 @@ var arrows = map[string]string{
 	"speech":      "fault private",
 	// minds
 	"tool":            "fault llm policy redact run shell websearch",
+	"tool/call":       "fault run tool",
+	"tool/remote":     "clip fault llm redact tool tool/call",
 	"agent":           "audit fault llm quota redact tool",
 	"fd":              "fault redact run stream tool vfs",
 	"preset":          "fault",
 	"plan":            "fault llm",
 	"secretary":       "clip fault llm redact run secretary/loose",
 	"secretary/loose": "fault",
-	"secretary/store": "fault private",
-	"work":            "agent audit clip fault llm quota redact secretary/loose tool",
-	"work/forge":      "fault redact",
+	"secretary/store": "fault private/database",
+	"work":            "agent audit clip fault llm quota redact secretary/loose tool work/tame",
+	"work/forge":      "fault redact work/tame",
+	"work/crew":       "fault redact tool tool/call work work/forge work/queue",
 	"work/queue":      "fault private",
+	"work/tame":       "",
 	"work/store":      "fault private work",
 	// what people see
+	"health":   "fault listen redact",
 	"markdown": "",
 	"progress": "",
 	// doors
-	"config": "fault private quota",
-	"cli":    everything,
+	"server":            "fault listen server/pass server/source",
+	"server/console":    "fault server/source",
+	"server/mcp":        "clip editor fault gate listen policy redact run server/pass server/source tool",
+	"server/mcp/scribe": "editor fault private run", // the editor of sandboxes without one
+	"server/ledger":     "audit audit/sqlite fault policy quota server/source",
+	"server/parlour":    "fault redact secretary secretary/store server/source",
+	"server/works":      "container container/guest fault redact server/source work work/crew work/queue",
+	"server/pass":       "fault private server/source",
+	"server/source":     "",
+	"approval":          "fault gate server/source", // questions that wait for a person
+	"approval/hatch":    "fault gate private",       // the way there for other processes
+	"config":            "fault private quota",
+	"cli":               everything,
 	// tests
 	"run/runtest":       "fault run",
 	"llm/wire/wiretest": "fault llm",
 	"fakes":             "fault",
+	"fakes/browser":     "",
 	"fakes/forge":       "",
+	"fakes/forge/show":  "fakes/forge",
 	"fakes/serve":       "fakes",
 }
 
@@ -104,27 +124,27 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor host host/cage host/player jobs private secretary/store speech thread vfs work/forge work/queue work/store fakes/forge fakes/serve " + flagsOnly,
-	"os/exec":                  "container/clone container/disk host/player fakes/forge",
-	"os/signal":                "container/guest/nursery container/guest/server cli fakes/serve host/cage",
+	"os":                       "approval/hatch container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor host host/cage host/player jobs private private/database secretary/store speech thread vfs work/forge work/queue work/store fakes/browser fakes/forge fakes/serve tool/remote fakes/forge/show server/pass server/mcp/scribe " + flagsOnly,
+	"os/exec":                  "container/clone container/disk host/player fakes/browser fakes/forge tool/remote fakes/forge/show",
+	"os/signal":                "container/guest/nursery container/guest/server cli fakes/serve host/cage fakes/forge/show",
 	"os/user":                  "",
 	"io/ioutil":                "",
-	"net":                      "container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch work/forge work/queue " + testsOnly,
-	"net/http":                 "container/egress container/engine llm/wire llm/openai llm/ollama speech websearch work/forge " + testsOnly,
+	"net":                      "approval/hatch container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch work/forge work/queue health listen server server/mcp " + testsOnly,
+	"net/http":                 "container/egress container/engine llm/wire llm/openai llm/ollama speech websearch work/forge health listen tool/remote server server/mcp server/console " + testsOnly,
 	"net/rpc":                  "",
 	"net/smtp":                 "",
 	"net/textproto":            "",
-	"crypto/tls":               "container/egress container/engine websearch work/forge",
+	"crypto/tls":               "container/egress container/engine websearch work/forge server",
 	"log":                      "",
-	"log/slog":                 "",
+	"log/slog":                 "health cli server",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs",
-	"golang.org/x/sys/unix":    "container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
+	"syscall":                  "container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs tool/remote fakes/forge/show",
+	"golang.org/x/sys/unix":    "approval/hatch container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
 	"golang.org/x/sys/windows": "cli private",
 	"golang.org/x/term":        "cli",
-	"database/sql":             "audit/sqlite secretary/store",
-	"modernc.org/sqlite":       "audit/sqlite secretary/store",
+	"database/sql":             "private/database audit/sqlite secretary/store",
+	"modernc.org/sqlite":       "private/database",
 	"testing":                  "run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
@@ -132,7 +152,7 @@ var powers = map[string]string{
 }
 
 // testsOnly stands for what no command links: fake servers and replayed answers.
-const testsOnly = "fakes fakes/forge fakes/serve llm/wire/wiretest"
+const testsOnly = "fakes fakes/browser fakes/forge fakes/serve llm/wire/wiretest"
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // for machines without a database of time zones
 
 	"hako/internal/cli"
 	"hako/internal/container/guest/server"

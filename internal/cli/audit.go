@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -81,36 +82,41 @@ func newAuditTail(s streams) *cobra.Command {
 		Use: "tail [-n N] [-f]", Short: "Print the last events", Args: cobra.NoArgs,
 		Example: "  hako audit tail -n 20\n  hako audit tail -f",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := o.open()
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			info, err := f.Stat()
-			if err != nil {
-				return err
-			}
 			if o.n < 0 {
 				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0", Hint: "write how many events you want: -n 20"}
 			}
-			events, err := audit.Tail(f, info.Size(), o.n)
-			if err != nil {
-				return err
-			}
-			if err := o.print(s.out, events...); err != nil || !o.follow {
-				return err
-			}
-			path, err := o.path()
-			if err != nil {
-				return err
-			}
-			return audit.Follow(cmd.Context(), path, func(e audit.Event) error { return o.print(s.out, e) })
+			return o.tail(cmd.Context(), s.out)
 		},
 	}
 	o.register(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
 	return cmd
+}
+
+// tail prints the last events, and if wanted those that come.
+func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
+	path, err := o.path()
+	if err != nil {
+		return err
+	}
+	if o.follow {
+		return nothingYet(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
+	}
+	f, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	events, err := audit.Tail(f, info.Size(), o.n)
+	if err != nil {
+		return err
+	}
+	return o.print(w, events...)
 }
 
 func newAuditQuery(s streams) *cobra.Command {
@@ -141,7 +147,7 @@ func newAuditQuery(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.filter.ID, "id", "", "events of the request `ID`")
 	f.StringVar(&o.filter.Actor, "actor", "", "events of `ACTOR`")
-	f.StringVar(&o.filter.What, "what", "", "asked, denied, started, allowed, closed, ended…")
+	f.StringVar(&o.filter.What, "what", "", "events of the kind `WHAT`: asked, denied, started, allowed, closed, ended…")
 	f.StringVar(&o.filter.Command, "command", "", "events about the command `NAME`")
 	f.StringVar(&o.filter.Text, "text", "", "events that mention `TEXT`")
 	f.IntVar(&o.filter.Limit, "limit", 1000, "the newest `N`; 0 means all")
@@ -151,7 +157,7 @@ func newAuditQuery(s streams) *cobra.Command {
 }
 
 // kinds are what --what can ask for.
-var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ended}
+var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered, audit.Ended}
 
 func knownWhat(what string) error {
 	if what == "" || slices.Contains(kinds, what) {
@@ -209,21 +215,17 @@ func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
 // eventLine is one event for people.
 func eventLine(e audit.Event) string {
 	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
-	switch {
-	case e.What == audit.Called:
-		line += "  " + visible(e.Path) + " " + firstLine(e.Script)
+	switch about := e.About(); {
 	case e.What == audit.Answered:
-		line += fmt.Sprintf("  %s, %s, %d bytes", visible(e.Path), micros(e.Micros), e.Bytes)
-	case e.Provider != "":
+		line += fmt.Sprintf("  %s, %s, %d bytes", visible(about), micros(e.Micros), e.Bytes)
+	case e.What != audit.Called && e.Provider != "":
 		line += "  " + modelText(e)
 	case e.Script != "":
-		line += "  " + firstLine(e.Script)
-	case len(e.Argv) > 0 && e.Mode == "network":
-		line += "  " + visible(strings.Join(e.Argv, " ")+" "+e.Path)
-	case len(e.Argv) > 0:
-		line += "  " + visible(strings.Join(e.Argv, " "))
+		line += "  " + firstLine(about)
+	case len(e.Argv) > 0 || e.What == audit.Called:
+		line += "  " + visible(about)
 	case e.Path != "":
-		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, visible(e.Path), e.Bytes)
+		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, visible(about), e.Bytes)
 	}
 	if e.What == audit.Ended {
 		line += fmt.Sprintf("  exit %d, %s, %d bytes", e.Exit, time.Duration(e.Micros)*time.Microsecond, e.Bytes)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -20,14 +21,14 @@ func newAuditStats(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Count: most used commands, errors, denials, durations", Args: cobra.NoArgs,
 		Example: "  hako audit stats\n  hako audit stats --since 168h --actor user --json",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.times(); err != nil {
 				return err
 			}
 			if top < 1 {
 				return &fault.Error{Kind: fault.Invalid, Op: "audit stats", Subject: fmt.Sprint(top), Why: "it is below 1", Hint: "write how many of each you want: --top 10"}
 			}
-			st, err := o.stats(sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until, Top: top})
+			st, err := o.stats(cmd.Context(), sqlite.Scope{Actor: o.filter.Actor, Since: o.filter.Since, Until: o.filter.Until, Top: top})
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ func newAuditStats(s streams) *cobra.Command {
 }
 
 // stats brings the index up to date with the record and asks it.
-func (o *auditOptions) stats(scope sqlite.Scope) (sqlite.Stats, error) {
+func (o *auditOptions) stats(ctx context.Context, scope sqlite.Scope) (sqlite.Stats, error) {
 	path, err := o.path()
 	if err != nil {
 		return sqlite.Stats{}, err
@@ -57,15 +58,15 @@ func (o *auditOptions) stats(scope sqlite.Scope) (sqlite.Stats, error) {
 		return sqlite.Stats{}, nothingYet(err, path)
 	}
 	f.Close()
-	index, err := sqlite.Open(strings.TrimSuffix(path, ".jsonl") + ".db")
+	index, err := sqlite.Open(sqlite.PathFor(path))
 	if err != nil {
 		return sqlite.Stats{}, err
 	}
 	defer index.Close()
-	if err := index.Update(path); err != nil {
+	if err := index.Update(ctx, path); err != nil {
 		return sqlite.Stats{}, err
 	}
-	return index.Stats(scope)
+	return index.Stats(ctx, scope)
 }
 
 // printStats prints statistics for people.

@@ -246,7 +246,7 @@ func (c *clerk) settle() {
 		scripts = c.meter.Used()
 	}
 	for _, m := range c.ledger {
-		if err := m.close(c.conf, scripts); err != nil {
+		if err := m.book(c.conf, scripts); err != nil {
 			c.show.note("what was used is not kept for hako quota: " + err.Error())
 		}
 		scripts = quota.Usage{}

@@ -30,6 +30,16 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	keys     io.Reader // in; if that is a terminal, to be read by several in turn
+
+	tree func() *cobra.Command // all commands; nil means those of the command's own root
+}
+
+// wholeOf returns what tells all commands, also where only one was built.
+func (s streams) wholeOf(cmd *cobra.Command) func() *cobra.Command {
+	if s.tree != nil {
+		return s.tree
+	}
+	return cmd.Root
 }
 
 func newStreams(in io.Reader, out, err io.Writer) streams {
@@ -65,9 +75,13 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	outliveReader()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := newRoot(newStreams(stdin, stdout, stderr))
-	root.SetArgs(words(args))
-	return report(root.ExecuteContext(ctx), stderr)
+	said := words(args)
+	out, all := noting(stdout)
+	s := newStreams(stdin, out, stderr)
+	s.tree = Tree
+	root := rootFor(s, said)
+	root.SetArgs(said)
+	return report(all.or(root.ExecuteContext(ctx)), stderr)
 }
 
 // personalities maps the other names hako answers to onto its subcommands.
@@ -84,21 +98,48 @@ func words(args []string) []string {
 	return append(append([]string{}, personalities[name]...), args[1:]...)
 }
 
+// rootFor builds no more of the tree than the words need: hako may be started for
+// every line of a script.
+func rootFor(s streams, words []string) *cobra.Command {
+	for _, c := range commands {
+		if len(words) > 0 && c.name == words[0] {
+			root := bareRoot(s)
+			root.CompletionOptions.DisableDefaultCmd = true
+			root.AddCommand(c.make(s))
+			guideGroups(root)
+			return root
+		}
+	}
+	return newRoot(s)
+}
+
 // newRoot builds the command tree.
 func newRoot(s streams) *cobra.Command {
+	root := bareRoot(s)
+	for _, c := range commands {
+		root.AddCommand(c.make(s))
+	}
+	guide(root)
+	complete(root)
+	return root
+}
+
+// bareRoot is hako without its commands.
+func bareRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hako",
 		Short: "Run commands for a language model without letting it loose",
 		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
 nothing outside the granted files can be touched, and writes down what was done.`,
-		Example: `  hako run --file app.log "top 5 error messages"   ask about a file; works without a key
-  hako sh -i app.log -c 'grep -c ERROR "$1"'    a closed shell over one file
-  hako exec --file app.log 'cat app.log | head -n 3'
-  hako host exec -- 'git log --oneline | head -n 3'   real programs in a sandbox
-  hako secretary                                talk; she runs commands and keeps the to-do list
-  hako policy check "git -c alias.x='!id' x"    would this be allowed, and why
-  hako audit verify                             is the record whole
-  hako demo                                     a minute, no set-up`,
+		Example: `  hako demo                                          # two minutes, no set-up
+  hako run --file app.log "top 5 error messages"     # ask about a file; works without a key
+  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell over one file
+  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets, page by page
+  hako host exec -- 'git log --oneline | head -n 3'  # real programs in a sandbox
+  hako secretary                                     # talk; she runs commands and keeps the to-do list
+  hako serve                                         # the same for a browser: watch, approve, talk
+  hako policy check "git -c alias.x='!id' x"         # would this be allowed, and why
+  hako audit verify                                  # is the record whole`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -106,18 +147,16 @@ nothing outside the granted files can be touched, and writes down what was done.
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version
-	root.SetVersionTemplate("hako {{.Version}}\n")
-	for _, make := range commands {
-		root.AddCommand(make(s))
-	}
 	return root
 }
 
+// called returns a command's name as errors give it, which begin with hako already.
+func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hako ") }
+
 // flagError turns cobra's complaint about a flag into one of ours.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() + " --help"}
 	if near, ok := nearestFlag(cmd, err.Error()); ok {
 		e.Hint = "did you mean --" + near + "? " + e.Hint
 	} else if strings.HasPrefix(err.Error(), "unknown shorthand") && strings.HasSuffix(cmd.Use, "COMMAND") {
@@ -148,7 +187,7 @@ func oneCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		why = fmt.Sprintf("there are %d words where one is wanted", len(args))
 	}
-	return &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Why: why, Hint: quoteHint(cmd)}
+	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: quoteHint(cmd)}
 }
 
 func quoteHint(cmd *cobra.Command) string {
@@ -192,7 +231,7 @@ func report(err error, stderr io.Writer) int {
 // unknownCommand gives cobra's own errors, which have no kind, their kind.
 func unknownCommand(err error) error {
 	text := err.Error()
-	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") && !strings.Contains(text, "arg(s)") {
+	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") {
 		return err
 	}
 	first, rest, _ := strings.Cut(text, "\n")

@@ -67,7 +67,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
 	f.StringVarP(&o.output, "output", "o", "", "write the result to `FILE` instead of standard output")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
-	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end: text or json")
+	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end, as `FORM`: text or json")
 	f.Lookup("stats").NoOptDefVal = "text"
 	f.StringVar(&o.metrics, "metrics", "", "leave what was used in `FILE`, as JSON, for scrapers")
 	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not offer standard input")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,7 +56,9 @@ func writeNew(name, text string) error {
 		var f *os.File
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 			_, err = f.WriteString(text)
-			err = errors.Join(err, f.Close())
+			if err = errors.Join(err, f.Close()); err != nil {
+				os.Remove(name) // half of it would be in the way of the next try
+			}
 		}
 	}
 	switch {
@@ -92,31 +95,54 @@ func newConfigShow(s streams) *cobra.Command {
 	return cmd
 }
 
+// settingsChecked is what config check prints with --json.
+type settingsChecked struct {
+	OK    bool         `json:"ok"`
+	Files []string     `json:"files"`           // the settings files; empty if none was read, or one cannot be
+	Error *fault.Error `json:"error,omitempty"` // what is wrong; nil means nothing
+}
+
 func newConfigCheck(s streams) *cobra.Command {
 	var o common
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check the settings, the rules and the examples in them", Args: cobra.NoArgs,
-		Example: "  hako config check --config hako.yaml",
+		Example: "  hako config check --config hako.yaml\n  hako config check --json | jq -r .error.reason",
 		RunE: func(*cobra.Command, []string) error {
-			c, err := o.load()
-			if err != nil {
-				return err
+			files, err := o.checkSettings()
+			if asJSON {
+				return errors.Join(encode(s.out, settingsChecked{err == nil, files, asFound(err)}), err)
 			}
-			p, err := loadPolicy(c, "host")
-			if err != nil {
-				return err
+			if err == nil {
+				fmt.Fprintf(s.out, "%s: fine\n", cmp.Or(strings.Join(files, ", "), "no settings file"))
 			}
-			if err := p.Test(); err != nil {
-				return err
-			}
-			files := "no settings file"
-			if read := c.Sources(); len(read) > 0 {
-				files = strings.Join(read, ", ")
-			}
-			fmt.Fprintf(s.out, "%s: fine\n", files)
-			return nil
+			return err
 		},
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print {ok, files, error} as JSON")
 	return cmd
+}
+
+// checkSettings returns the settings files that were read, and what is wrong.
+func (o *common) checkSettings() ([]string, error) {
+	c, err := o.load()
+	if err != nil {
+		return []string{}, err
+	}
+	files := append([]string{}, c.Sources()...)
+	p, err := loadPolicy(c, "host")
+	if err != nil {
+		return files, err
+	}
+	return files, p.Test()
+}
+
+// asFound is an error as a check prints it among its results: all of it is the
+// reason, whatever it was made of. Nil stays nil.
+func asFound(err error) *fault.Error {
+	if err == nil {
+		return nil
+	}
+	return &fault.Error{Kind: fault.KindOf(err), Why: err.Error(), Hint: fault.Hint(err)}
 }

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,7 @@ import (
 	"hako/internal/container"
 	"hako/internal/quota"
 	"hako/internal/run"
+	"hako/internal/stream"
 )
 
 //go:embed demo.log
@@ -35,6 +39,13 @@ const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","ar
 {"text":"I can only read app.log."}
 `
 
+// demoEndless is a model that never comes to an answer.
+const demoEndless = `{"calls":[{"name":"execute","arguments":{"command":"sed -n 1p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 2p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 3p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 4p app.log"}}]}
+`
+
 // demoMakefile is a program that was let into the workspace and wants out.
 const demoMakefile = `escape:
 	-@cat /etc/shadow
@@ -43,28 +54,49 @@ const demoMakefile = `escape:
 	@echo "what I may do: write here" > note.txt && cat note.txt
 `
 
-func newDemo(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "demo",
-		Short: "Show the main things in a minute, with no set-up",
-		Long: `demo has the built-in model answer questions about a sample log through the
-ordinary loop, a model that wants out refused, a real script run in the closed
-shell, a real program held in the sandbox, a container for one task where there
-is Docker, and checks the record of it all. It writes only to a temporary directory
-and asks nobody on the network.`,
-		Example: "  hako demo",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
-	}
+// demoFiles are what the demo works on.
+func demoFiles() map[string]string {
+	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless, "Makefile": demoMakefile}
 }
 
-func demo(cmd *cobra.Command, s streams) error {
+// demoFlags are the flags of hako demo.
+type demoFlags struct {
+	fast     bool
+	language string
+}
+
+func newDemo(s streams) *cobra.Command {
+	var o demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo [--fast] [--lang en|ja]",
+		Short: "Show the main things in two minutes, with no set-up",
+		Long: `demo shows, for real and in a temporary directory: a model that analyses a log, one
+that wants out and is refused, a script in the closed shell, verdicts with their
+rules, budgets, a program in the sandbox, a container where there is Docker, and the
+record of it all. It needs no key and no network. On a terminal it pauses after each
+step: Enter goes on, q ends. It speaks Japanese where LANG begins with ja.`,
+		Example: "  hako demo\n  hako demo --fast\n  hako demo --lang ja | less",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
+	}
+	cmd.Flags().BoolVar(&o.fast, "fast", false, "do not pause")
+	cmd.Flags().StringVar(&o.language, "lang", "", "speak `LANGUAGE`: en or ja (default that of LANG)")
+	_ = cmd.RegisterFlagCompletionFunc("lang", completer(always("en", "ja")))
+	return cmd
+}
+
+// run makes a place for the demo and plays it there.
+func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
+	language, err := spoken(o.language)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "hako-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for name, text := range map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "Makefile": demoMakefile} {
+	for name, text := range demoFiles() {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
@@ -72,51 +104,102 @@ func demo(cmd *cobra.Command, s streams) error {
 	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
 	}
-	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), common: common{noConfig: true, audit: filepath.Join(dir, "audit.jsonl")}}
-	if err := d.models(); err != nil {
-		return err
+	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language, common: common{noConfig: true, audit: filepath.Join(dir, "audit.jsonl")}}
+	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
+		d.pause = demoPause
 	}
-	if err := d.shell(dir); err != nil {
-		return err
-	}
-	if err := d.programs(dir); err != nil {
-		return err
-	}
-	if err := d.container(dir); err != nil {
-		return err
-	}
-	return d.record(d.common.audit)
+	return d.play()
 }
+
+// demoPause is how long a reader who presses nothing may look at a step.
+const demoPause = 12 * time.Second
 
 // demonstration is one run of the demo.
 type demonstration struct {
-	s      streams
-	cmd    *cobra.Command
-	ctx    context.Context
-	common common
-	b      *opened
+	s        streams
+	cmd      *cobra.Command
+	ctx      context.Context
+	dir      string
+	language string
+	pause    time.Duration // zero means none
+	common   common
+	b        *opened
 }
 
-// models shows the loop: questions that are answered, and a model that wants out.
-func (d *demonstration) models() error {
-	d.step("1. A model answers questions about a file: the built-in rules, no key, no network")
-	for _, question := range []string{"top 5 error messages", "「注文に失敗」は何行ありますか？"} {
-		if err := d.ask("builtin", question); err != nil {
+// play goes through the acts until they are over or the reader has seen enough.
+func (d *demonstration) play() error {
+	d.say(saidWelcome)
+	for i, a := range acts {
+		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(acts), a.title.in(d.language)))
+		d.say(a.told)
+		if err := a.play(d); err != nil {
+			return err
+		}
+		if i < len(acts)-1 && !d.goOn() {
+			return nil
+		}
+	}
+	fmt.Fprintln(d.s.out)
+	d.say(saidEnd)
+	return nil
+}
+
+func (d *demonstration) say(p phrase) { fmt.Fprintln(d.s.out, p.in(d.language)) }
+
+func (d *demonstration) title(text string) {
+	if isTerminal(d.s.out) && colorful() {
+		text = "\033[1m" + text + "\033[0m"
+	}
+	fmt.Fprintf(d.s.out, "\n%s\n", text)
+}
+
+// goOn waits for the reader, but not for ever, and reports whether there is to be
+// more.
+func (d *demonstration) goOn() bool {
+	if d.pause == 0 {
+		return d.ctx.Err() == nil
+	}
+	d.say(saidPause)
+	forgetTyped(d.s)
+	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
+	defer cancel()
+	line, _ := bufio.NewReader(stream.Patient(ctx, d.s.keys)).ReadString('\n') // no answer is one
+	return d.ctx.Err() == nil && strings.TrimSpace(line) != "q"
+}
+
+// questions shows the loop: questions that are answered.
+func (d *demonstration) questions() error {
+	first := phrase{"top 5 error messages", "エラーメッセージの上位5件"}
+	second := phrase{"how many lines mention connection refused?", "「注文に失敗」は何行ありますか？"}
+	for _, q := range []phrase{first, second} {
+		if err := d.ask("builtin", q.in(d.language)); err != nil {
 			return err
 		}
 	}
-	d.step("2. A model that wants out is refused, told why, and not tried twice")
-	return d.ask("script:escape.jsonl", "look around")
+	return nil
+}
+
+func (d *demonstration) escape() error {
+	return d.ask("script:escape.jsonl", phrase{"look around", "調べてください"}.in(d.language))
 }
 
 // ask runs one request as hako run does.
 func (d *demonstration) ask(model, question string) error {
 	fmt.Fprintf(d.s.out, "  $ hako run --model %s --file app.log %q\n", model, question)
+	return d.request(model, question, nil)
+}
+
+func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
 	o := runOptions{modelFlags: modelFlags{model: model}, turns: 4, calls: 8, threads: 4}
 	o.common, o.file = d.common, []string{"app.log"}
 	conf, err := o.load()
 	if err != nil {
 		return err
+	}
+	if change != nil {
+		if err := change(conf); err != nil {
+			return err
+		}
 	}
 	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
 	job := &job{runOptions: &o, conf: conf, show: w, request: agent.Request{Text: question}}
@@ -129,30 +212,47 @@ func (d *demonstration) ask(model, question string) error {
 	return err
 }
 
-// shell shows the closed shell and the policy.
-func (d *demonstration) shell(dir string) (err error) {
-	o := box{common: d.common, roots: []string{dir}}
+// closedShell shows a script over the log, and what is not there.
+func (d *demonstration) closedShell() error {
+	return d.inShell(demoScript, "cat /etc/passwd; curl https://example.com")
+}
+
+// inShell runs scripts in one closed shell.
+func (d *demonstration) inShell(scripts ...string) (err error) {
+	o := box{common: d.common, roots: []string{d.dir}}
 	if d.b, err = o.open(); err != nil {
 		return err
 	}
 	defer d.b.close()
-	d.step("3. A script over the log, in a shell that starts no programs")
-	d.show(demoScript)
-	d.step("4. What lies outside is not there")
-	d.show("cat /etc/passwd; curl https://example.com")
-	d.step("5. What the policy refuses for real programs, and why")
-	if err := d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5"); err != nil {
-		return err
+	for _, script := range scripts {
+		d.show(script)
 	}
-	d.step("6. A script that would never end is stopped")
-	d.show("x=a; while true; do x=$x$x; done")
 	return nil
 }
 
+// verdicts shows what the policy says of commands, without running them.
+func (d *demonstration) verdicts() error {
+	return d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5")
+}
+
+// budget shows what a session may use, and what becomes of those who want more.
+func (d *demonstration) budget() error {
+	fmt.Fprintln(d.s.out, "  $ hako quota")
+	if err := printQuota(d.s.out, quota.NewMeter(quota.DefaultBudget()).Left(), nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(d.s.out, "  $ HAKO_QUOTA_SCRIPTS=2 hako run --model script:endless.jsonl --file app.log …")
+	err := d.request("script:endless.jsonl", "go on", func(c *config.Config) error { return c.Set("quota.scripts", "HAKO_QUOTA_SCRIPTS", "2") })
+	if d.ctx.Err() != nil {
+		return err
+	}
+	report(err, d.s.out)
+	return d.inShell("x=a; while true; do x=$x$x; done")
+}
+
 // programs shows what holds a program that the policy allows.
-func (d *demonstration) programs(dir string) error {
-	d.step("7. A real program, in a sandbox: the Makefile of the workspace tries to get out")
-	o := hostFlags{common: d.common, root: dir}
+func (d *demonstration) programs() error {
+	o := hostFlags{common: d.common, root: d.dir}
 	conf, err := o.load()
 	if err != nil {
 		return err
@@ -170,22 +270,21 @@ func (d *demonstration) programs(dir string) error {
 	defer h.close()
 	d.b = &opened{runner: h.Runner}
 	d.show("make escape")
-	d.step("8. What a script leaves running is ended with it")
 	d.show("sleep 1000 & jobs")
 	d.show(`echo "still running: $(jobs | wc -l)"`)
 	return nil
 }
 
 // container shows the third runner, where there is an engine with an image.
-func (d *demonstration) container(dir string) error {
-	d.step("9. A container for one task: another user, no network, nothing of this machine")
+func (d *demonstration) container() error {
 	o := envFlags{common: d.common}
 	b, err := o.berth(d.s, func(_ *config.Config, c *container.Options) error {
-		c.State, c.Network, c.Detached = filepath.Join(dir, "env"), container.None, false
+		c.State, c.Network, c.Detached = filepath.Join(d.dir, "env"), container.None, false
 		return nil
 	})
-	if err != nil {
-		return err
+	if err != nil { // such as an address of an engine that makes no sense
+		report(err, d.s.out)
+		return nil
 	}
 	defer b.close()
 	task := fmt.Sprintf("demo-%d", os.Getpid())
@@ -199,13 +298,6 @@ func (d *demonstration) container(dir string) error {
 	d.show("ls /home /root /run/hako; curl -sS -m 3 https://example.com/")
 	d.show("sudo ls")
 	return nil
-}
-
-func (d *demonstration) step(title string) {
-	if isTerminal(d.s.out) && os.Getenv("NO_COLOR") == "" {
-		title = "\033[1m" + title + "\033[0m"
-	}
-	fmt.Fprintf(d.s.out, "\n%s\n", title)
 }
 
 // show prints a script and then what it does, failures included.
@@ -239,25 +331,50 @@ func quoteForPeople(s string) string {
 	return "'" + s + "'"
 }
 
-// record shows the end of the audit log and checks its chain.
-func (d *demonstration) record(path string) error {
-	d.step("10. All of it is on record, and the record is whole")
+// record shows what was refused, checks the record, and checks a copy in which
+// somebody has changed a word.
+func (d *demonstration) record() error {
+	path := d.common.audit
 	f, err := audit.OpenRead(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	events, err := audit.Query(f, audit.Filter{What: audit.Ended})
+	fmt.Fprintln(d.s.out, "  $ hako audit query --what denied")
+	events, err := audit.Query(f, audit.Filter{What: audit.Denied})
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		fmt.Fprintln(d.s.out, " ", eventLine(e))
+		fmt.Fprintln(d.s.out, eventLine(e))
 	}
+	fmt.Fprintln(d.s.out, "  $ hako audit verify")
 	rep, err := audit.VerifyFile(path)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(d.s.out, "  $ hako audit verify\n ", rep)
-	return rep.Err()
+	fmt.Fprintln(d.s.out, rep)
+	if err := rep.Err(); err != nil {
+		return err
+	}
+	return d.forge(path)
+}
+
+// forge changes one word in a copy of the record, and has it found.
+func (d *demonstration) forge(path string) error {
+	fmt.Fprintln(d.s.out, "  $ sed -i s/denied/allowed/ copy.jsonl; hako audit verify --audit copy.jsonl")
+	lines, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	forged := bytes.Replace(lines, []byte(`"denied"`), []byte(`"allowed"`), 1)
+	if err := os.WriteFile("copy.jsonl", forged, 0o600); err != nil {
+		return err
+	}
+	rep, err := audit.VerifyFile("copy.jsonl")
+	if err != nil {
+		return err
+	}
+	report(rep.Err(), d.s.out)
+	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"hako/internal/fault"
 	"hako/internal/policy"
 	"hako/internal/quota"
+	"hako/internal/work/forge"
 )
 
 func newEnv(s streams) *cobra.Command {
@@ -65,7 +67,7 @@ func (o *envFlags) ofTask(cmd *cobra.Command) {
 		if o.task != "" {
 			return nil
 		}
-		e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Why: "it is not said for which task", Hint: "add --task ID; hako env list shows which there are"}
+		e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it is not said for which task", Hint: "add --task ID: one that hako env list shows, or a new one for hako env up"}
 		if len(args) == 1 && container.CheckTask(args[0]) == nil {
 			e.Hint = "add --task: " + cmd.CommandPath() + " --task " + args[0]
 		}
@@ -101,7 +103,7 @@ func (o *envFlags) berth(s streams, change func(*config.Config, *container.Optio
 			return nil, err
 		}
 	}
-	return openBerth(conf, options, askAt(s))
+	return openBerth(conf, options, askFor(s, conf))
 }
 
 // openBerthFor opens a dock as the settings say, for a look.
@@ -122,7 +124,7 @@ func openBerth(conf *config.Config, options container.Options, ask asker) (*bert
 	if err != nil {
 		return nil, err
 	}
-	b.secrets.Add(options.Clones.Keys.Secrets()...)
+	options.Clones.Keys.Hide(b.secrets.Add)
 	b.meter, b.patience = quota.NewMeter(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
 	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
 	options.Keep = keepWith(conf)
@@ -180,8 +182,11 @@ func containerOptions(conf *config.Config) (container.Options, error) {
 
 // caches are where clones and dependencies are kept.
 func caches(conf *config.Config, o *container.Options) error {
-	keys, err := clone.FromEnviron(os.Getenv)
+	keys, err := clone.FromEnviron(func(name string) string { return forgeSetting(conf, name) })
 	if err != nil {
+		return err
+	}
+	if err := lendApp(conf, keys); err != nil {
 		return err
 	}
 	base, err := os.UserCacheDir()
@@ -193,6 +198,36 @@ func caches(conf *config.Config, o *container.Options) error {
 	}
 	o.Packages = &deps.Store{Dir: filepath.Join(base, "hako", "deps")}
 	return nil
+}
+
+// lendApp lets git use the tokens of the GitHub App, if there is one.
+func lendApp(conf *config.Config, keys *clone.Keyring) error {
+	app, err := githubApp(conf)
+	if app == nil || err != nil {
+		return err
+	}
+	at := config.GitHub.APIURL.Of(conf).V
+	f, err := forge.New(forge.Config{Provider: forge.GitHub, APIURL: at, App: app, CAFile: cmp.Or(config.GitHub.CA.Of(conf).V, config.DockerCA.Of(conf).V)})
+	if err != nil {
+		return err
+	}
+	return keys.Add(clone.Account{API: at, Name: fmt.Sprintf("GitHub App %d installation %d", app.ID, app.Installation), Token: f.(forge.Tokens).Token})
+}
+
+// forgeSetting returns a variable about a forge, which the settings may have in
+// its place.
+func forgeSetting(conf *config.Config, name string) string {
+	switch name {
+	case "GITHUB_PERSONAL_ACCESS_TOKEN":
+		return config.GitHub.Token.Of(conf).V
+	case "GITHUB_API_URL":
+		return config.GitHub.APIURL.Of(conf).V
+	case "GITLAB_PERSONAL_ACCESS_TOKEN":
+		return config.GitLab.Token.Of(conf).V
+	case "GITLAB_API_URL":
+		return config.GitLab.APIURL.Of(conf).V
+	}
+	return os.Getenv(name)
 }
 
 // environmentImages returns the image of each environment: those there are, with

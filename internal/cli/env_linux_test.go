@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -30,19 +31,31 @@ const envToken = "glpat-Zx81vTq0LmN3pRs5"
 
 // TestEnvironments runs the scripts that need containers.
 func TestEnvironments(t *testing.T) {
+	needContainers(t)
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "env"), Setup: setupContainers, RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus, "nowhere": nowhere, "warmed": warmed, "builder": builder},
+	})
+}
+
+// needContainers skips a test that cannot have them, unless it must.
+func needContainers(t *testing.T) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("containers take their time")
 	}
-	if missing := withoutContainers(); missing != "" {
-		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
+	if why := withoutContainers(); why != "" {
+		missing(t, why)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "env"), Setup: setupContainers, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"gitserver": gitServer, "status": expectStatus, "nowhere": nowhere, "warmed": warmed},
-	})
+}
+
+// missing skips a test aloud, and fails it where everything has to be there.
+func missing(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }
 
 // withoutContainers says what is missing.
@@ -168,6 +181,25 @@ func gitServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SERVER", strings.TrimPrefix(server.URL, "http://"))
 	ts.Setenv("GITLAB_API_URL", server.URL+"/api/v4")
 	ts.Setenv("GITLAB_PERSONAL_ACCESS_TOKEN", envToken)
+}
+
+// builder serves an engine that builds every image at once, but for those on a base
+// named broken, and sets DOCKER_HOST to its address: a real one would replace the
+// images that other scripts use.
+func builder(ts *testscript.TestScript, neg bool, args []string) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case r.URL.Path == "/_ping":
+			w.Header().Set("Api-Version", "1.41")
+		case strings.Contains(r.URL.Query().Get("buildargs"), "broken"):
+			io.WriteString(w, `{"stream":"Step 1/1 : FROM broken\n"}`+"\n"+`{"error":"no such base"}`+"\n")
+		default:
+			io.WriteString(w, `{"stream":"Step 1/1 : FROM base\n"}`+"\n"+`{"aux":{"ID":"sha256:1"}}`+"\n")
+		}
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("DOCKER_HOST", "tcp://"+server.Listener.Addr().String())
 }
 
 // nowhere fails if a text is in any file below a directory: nowhere $TOKEN DIR

@@ -47,6 +47,7 @@ has exit_code -1, and of a long output the end is shown.`,
 	f := cmd.Flags()
 	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
 	f.Var((*span)(&o.timeout), "timeout", "stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
+	f.Lookup("timeout").DefValue = "" // 0s means the setting, which the text tells
 	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
 	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
 	return cmd
@@ -78,7 +79,7 @@ func (v *span) Type() string { return "time" }
 // and its arguments.
 func scriptOf(cmd *cobra.Command, words []string) (string, error) {
 	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
-		return "", &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Why: "there is no command", Hint: quoteHint(cmd)}
+		return "", &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "there is no command", Hint: quoteHint(cmd)}
 	}
 	if len(words) == 1 {
 		return words[0], nil
@@ -245,18 +246,18 @@ func newEnvJobs(s streams) *cobra.Command {
 		Example: `  hako env jobs --task t1
   hako env jobs --task t1 job-a76fd033 --output --offset 4096
   hako env jobs --task t1 job-a76fd033 --kill
-  hako env jobs --task t1 --log 101530.123456      # the whole output of a result that was cut`,
+  hako env jobs --task t1 --log 20260131-101530.123456-k3j9x2   # the whole output of a result that was cut`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
-	f.Int64Var(&o.offset, "offset", 0, "where to begin, in bytes")
+	f.Int64Var(&o.offset, "offset", 0, "begin at byte `N`")
 	f.BoolVar(&o.wait, "wait", false, "wait for its end; the exit status is its own")
 	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
 	f.Var((*filled)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
-	f.StringVar(&o.stream, "stream", "stdout", "which output of it: `stdout` or stderr")
+	f.StringVar(&o.stream, "stream", "stdout", "which output of it, `NAME`: stdout or stderr")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("output", "wait", "kill", "log")
 	return cmd
@@ -345,9 +346,18 @@ func (o *envJobsOptions) printJobs(s streams, list []guest.Job) error {
 		if j.State != guest.Running {
 			exit = fmt.Sprint(j.Exit)
 		}
-		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), visible(j.Command)})
+		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), inOneLine(j.Command)})
 	}
 	return table(s.out, rows)
+}
+
+// inOneLine shows a script in a table, with a sign where its lines end.
+func inOneLine(script string) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		lines = append(lines, visible(strings.TrimSpace(line)))
+	}
+	return strings.Join(lines, " ↵ ")
 }
 
 func (o *envJobsOptions) printLog(s streams, b *berth) error {
@@ -360,6 +370,14 @@ func (o *envJobsOptions) printLog(s streams, b *berth) error {
 	return err
 }
 
+// environmentByFlag says how to name an environment to whoever wrote it as a word.
+func environmentByFlag(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cobra.NoArgs(cmd, args)
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]), Hint: "name the environment with the flag: " + cmd.CommandPath() + " --environment " + visible(args[0])}
+}
+
 func newEnvPrompt(s streams) *cobra.Command {
 	var o envFlags
 	var environment string
@@ -367,7 +385,7 @@ func newEnvPrompt(s streams) *cobra.Command {
 		Use:     "prompt [--environment NAME]",
 		Short:   "Print what a model is told about running commands in an environment",
 		Example: "  hako env prompt --environment node",
-		Args:    cobra.NoArgs,
+		Args:    environmentByFlag,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := o.berth(s, func(_ *config.Config, c *container.Options) error {
 				c.Enabled = true
@@ -377,13 +395,11 @@ func newEnvPrompt(s streams) *cobra.Command {
 				return err
 			}
 			defer b.close()
-			if environment == "" {
-				environment = b.DefaultEnvironment()
+			name, err := b.named("env prompt", environment)
+			if err != nil {
+				return err
 			}
-			if _, ok := b.AvailableEnvironments()[environment]; !ok {
-				return &fault.Error{Kind: fault.NotFound, Op: "env prompt", Subject: environment, Why: "there is no such environment", Hint: "hako env list shows which there are"}
-			}
-			_, err = io.WriteString(s.out, b.SystemPrompt(environment))
+			_, err = io.WriteString(s.out, b.SystemPrompt(name))
 			return err
 		},
 	}

@@ -108,7 +108,7 @@ func (l environmentList) print(s streams) error {
 		return err
 	}
 	if l.Engine != "" {
-		fmt.Fprintln(s.err, "hako: "+l.Engine+"\nhako: hint: start Docker, or set DOCKER_HOST; hako doctor says more")
+		fmt.Fprintln(s.err, "hako: "+l.Engine+"\nhako: hint: start Docker, join its group, or set DOCKER_HOST; hako doctor says more")
 	}
 	if len(l.Tasks) == 0 {
 		return nil
@@ -131,17 +131,25 @@ type envBuildOptions struct {
 func newEnvBuild(s streams) *cobra.Command {
 	var o envBuildOptions
 	cmd := &cobra.Command{
-		Use:   "build [NAME…] [--base IMAGE] [--no-cache]",
+		Use:   "build [NAME…] [--base IMAGE] [--no-cache] [--json]",
 		Short: "Build the images of environments; without a name, of all",
 		Example: `  hako env build
-  hako env build python node
+  hako env build python node --json
   hako env build go --base registry.example.com/golang:1.26-bookworm`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
 	}
 	o.register(cmd.Flags())
 	cmd.Flags().Var((*filled)(&o.base), "base", "build on `IMAGE` instead of the official one; for one environment")
 	cmd.Flags().BoolVar(&o.anew, "no-cache", false, "do every step anew")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {name, image, duration_ms} as JSON, a line for each image")
 	return cmd
+}
+
+// imageBuilt is what env build prints about an image with --json.
+type imageBuilt struct {
+	Name     string `json:"name"`
+	Image    string `json:"image"`
+	Duration int64  `json:"duration_ms"`
 }
 
 func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) error {
@@ -169,7 +177,7 @@ func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) er
 }
 
 func (o *envBuildOptions) build(ctx context.Context, s streams, b *berth, name string) error {
-	say, end := telling(s, false)
+	say, end := telling(s, o.json)
 	defer end()
 	began := time.Now()
 	say("building " + name)
@@ -182,7 +190,11 @@ func (o *envBuildOptions) build(ctx context.Context, s streams, b *berth, name s
 		return err
 	}
 	end()
-	_, err = fmt.Fprintf(s.out, "built %s as %s in %.0f s\n", name, b.AvailableEnvironments()[name], time.Since(began).Seconds())
+	image, took := b.AvailableEnvironments()[name], time.Since(began)
+	if o.json {
+		return encode(s.out, imageBuilt{name, image, took.Milliseconds()})
+	}
+	_, err = fmt.Fprintf(s.out, "built %s as %s in %.0f s\n", name, image, took.Seconds())
 	return err
 }
 
@@ -212,7 +224,7 @@ GITLAB_API_URL for a server of your own) and never get into the container.`,
 	o.ofTask(cmd)
 	f := cmd.Flags()
 	f.Var((*filled)(&o.environment), "environment", "the `NAME` of the environment; hako env list shows which there are")
-	f.Var((*filled)(&o.network), "network", "`none`, open or allow-list (default by the settings, open)")
+	f.Var((*filled)(&o.network), "network", "let it out as `MODE` says: none, open or allow-list (default by the settings, open)")
 	f.Var((*filled)(&o.repo), "repo", "clone the repository at `URL`")
 	f.Var((*filled)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
 	f.Var((*filled)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
@@ -252,9 +264,9 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer b.close()
-	environment := o.environment
-	if environment == "" {
-		environment = b.DefaultEnvironment()
+	environment, err := b.named("start environment", o.environment)
+	if err != nil {
+		return err
 	}
 	info, err := b.Prepare(ctx, container.Task{ID: o.task, Repository: o.repo, Branch: o.branch, Target: o.target}, environment)
 	if err != nil {
@@ -265,6 +277,27 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 		return encode(s.out, info)
 	}
 	return printUp(s, info)
+}
+
+// named returns the environment that a flag names; empty means the default. A plan
+// with one that does not exist gets the default and a comment; a person who mistyped
+// it would not want another one started.
+func (b *berth) named(op, name string) (string, error) {
+	if name == "" {
+		return b.DefaultEnvironment(), nil
+	}
+	var names []string
+	for _, l := range b.EnvironmentList() {
+		names = append(names, l.Name)
+	}
+	if slices.Contains(names, name) {
+		return name, nil
+	}
+	e := &fault.Error{Kind: fault.NotFound, Op: op, Subject: visible(name), Why: "there is no such environment; there are " + strings.Join(names, ", "), Hint: "hako env list shows what each is for"}
+	if near, ok := fault.Nearest(name, names); ok {
+		e.Hint = "did you mean " + near + "?"
+	}
+	return "", e
 }
 
 func printUp(s streams, info container.Info) error {
@@ -333,29 +366,41 @@ func printInfo(w io.Writer, x container.Details) error {
 func newEnvDown(s streams) *cobra.Command {
 	var o envFlags
 	cmd := &cobra.Command{
-		Use:     "down --task ID",
+		Use:     "down --task ID [--json]",
 		Short:   "Remove the container of a task with everything in it",
 		Long:    "down asks what runs in the container to end, kills it after ten seconds, and\nremoves the container with its files.",
-		Example: "  hako env down --task t1",
+		Example: "  hako env down --task t1\n  hako env down --task t1 --json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.berth(s, nil)
-			if err != nil {
-				return err
-			}
-			defer b.close()
-			_, end := telling(s, false)
-			defer end()
-			if err := b.Cleanup(cmd.Context(), o.task); err != nil {
-				return notThere(err)
-			}
-			end()
-			_, err = fmt.Fprintln(s.out, "removed: "+o.task)
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.down(cmd.Context(), s) },
 	}
 	o.ofTask(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {task_uuid, status} as JSON")
 	return cmd
+}
+
+// taskDown is what env down prints with --json, spelled as in env list.
+type taskDown struct {
+	TaskUUID string          `json:"task_uuid"`
+	Status   container.State `json:"status"`
+}
+
+func (o *envFlags) down(ctx context.Context, s streams) error {
+	b, err := o.berth(s, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	_, end := telling(s, o.json)
+	defer end()
+	if err := b.Cleanup(ctx, o.task); err != nil {
+		return notThere(err)
+	}
+	end()
+	if o.json {
+		return encode(s.out, taskDown{o.task, container.Deleted})
+	}
+	_, err = fmt.Fprintln(s.out, "removed: "+o.task)
+	return err
 }
 
 // notThere gives a task that has nothing to be removed another hint.
@@ -370,26 +415,33 @@ func notThere(err error) error {
 func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
 	cmd := &cobra.Command{
-		Use:   "prune",
+		Use:   "prune [--json]",
 		Short: "Remove what is left of processes that have ended, and what is too old",
 		Long: `prune removes containers whose owner was killed, and those that nobody took down
 for command_executor.cleanup.stale_threshold_hours. What belongs to a process
 that lives, to another user or to another machine is left alone.`,
-		Example: "  hako env prune",
+		Example: "  hako env prune\n  hako env prune --json",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := o.berth(s, nil)
-			if err != nil {
-				return err
-			}
-			defer b.close()
-			n, err := b.CleanupStale(cmd.Context())
-			if err == nil {
-				_, err = fmt.Fprintf(s.out, "removed: %d\n", n)
-			}
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) },
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {removed} as JSON")
 	return cmd
+}
+
+func (o *envFlags) prune(ctx context.Context, s streams) error {
+	b, err := o.berth(s, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	n, err := b.CleanupStale(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return encode(s.out, map[string]int{"removed": n})
+	}
+	_, err = fmt.Fprintf(s.out, "removed: %d\n", n)
+	return err
 }

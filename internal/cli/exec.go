@@ -51,6 +51,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
+	o.ask = askElsewhere(conf, newShow(s, false, false).note)
 	e, b, err := o.executor(conf, "user")
 	if err != nil {
 		return err

@@ -146,6 +146,22 @@ func hostOptions(conf *config.Config) (host.Options, error) {
 	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
 }
 
+// rootThere says at the start what would fail at the first command.
+func rootThere(conf *config.Config) error {
+	o, err := hostOptions(conf)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(o.Root)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: reasonOf(err), Hint: "name a directory with --root"}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
+	}
+	return nil
+}
+
 // ownFiles are hako's own: no program is to read or write the record.
 func ownFiles(conf *config.Config) []string {
 	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
@@ -224,7 +240,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 	if err != nil {
 		return err
 	}
-	w, err := o.workshop(conf, quota.Unlimited(), askAt(s))
+	w, err := o.workshop(conf, quota.Unlimited(), askFor(s, conf))
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	if j.request.Files, err = j.grantedFiles(); err != nil {
 		return err
 	}
+	j.ask = askElsewhere(j.conf, j.show.note)
 	e, b, err := j.executor(j.conf, "model")
 	if err != nil {
 		return err
@@ -238,7 +239,7 @@ func (j *job) work(ctx context.Context) error {
 			err = serr
 		}
 	}
-	if qerr := j.mind.close(j.conf, j.box.meter.Used()); qerr != nil { // the answer is there all the same
+	if qerr := j.mind.book(j.conf, j.box.meter.Used()); qerr != nil { // the answer is there all the same
 		j.show.event(agent.Event{Type: "note", Text: "what was used is not kept for hako quota: " + qerr.Error()})
 	}
 	if terr := j.tape.keep(); err == nil {

@@ -13,12 +13,17 @@ import (
 // asHako is the variable that makes the test binary be hako.
 const asHako = "HAKO_TEST_AS_HAKO"
 
+// raceSetting and raceValue keep every hako that is started under the race
+// detector from sleeping a second before it ends.
+const raceSetting, raceValue = "GORACE", "atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	cage.Guest(os.Args[0])
 	server.Guest(os.Args[0], os.Args[1:])
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}
+	os.Setenv(raceSetting, raceValue) // for those who inherit it; our own detector has read it already
 	testscript.Main(m, map[string]func(){"hako": beHako, "llmsh": beHako, "aicli": beHako, "llmcmd": beHako})
 }
 

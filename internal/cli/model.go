@@ -155,14 +155,14 @@ func openaiModel(ctx context.Context, at place, name string) (chosen, error) {
 }
 
 func responsesModel(ctx context.Context, at place, name string) (chosen, error) {
-	return remote(ctx, at, name, "openai", openai.Responses)
+	return hosted(ctx, at, name, "openai", openai.Responses)
 }
 
 func chatModel(ctx context.Context, at place, name string) (chosen, error) {
-	return remote(ctx, at, name, "chat", openai.Chat)
+	return hosted(ctx, at, name, "chat", openai.Chat)
 }
 
-func remote(ctx context.Context, at place, name, provider string, make func(string, openai.Options) llm.Model) (chosen, error) {
+func hosted(ctx context.Context, at place, name, provider string, make func(string, openai.Options) llm.Model) (chosen, error) {
 	o := openaiOptions(at.conf)
 	if o.Key == "" && !elsewhere(at.conf) {
 		return chosen{}, noKey(name)
@@ -226,7 +226,8 @@ type mind struct {
 	chosen
 	ledger *agent.Ledger
 	prices price.Table
-	front  llm.Model // what is asked
+	front  llm.Model   // what is asked
+	booked quota.Usage // what hako quota knows already
 }
 
 // A tape is the file of --record: one for all models of a run.
@@ -285,15 +286,22 @@ func (m *mind) price(model string, u quota.Usage) (float64, bool) {
 	return dollars, ok
 }
 
-// close keeps what was used for hako quota: by the model, and otherwise by the
-// scripts that it had run.
-func (m *mind) close(conf *config.Config, otherwise quota.Usage) error {
+// book keeps what was used since the last time for hako quota: by the model, and
+// otherwise by the scripts that it had run.
+func (m *mind) book(conf *config.Config, otherwise quota.Usage) error {
 	used := m.ledger.Total().Usage
 	if used == (quota.Usage{}) {
 		return nil
 	}
 	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
-	return quota.State{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used)
+	if used == m.booked {
+		return nil
+	}
+	err := quota.State{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used.Less(m.booked))
+	if err == nil {
+		m.booked = used
+	}
+	return err
 }
 
 // stats is the line that --stats prints.

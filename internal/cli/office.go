@@ -79,11 +79,10 @@ const remembered = 200
 
 // remember opens the store and takes up the conversation.
 func (f *front) remember(name string) error {
-	st, err := store.Open(config.SecretaryDatabase.Of(f.conf).V)
+	st, err := f.openStore()
 	if err != nil {
 		return err
 	}
-	f.later(func() { _ = st.Close() })
 	m := &memory{store: st}
 	f.Todos = m
 	if name == "" {
@@ -105,6 +104,18 @@ func (f *front) remember(name string) error {
 	}
 	f.Resume(messages)
 	return nil
+}
+
+// openStore opens the store, unless there is one already.
+func (f *front) openStore() (*store.Store, error) {
+	if f.among.store != nil {
+		return f.among.store, nil
+	}
+	st, err := store.Open(config.SecretaryDatabase.Of(f.conf).V)
+	if err == nil {
+		f.later(func() { _ = st.Close() })
+	}
+	return st, err
 }
 
 // employ gives her hands: one pair of her own, others for what runs at the same
@@ -162,12 +173,11 @@ func (f *front) rules() string {
 	return strings.Join(lines, "\n")
 }
 
-// background lets commands outlive a turn. About these nobody is asked: the
-// keyboard belongs to the conversation that goes on.
+// background lets commands outlive a turn.
 func (f *front) background() {
 	desk, err := jobs.Open(jobs.Options{
 		New: func(ctx context.Context) (run.Runner, func(), error) {
-			h, err := f.hands(ctx, f.options, f.judge, nil)
+			h, err := f.hands(ctx, f.options, f.judge, f.afar())
 			return h.Runner, h.close, err
 		},
 		Clean: func(w io.Writer) io.WriteCloser { return redact.NewWriter(w, f.secrets) },
@@ -179,6 +189,15 @@ func (f *front) background() {
 	}
 	f.later(func() { _ = desk.Close() })
 	f.Jobs = clerkOfJobs{desk}
+}
+
+// afar is who is asked about what runs in the background: somebody at a page, as
+// the keyboard belongs to the conversation that goes on.
+func (f *front) afar() asker {
+	if f.among.watch != nil {
+		return f.among.ask
+	}
+	return askElsewhere(f.conf, func(string) {})
 }
 
 // A pool lends hands and keeps them for the next who needs some.
@@ -292,7 +311,8 @@ type voice struct {
 	player *player.Player // nil: nothing is played
 	file   string         // the WAV file to write; empty: none
 	warn   func(error)
-	last   string // what was warned of last
+	speaks func() bool // whether she is to be heard just now; nil means always
+	last   string      // what was warned of last
 	queue  chan speech.Speech
 	busy   sync.WaitGroup
 }
@@ -310,7 +330,7 @@ func (f *front) speak(ctx context.Context) {
 		f.warn(err)
 		return
 	}
-	v := &voice{engine: engine, file: config.SpeechFile.Of(f.conf).V, warn: f.warn, queue: make(chan speech.Speech, 16)}
+	v := &voice{engine: engine, file: config.SpeechFile.Of(f.conf).V, warn: f.warn, speaks: f.among.speaks, queue: make(chan speech.Speech, 16)}
 	if v.file == "" {
 		found, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(f.conf).V})
 		if !ok {
@@ -324,8 +344,14 @@ func (f *front) speak(ctx context.Context) {
 	f.voice, f.Voice = v, v
 }
 
+// silent tells that nobody wants to hear her just now.
+func (v *voice) silent() bool { return v.speaks != nil && !v.speaks() }
+
 // Say implements [secretary.Voice].
 func (v *voice) Say(_ context.Context, s secretary.Speech) error {
+	if v.silent() {
+		return nil
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -366,6 +392,9 @@ func (v *voice) complain(err error) {
 }
 
 func (v *voice) utter(ctx context.Context, s speech.Speech) error {
+	if v.silent() { // by now
+		return nil
+	}
 	if v.file == "" {
 		_, err := v.engine.Speak(ctx, s, v.player)
 		return err

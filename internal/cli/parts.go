@@ -31,30 +31,37 @@ import (
 	"hako/internal/shell"
 	"hako/internal/shell/builtin"
 	"hako/internal/tool"
+	"hako/internal/tool/call"
 	"hako/internal/vfs"
 	"hako/internal/websearch"
 )
 
 // commands is the list of subcommands.
-var commands = []func(streams) *cobra.Command{
-	newRun,
-	newChat,
-	newWeb,
-	newModels,
-	newSh,
-	newExec,
-	newHost,
-	newEnv,
-	newSecretary,
-	newTodo,
-	newPolicy,
-	newAudit,
-	newQuota,
-	newConfig,
-	newDoctor,
-	newCmd,
-	newDemo,
-	newVersion,
+var commands = []struct {
+	name string
+	make func(streams) *cobra.Command
+}{
+	{"run", newRun},
+	{"chat", newChat},
+	{"web", newWeb},
+	{"models", newModels},
+	{"sh", newSh},
+	{"exec", newExec},
+	{"host", newHost},
+	{"env", newEnv},
+	{"agent", newAgent},
+	{"mcp", newMCP},
+	{"serve", newServe},
+	{"secretary", newSecretary},
+	{"todo", newTodo},
+	{"policy", newPolicy},
+	{"audit", newAudit},
+	{"quota", newQuota},
+	{"config", newConfig},
+	{"doctor", newDoctor},
+	{"cmd", newCmd},
+	{"demo", newDemo},
+	{"version", newVersion},
 }
 
 // models is the list of providers, by what stands before the colon in --model.
@@ -80,7 +87,7 @@ func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error
 		return nil, err
 	}
 	pages := &websearch.Reader{Fetcher: j.fetcher(j.conf), Fetched: j.box.fetched("model")}
-	return append(tools, tool.WebFetch(pages), tool.CLIHelp(helpOf(cmd.Root()))), nil
+	return append(tools, tool.WebFetch(pages), tool.CLIHelp(helpOf(j.show.s.wholeOf(cmd)))), nil
 }
 
 // common are the flags that every command with a box has.
@@ -160,7 +167,7 @@ func (o *box) register(cmd *cobra.Command) {
 	f.StringArrayVar(&o.roots, "root", nil, "grant the real `DIR` for reading, and start in it")
 	f.StringArrayVar(&o.writable, "rw", nil, "grant the real `DIR` for reading and writing")
 	f.BoolVar(&o.strict, "strict", false, "apply the profile for models: text files only, up to file_size")
-	f.Uint64Var(&o.seed, "seed", 0, "make chance repeatable")
+	f.Uint64Var(&o.seed, "seed", 0, "make chance repeatable; each `N` gives another")
 	f.StringVar(&o.clock, "clock", "", "fix the clock at `TIME` (2006-01-02T15:04:05Z)")
 }
 
@@ -283,10 +290,40 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 	}
 }
 
+// A virtualRoom is a virtual shell of its own behind a gate of its own.
+type virtualRoom struct {
+	run.Runner
+	close func()
+	// beside makes one more over the same files, for a job that runs at the same
+	// time and may take long.
+	beside func(context.Context) (r run.Runner, end func(), err error)
+}
+
+// room makes a virtual room on the record that all share.
+func (b *opened) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
+	own := &opened{gauge: gauge}
+	if err := o.shell(own); err != nil {
+		return virtualRoom{}, err
+	}
+	return virtualRoom{
+		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: own.session, Dir: o.dir, Ask: ask, AskTimeout: b.patience, Pause: own.gauge.Pause, Secrets: b.secrets},
+		close:  own.session.Close,
+		beside: func(context.Context) (run.Runner, func(), error) {
+			gauge := own.gauge.Fork()
+			more := own.session.Options
+			more.FS, more.Gauge, more.Dir = own.session.FS.View(), gauge, o.dir
+			session := shell.NewSession(more)
+			return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: longRun{session, gauge}, Dir: o.dir, Ask: ask, AskTimeout: b.patience, Pause: gauge.Pause, Secrets: b.secrets}, session.Close, nil
+		},
+	}, nil
+}
+
 // hands returns what runs programs of this machine for an actor, behind a gate
 // of its own: several may work at the same time. They are given up by close.
 func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
-	o.Gauge = quota.NewGauge(host.ShellLimits())
+	if o.Gauge == nil {
+		o.Gauge = quota.NewGauge(host.ShellLimits())
+	}
 	runner, err := host.New(ctx, o)
 	if err != nil {
 		return hands{}, err
@@ -300,16 +337,35 @@ func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy
 // dock is where containers lie: everything that runs in one passes a gate of its
 // task first, and what is not on record is not done.
 func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*container.Dock, error) {
+	return b.dockAsking(o, judge, func(string) asker { return ask })
+}
+
+// dockAsking is a dock in which each task has its own person to ask.
+func (b *opened) dockAsking(o container.Options, judge *policy.Policy, ask func(task string) asker) (*container.Dock, error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
-		return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: r, Dir: container.Project, Ask: ask, AskTimeout: b.patience, Secrets: b.secrets}
+		return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: r, Dir: container.Project, Ask: ask(task), AskTimeout: b.patience, Secrets: b.secrets}
 	}
 	o.Record = b.deed
 	return container.New(o)
 }
 
+// outside puts the gate before tools that reach beyond this machine.
+func (b *opened) outside(tools []call.Tool, judge *policy.Policy, ask asker, task string) ([]tool.Tool, error) {
+	counter, err := call.NewCounter(tools)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: counter, Ask: ask, AskTimeout: b.patience, Secrets: b.secrets}
+	return call.Gated(tools, g, func() string { return task + "/" + agent.NewID() }, "agent:"+task), nil
+}
+
 // deed puts on record what is done for a task without a script, and how it ends.
 func (b *opened) deed(task, what string) (done func(error), err error) {
-	e := audit.Event{What: audit.Asked, ID: agent.NewID(), Actor: "task:" + task, Script: what}
+	return b.deedBy("task:"+task, what)
+}
+
+func (b *opened) deedBy(actor, what string) (done func(error), err error) {
+	e := audit.Event{What: audit.Asked, ID: agent.NewID(), Actor: actor, Script: what}
 	began := time.Now()
 	return func(err error) {
 		end := audit.Event{What: audit.Ended, ID: e.ID, Actor: e.Actor, Micros: time.Since(began).Microseconds()}

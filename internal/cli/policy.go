@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -46,9 +47,9 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	e := &fault.Error{Kind: fault.Invalid, Op: cmd.CommandPath(), Why: "it needs one of " + strings.Join(names, ", "), Hint: "see " + cmd.CommandPath() + " --help"}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "), Hint: "see " + cmd.CommandPath() + " --help"}
 	if len(args) > 0 {
-		e.Why = fmt.Sprintf("%q is none of %s", args[0], strings.Join(names, ", "))
+		e.Why = fmt.Sprintf("there is no %q, only %s", args[0], strings.Join(names, ", "))
 		if near, ok := fault.Nearest(args[0], names); ok {
 			e.Hint = "did you mean " + near + "?"
 		}
@@ -58,7 +59,7 @@ func needSubcommand(cmd *cobra.Command, args []string) error {
 
 func (o *policyOptions) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "", "judge for virtual, host or container (default host)")
+	f.StringVar(&o.profile, "profile", "", "judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
 	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
 	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
 	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
@@ -230,27 +231,43 @@ func judgeLine(p *policy.Policy, line []byte) judgement {
 	return j
 }
 
+// rulesTested is what policy test prints with --json.
+type rulesTested struct {
+	OK       bool         `json:"ok"`
+	Examples int          `json:"examples"`        // that the rules carry; zero if they cannot be read
+	Error    *fault.Error `json:"error,omitempty"` // the first thing that is wrong; nil means nothing
+}
+
 func newPolicyTest(s streams) *cobra.Command {
 	var o policyOptions
 	cmd := &cobra.Command{
-		Use:     "test [--rules FILE]",
+		Use:     "test [--rules FILE] [--json]",
 		Short:   "Run the examples that the rules carry",
-		Example: `  hako policy test --rules my.policy`,
+		Example: "  hako policy test --rules my.policy\n  hako policy test --rules my.policy --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			p, err := o.policy()
-			if err != nil {
-				return err
+			n, err := o.testRules()
+			if o.json {
+				return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
 			}
-			if err := p.Test(); err != nil {
-				return err
+			if err == nil {
+				fmt.Fprintf(s.out, "%d examples hold\n", n)
 			}
-			fmt.Fprintf(s.out, "%d examples hold\n", p.Examples())
-			return nil
+			return err
 		},
 	}
 	o.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {ok, examples, error} as JSON")
 	return cmd
+}
+
+// testRules returns how many examples there are, and what is wrong.
+func (o *policyOptions) testRules() (int, error) {
+	p, err := o.policy()
+	if err != nil {
+		return 0, err
+	}
+	return p.Examples(), p.Test()
 }
 
 func newPolicyShow(s streams) *cobra.Command {

@@ -33,9 +33,9 @@ func newQuota(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota",
 		Short: "Show the budget of a session and what was used so far",
-		Example: `  hako quota                 the budget and the usage by day
+		Example: `  hako quota                 # the budget and the usage by day
   hako quota show --json
-  hako quota reset           forget all usage
+  hako quota reset           # forget all usage
   hako quota reset 2026-01-31`,
 		Args: cobra.NoArgs,
 		RunE: show,
@@ -45,7 +45,7 @@ func newQuota(s streams) *cobra.Command {
 		c.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	}
-	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Args: cobra.NoArgs, RunE: show}
+	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Example: "  hako quota show --json", Args: cobra.NoArgs, RunE: show}
 	flags(cmd)
 	flags(showCmd)
 	cmd.AddCommand(showCmd, newQuotaReset(s, &o))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,8 +132,8 @@ func (b *opened) touched(actor string) func(address string) error {
 }
 
 // fetched puts on record what an actor got from the web.
-func (b *opened) fetched(actor string) func(url string, bytes int64) {
-	return func(url string, bytes int64) {
+func (b *opened) fetched(actor string) func(ctx context.Context, url string, bytes int64) {
+	return func(_ context.Context, url string, bytes int64) {
 		_ = b.log.Append(audit.Event{What: audit.Opened, Actor: actor, Mode: "network", Path: url, Bytes: bytes})
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +47,7 @@ func TestRecipes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the page is written for sh")
 	}
+	pipesAsUsual(t)
 	page := readRecipes(t)
 	dozen := 0
 	for _, r := range page {
@@ -59,6 +62,14 @@ func TestRecipes(t *testing.T) {
 	if dozen < 12 {
 		t.Errorf("there are %d recipes, which is no dozen", dozen)
 	}
+}
+
+// pipesAsUsual undoes for what is typed in here what a test that called Main did
+// to this process: it had it ignore the signal.
+func pipesAsUsual(t *testing.T) {
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	t.Cleanup(func() { signal.Stop(pipes) })
 }
 
 // cook carries out one recipe.
@@ -87,7 +98,7 @@ func (r *recipe) cook(t *testing.T) {
 // recipeEnv is the environment of a user who has set nothing.
 func recipeEnv(home string, more ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home,
-		"TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C.UTF-8", "OLLAMA_HOST=127.0.0.1:1"}
+		"TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C.UTF-8", "OLLAMA_HOST=127.0.0.1:1", raceSetting + "=" + raceValue}
 	return append(env, more...)
 }
 

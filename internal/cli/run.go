@@ -49,7 +49,7 @@ built-in rules answer simple questions about files, offline.`,
   git log --oneline | hako run --stdin "what changed most?"
   hako run --auto-search "is there a new Go release this week?"
   hako run --continue --file a.csv "and the average?"
-  hako run --json --file app.log "count the errors"     events for programs`,
+  hako run --json --file app.log "count the errors"     # events for programs`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
 	}
 	o.register(cmd.Flags())
@@ -67,7 +67,7 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	f.IntVar(&o.calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
 	f.IntVar(&o.threads, "tool-threads", 0, "carry out up to `N` calls at a time, 1 to 16 (default 4)")
 	f.BoolVar(&o.noTools, "disable-all-tools", false, "offer no tools")
-	f.StringSliceVar(&o.tools, "available-tools", nil, "offer only these tools, as execute,web_fetch")
+	f.StringSliceVar(&o.tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
 	f.StringVar(&o.force, "force-tool", "", "have the model call `TOOL` first")
 	f.BoolVar(&o.autoSearch, "auto-search", false, "search the web first if the model finds that needed")
 	f.StringVar(&o.thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")

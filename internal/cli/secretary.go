@@ -20,6 +20,7 @@ import (
 	"hako/internal/policy"
 	"hako/internal/quota"
 	"hako/internal/secretary"
+	"hako/internal/secretary/store"
 )
 
 // secretaryOptions are the flags of hako secretary.
@@ -49,7 +50,7 @@ Ollama is used if it is there; --model chooses another.`,
   hako secretary --no-audio --session work --root ~/project
   hako secretary --model ollama:qwen3 --once '最新のGitコミットを教えて'
   hako secretary --once 'list the python files' --json
-  hako secretary --search 'リリース'          in all conversations that were kept`,
+  hako secretary --search 'リリース'          # in all conversations that were kept`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
 	}
@@ -85,7 +86,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()
 	}
-	f, err := o.open(ctx, s, conf)
+	f, err := o.open(ctx, s, conf, company{ask: askFor(s, conf)})
 	if err != nil {
 		return err
 	}
@@ -124,10 +125,20 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 	return nil
 }
 
+// company is who a secretary works for: the person at the terminal, or somebody
+// elsewhere.
+type company struct {
+	ask    asker                 // nil means that nobody can be asked
+	store  *store.Store          // nil means that she opens it herself
+	watch  func(secretary.Event) // is told what happens; nil means that the terminal shows it
+	speaks func() bool           // whether she is to be heard just now; nil means always
+}
+
 // A front is the secretary with all that is around her.
 type front struct {
 	*secretary.Secretary
 	*workshop
+	among  company
 	conf   *config.Config
 	s      streams
 	show   *show
@@ -150,6 +161,10 @@ func (f *front) later(do func()) { f.put = append(f.put, do) }
 
 // warn tells of what does not work but does not matter.
 func (f *front) warn(err error) {
+	if f.among.watch != nil {
+		f.among.watch(secretary.Event{Type: "warning", Text: hinted(err)})
+		return
+	}
 	f.show.note(markdown.Clean(err.Error()))
 	if h := fault.Hint(err); h != "" {
 		f.show.note("hint: " + h)
@@ -157,15 +172,17 @@ func (f *front) warn(err error) {
 }
 
 // open puts the secretary together.
-func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Config) (_ *front, err error) {
-	f := &front{conf: conf, s: s, json: o.json, show: newShow(s, o.json, false)}
+func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Config, among company) (_ *front, err error) {
+	f := &front{among: among, conf: conf, s: s, json: o.json, show: newShow(s, o.json, false)}
+	if among.watch != nil {
+		f.show.notes = warnings(among.watch)
+	}
 	defer func() {
 		if err != nil {
 			f.close()
 		}
 	}()
-	ask := askAt(s)
-	if f.workshop, err = o.workshop(conf, quota.DefaultBudget(), ask); err != nil {
+	if f.workshop, err = o.workshop(conf, quota.DefaultBudget(), among.ask); err != nil {
 		return nil, err
 	}
 	f.later(f.opened.close)
@@ -224,7 +241,7 @@ func (f *front) think(ctx context.Context, o *secretaryOptions) error {
 		return err
 	}
 	f.later(func() {
-		if err := errors.Join(f.mind.close(f.conf, f.meter.Used()), f.tape.keep()); err != nil {
+		if err := errors.Join(f.mind.book(f.conf, f.meter.Used()), f.tape.keep()); err != nil {
 			f.warn(err)
 		}
 		if o.stats {
@@ -249,8 +266,8 @@ func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, e
 	}
 	c, err := chooseModel(ctx, at, spec)
 	if err == nil && c.provider == "builtin" {
-		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model; there is no Ollama and no key, and the built-in rules cannot talk",
-			Hint: "start Ollama (ollama serve), or name a model: --model ollama:qwen3; hako doctor says more"}
+		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
+			Hint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
 	}
 	return c, err
 }
@@ -319,6 +336,10 @@ func (f *front) extra() string {
 
 // event shows what happens in a turn.
 func (f *front) event(e secretary.Event) {
+	if f.among.watch != nil {
+		f.among.watch(e)
+		return
+	}
 	if f.json || f.shy.Load() {
 		return // the answer has it all
 	}
@@ -332,15 +353,24 @@ func (f *front) event(e secretary.Event) {
 	case "action":
 		f.show.endText()
 		f.show.spinner.Label("running")
-		if config.BashLogCommands.Of(f.conf).V {
-			f.show.note("$ " + brief(e.Action.Command, f.show.room()))
+		if !e.Beside { // else each stands above what came of it
+			f.commandLine(e.Action.Command)
 		}
 	case "result":
+		if e.Beside {
+			f.commandLine(e.Result.Command)
+		}
 		f.result(e.Result)
 	case "todo":
 		f.show.note(e.Text)
 	case "warning":
 		f.show.note("warning: " + e.Text)
+	}
+}
+
+func (f *front) commandLine(command string) {
+	if config.BashLogCommands.Of(f.conf).V {
+		f.show.note("$ " + brief(command, f.show.room()))
 	}
 }
 

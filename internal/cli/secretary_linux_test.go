@@ -37,7 +37,7 @@ func office(t *testing.T, scenario string, args ...string) (*screen, *fakes.Serv
 	master, slave := openPty(t)
 	s := &screen{t: t, keys: master}
 	s.cmd = exec.Command(os.Args[0], append([]string{"secretary", "--no-config", "--root", root}, args...)...)
-	s.cmd.Env = append([]string{asHako + "=1", "TERM=xterm", "NO_COLOR=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir}, server.Env()...)
+	s.cmd.Env = append([]string{asHako + "=1", raceSetting + "=" + raceValue, "TERM=xterm", "NO_COLOR=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_STATE_HOME=" + dir}, server.Env()...)
 	s.cmd.Dir = dir
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -27,6 +27,9 @@ func (o *shOptions) open() (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.ask == nil {
+		o.ask = askElsewhere(conf, o.clerk.show.note)
+	}
 	b, err := o.openWith(conf)
 	if err != nil {
 		return nil, err
@@ -47,8 +50,8 @@ at the end. Granted files are $1, $2… in the order given.`,
 		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
   hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
   hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
-  hako sh --rw out -c 'echo hello > hi.txt'   the shell starts in out
-  hako sh                                    interactive, with history and completion`,
+  hako sh --rw out -c 'echo hello > hi.txt'        # the shell starts in out
+  hako sh                                          # interactive, with history and completion`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ask = askAt(s)
 			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}

@@ -104,9 +104,9 @@ func newTodoList(s streams) *cobra.Command {
 		Use:   "list [WORDS]",
 		Short: "List what is to be done: what is due first, then what matters most",
 		Example: `  hako todo list
-  hako todo list 牛乳                 with that in the title or the note
-  hako todo list --due tomorrow       due by the end of tomorrow
-  hako todo list --all --json         also what is done`,
+  hako todo list 牛乳                 # with that in the title or the note
+  hako todo list --due tomorrow       # due by the end of tomorrow
+  hako todo list --all --json         # also what is done`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.list(s, strings.Join(args, " ")) },
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "also list what is done")
@@ -224,7 +224,7 @@ func newTodoUpdate(s streams) *cobra.Command {
 		Short: "Change what the flags name, and nothing else",
 		Example: `  hako todo update 3 --title 豆乳を買う --priority low
   hako todo update 3 --due none --note ""
-  hako todo update 3 --status open    it is not done after all`,
+  hako todo update 3 --status open    # it is not done after all`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := todoIDs(cmd, args, 1)
 			if err != nil {
@@ -355,7 +355,7 @@ func shortTime(t time.Time) string {
 
 // todoIDs reads numbers, at most so many; zero means any number of them.
 func todoIDs(cmd *cobra.Command, args []string, most int) ([]int64, error) {
-	e := &fault.Error{Kind: fault.Invalid, Op: strings.TrimPrefix(cmd.CommandPath(), "hako "), Hint: "hako todo list shows the numbers"}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Hint: "hako todo list shows the numbers"}
 	if len(args) == 0 || most > 0 && len(args) > most {
 		e.Why = fmt.Sprintf("there are %d numbers where one is wanted", len(args))
 		return nil, e

@@ -15,6 +15,7 @@ func newVersion(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  hako version\n  hako version --json",
 		RunE: func(*cobra.Command, []string) error {
 			commit := revision()
 			if asJSON {

@@ -60,7 +60,7 @@ Custom Search JSON API on 2027-01-01.`,
 	o.register(f)
 	f.IntVar(&q.Count, "count", 5, "list `N` results, 1 to 20")
 	f.StringVar(&q.Lang, "lang", "", "prefer pages in `LANGUAGE`, as ja or en")
-	f.StringVar(&q.Freshness, "freshness", "", "only pages of the last day, week, month or year")
+	f.StringVar(&q.Freshness, "freshness", "", "only pages of the last `SPAN`: day, week, month or year")
 	f.BoolVar(&raw, "raw", false, "do not cut anything to the width of the terminal")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

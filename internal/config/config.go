@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"hako/internal/fault"
 )
 
@@ -42,6 +44,13 @@ func sections() [][]key {
 		bashKeys,
 		secretaryKeys,
 		speechKeys,
+		agentKeys,
+		githubKeys(),
+		GitLab.all(),
+		planningKeys,
+		queueKeys,
+		mcpKeys,
+		llmKeys,
 	}
 }
 
@@ -89,12 +98,15 @@ func (c *Config) know(words ...string) {
 
 // A setting is one value as it was written.
 type setting struct {
-	words []string // one, unless it is a list
-	rows  []row    // of a table, which has no words
+	words []string   // one, unless it is a list
+	rows  []row      // of a table, which has no words
+	tree  *yaml.Node // of what has parts of its own; it has no words either
 	from  string
 	base  string // directory that relative paths start from
 	home  string // what ~ stands for
 	local bool   // from a file that was found in the current directory
+
+	getenv func(string) (string, bool) // what ${NAME} stands for; nil until the value is kept
 }
 
 // Load reads the settings. It fails if any of them makes no sense, whether or
@@ -117,7 +129,15 @@ func load(src Source, keys []key) (*Config, error) {
 			return nil, err
 		}
 	}
-	return c, c.guard()
+	return c, c.consistent()
+}
+
+// consistent looks at what goes together, after everything was read.
+func (c *Config) consistent() error {
+	if err := c.guard(); err != nil {
+		return err
+	}
+	return c.distinct()
 }
 
 // readEnv takes in what the environment sets, over what the files do.
@@ -175,19 +195,19 @@ func (c *Config) Set(name, flag string, words ...string) error {
 	if err != nil {
 		return err
 	}
-	if len(k.fields()) > 0 {
+	if len(k.fields()) > 0 || k.tree() {
 		return &fault.Error{Kind: fault.Invalid, Op: "set " + name, Why: "flag " + flag + ": it can only be set in a file"}
 	}
 	if err := c.put(k, setting{words: words, from: "flag " + flag}); err != nil {
 		return err
 	}
-	return c.guard()
+	return c.consistent()
 }
 
 // put keeps a value after checking it.
 func (c *Config) put(k key, s setting) error {
 	name, _ := k.names()
-	s.home = homeDir(c.getenv)
+	s.home, s.getenv = homeDir(c.getenv), c.getenv
 	s.rows = append(slices.Clone(c.set[name].rows), s.rows...) // a later row takes the place of one of its name
 	if err := k.check(s); err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
@@ -200,9 +220,7 @@ func (c *Config) put(k key, s setting) error {
 			return err
 		}
 	}
-	if k.secret() {
-		c.know(s.words...)
-	}
+	c.know(k.hidden(s)...)
 	c.set[name] = s
 	return nil
 }

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"regexp"
-)
+import "fmt"
 
 var containerKeys = []key{
 	ContainerEnabled, ContainerEnvironments, ContainerDefault, ContainerMCPName, ContainerMCPCommand,
@@ -34,7 +31,7 @@ var (
 		Help: "the address of the Docker engine; empty means unix:///var/run/docker.sock"}
 	DockerBaseImage = Key[string]{Name: "command_executor.docker.base_image", Env: "EXECUTOR_BASE_IMAGE", Parse: orEmpty(imageName), Decides: mayRun,
 		Help: "the image of environments that are listed without one; empty means that they must have one"}
-	DockerCA = Key[string]{Name: "command_executor.docker.ca_certificates", Env: "EXECUTOR_CA_CERTIFICATES", Parse: orEmpty(file), Decides: "whom programs trust",
+	DockerCA = Key[string]{Name: "command_executor.docker.ca_certificates", Env: "EXECUTOR_CA_CERTIFICATES", Parse: orEmpty(file), Decides: whomTrusted,
 		Help: "a file of certificates (PEM) that programs in containers trust besides the usual, as of a company's proxy; empty means none"}
 	DockerCPU = Key[float64]{Name: "command_executor.docker.resources.cpu_limit", Env: "EXECUTOR_CPU_LIMIT", Parse: numberFrom(0.1, 1024), Default: constant(2.0), Decides: mayUse,
 		Help: "how many processors a container may use, from 0.1 to 1024"}
@@ -81,19 +78,19 @@ var (
 )
 
 var (
-	environmentForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	imageForm       = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}$`)
+	environmentForm = compiled(`^[a-z][a-z0-9_-]{0,31}$`)
+	imageForm       = compiled(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}$`)
 )
 
 func environmentName(s setting) (string, error) {
-	if !environmentForm.MatchString(s.words[0]) {
+	if !environmentForm().MatchString(s.words[0]) {
 		return "", fmt.Errorf("%q is not the name of an environment such as python", s.words[0])
 	}
 	return s.words[0], nil
 }
 
 func imageName(s setting) (string, error) {
-	if !imageForm.MatchString(s.words[0]) {
+	if !imageForm().MatchString(s.words[0]) {
 		return "", fmt.Errorf("%q is not the name of an image such as coding-agent-executor-python:latest", s.words[0])
 	}
 	return s.words[0], nil

@@ -25,8 +25,8 @@ func TestExample(t *testing.T) {
 		t.Fatalf("%v, %v", plain.set, err)
 	}
 	full := full(t, w)
-	// These depend on who asks, or on where the home is.
-	free := []string{"audit.path", "secretary.database"}
+	// These depend on who asks, or on where the home is, or on other settings.
+	free := []string{"audit.path", "secretary.database", "github.enabled", "gitlab.enabled"}
 	for i, k := range full.keys {
 		name, _ := k.names()
 		if _, ok := full.set[name]; !ok {
@@ -45,7 +45,7 @@ func TestExampleNamesEveryVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	generated := regexp.MustCompile(`^HAKO_(LIMIT|QUOTA|BASH|SECRETARY|SPEECH)_`)
+	generated := regexp.MustCompile(`^HAKO_(LIMIT|QUOTA|BASH|SECRETARY|SPEECH|AGENT|GITHUB|GITLAB|PLANNING|QUEUE)_`)
 	for _, s := range c.Show() {
 		for _, env := range regexp.MustCompile(`\S+`).FindAllString(s.Env, -1) {
 			if !generated.MatchString(env) && !regexp.MustCompile(fmt.Sprintf(`\b%s\b`, env)).MatchString(Example()) {

@@ -15,13 +15,16 @@ import (
 func (c *Config) parse(path string, local bool, text []byte) (secret bool, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return false, &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: path, Err: errors.New(strings.TrimPrefix(err.Error(), "yaml: "))}
+		return false, &fault.Error{Kind: fault.Invalid, Op: "read settings", Subject: path, Err: errors.New(strings.TrimPrefix(err.Error(), "yaml: ")),
+			Hint: "mend that line: YAML is indented with blanks, not with tabs, and what is opened has to be closed"}
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return false, nil
 	}
 	r := reader{config: c, path: path, local: local}
-	err = r.mapping("", doc.Content[0])
+	if err = r.mapping("", doc.Content[0]); err == nil {
+		err = r.llm()
+	}
 	return r.secret, err
 }
 
@@ -90,6 +93,8 @@ func (r *reader) value(k key, name string, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		return nil
+	case k.tree():
+		s.tree = n
 	case len(k.fields()) > 0:
 		return r.table(k, name, n, s)
 	case n.Kind == yaml.ScalarNode:
@@ -108,6 +113,6 @@ func (r *reader) value(k key, name string, n *yaml.Node) error {
 	default:
 		return r.refuse(n, name+" must be a single value")
 	}
-	r.secret = r.secret || k.secret()
+	r.secret = r.secret || len(k.hidden(s)) > 0
 	return r.config.put(k, s)
 }

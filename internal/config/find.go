@@ -161,7 +161,7 @@ func openPlain(path string) (*os.File, error) {
 			return f, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err)}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "read settings", Subject: path, Err: reason(err), Hint: "name a file that you can read; hako config init FILE makes one"}
 }
 
 // usersOwn tells whether a directory is the user's home or where their settings

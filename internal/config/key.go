@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -23,10 +25,12 @@ type Key[T any] struct {
 	Help    string // what it is and how it is written
 	Default func(*Config) T
 	Parse   func(s setting) (T, error)
-	Many    bool   // a list
-	Fields  string // of a table with named rows: what each row has, as "input output"; empty means that it is none
-	Secret  bool   // a file that sets it must be its owner's alone
-	Carries string // for an address: the name of the secret that is sent there; empty means none
+	Many    bool                   // a list
+	Fields  string                 // of a table with named rows: what each row has, as "input output"; empty means that it is none
+	Tree    bool                   // it has parts of its own, which Parse reads; it can only be set in a file
+	Secret  bool                   // a file that sets it must be its owner's alone
+	Hidden  func(setting) []string // the secrets in a value; nil means all of it if it is Secret, else none
+	Carries string                 // for an address: the name of the secret that is sent there; empty means none
 
 	Local   func(setting) bool // whether a file found in the current directory may set it so; nil means that none may
 	With    string             // for what belongs to an account: such a file may set it if one of these secrets is its own; empty means by itself
@@ -39,7 +43,9 @@ type key interface {
 	help() string
 	list() bool
 	fields() []string
+	tree() bool
 	secret() bool
+	hidden(setting) []string
 	guarded() guarded
 	check(setting) error
 	show(*Config) Shown
@@ -49,8 +55,19 @@ func (k Key[T]) names() (string, string) { return k.Name, k.Env }
 func (k Key[T]) help() string            { return k.Help }
 func (k Key[T]) list() bool              { return k.Many }
 func (k Key[T]) fields() []string        { return strings.Fields(k.Fields) }
+func (k Key[T]) tree() bool              { return k.Tree }
 func (k Key[T]) secret() bool            { return k.Secret }
 func (k Key[T]) guarded() guarded        { return guarded{k.Local, k.With, k.Decides, k.Carries} }
+
+func (k Key[T]) hidden(s setting) []string {
+	switch {
+	case k.Hidden != nil:
+		return k.Hidden(s)
+	case k.Secret:
+		return s.words
+	}
+	return nil
+}
 
 func (k Key[T]) check(s setting) error {
 	_, err := k.Parse(s)
@@ -114,6 +131,13 @@ func (c *Config) Show() []Shown {
 func constant[T any](v T) func(*Config) T { return func(*Config) T { return v } }
 
 // The ways in which values are written.
+
+// compiled makes a regular expression when it is first needed: hako is started
+// thousands of times, and hardly ever with a value to look at. One for names of
+// up to 255 letters is large.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 func words(s setting) ([]string, error) { return s.words, nil }
 

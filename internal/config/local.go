@@ -23,6 +23,10 @@ const (
 	whatCosts = "what may be spent"
 	whatTold  = "what the model is told to do"
 	mayUse    = "how much of your machine is used"
+
+	whoseName   = "in whose name the agent acts"
+	whatTaken   = "which tasks the agent takes on"
+	whomTrusted = "whom programs trust"
 )
 
 // guarded is what stands between a setting and a stranger.
@@ -75,10 +79,9 @@ func (c *Config) admit(k key, s setting) error {
 	return nil
 }
 
-// guard looks at what goes together, after everything was read. A file of the
-// current directory may bring an account of its own: a key, and what is asked with
-// it. But it may not say where a key of the user's is sent, nor what is asked in
-// their name.
+// guard looks at what goes together. A file of the current directory may bring an
+// account of its own: a key, and what is asked with it. But it may not say where a
+// key of the user's is sent, nor what is asked in their name.
 func (c *Config) guard() error {
 	for _, k := range c.keys {
 		name, _ := k.names()

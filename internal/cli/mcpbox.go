@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"hako/internal/config"
+	"hako/internal/container"
+	"hako/internal/container/guest"
+	"hako/internal/fault"
+	"hako/internal/policy"
+	"hako/internal/run"
+	"hako/internal/server/mcp"
+)
+
+// An mcpMaker makes sandboxes for MCP clients. It implements [mcp.Maker].
+type mcpMaker struct {
+	*opened
+	conf    *config.Config
+	flags   *mcpFlags
+	virtual *policy.Policy
+	larder  larder
+
+	sweeping sync.WaitGroup
+
+	mu   sync.Mutex
+	pier *container.Dock  // nil until the first container
+	asks map[string]asker // by task of a container
+}
+
+func (m *mcpMaker) close() {
+	m.sweeping.Wait()
+	if m.pier != nil {
+		m.pier.Close()
+	}
+	m.opened.close()
+}
+
+// Make implements [mcp.Maker]. On record a sandbox is a request that ends when it
+// is closed.
+func (m *mcpMaker) Make(ctx context.Context, caller string, w mcp.Wanted) (mcp.Box, error) {
+	done, err := m.deedBy(caller, strings.TrimSpace("sandbox_create "+string(w.Kind)+" "+w.Environment+" "+w.Repository))
+	if err != nil {
+		return nil, err
+	}
+	box, err := m.make(ctx, caller, w, func() { done(nil) })
+	if err != nil {
+		done(err)
+	}
+	return box, err
+}
+
+func (m *mcpMaker) make(ctx context.Context, caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
+	switch w.Kind {
+	case mcp.Host:
+		return m.hostBox(ctx, caller, w, closed)
+	case mcp.Container:
+		return m.containerBox(ctx, w, closed)
+	case mcp.Virtual, "":
+		return m.virtualBox(caller, w, closed)
+	}
+	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: "there is no such kind", Hint: "use virtual, host or container"}
+}
+
+func (m *mcpMaker) virtualBox(caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
+	share, err := m.larder.open(caller)
+	if err != nil {
+		return nil, err
+	}
+	o := box{roots: m.flags.readable, writable: m.flags.writable}
+	r, err := m.room(&o, share.all.Fork(), m.virtual, w.Ask)
+	if err != nil {
+		m.larder.leave(share)
+		return nil, err
+	}
+	more := func(ctx context.Context) (run.Runner, func(), error) {
+		r, end, err := r.beside(ctx)
+		return sharing{r, share}, end, err
+	}
+	info := mcp.Info{Directory: o.dir, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
+	b := m.shellBox(sharing{r.Runner, share}, then(then(r.close, func() { m.larder.leave(share) }), closed), more, info)
+	b.scribe.Hold = share.hold
+	return b, nil
+}
+
+func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
+	options, err := hostOptions(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	if w.Root != "" && resolve(w.Root) != options.Root {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out; who started hako mcp chose the directory with --root"}
+	}
+	judge, err := hostPolicy(m.conf, options.Root)
+	if err != nil {
+		return nil, err
+	}
+	share, err := m.larder.open(caller)
+	if err != nil {
+		return nil, err
+	}
+	more := func(ctx context.Context) (run.Runner, func(), error) {
+		own := options
+		own.Gauge = share.host.Fork()
+		h, err := m.hands(ctx, own, judge, w.Ask)
+		return sharing{h.Runner, share}, h.close, err
+	}
+	r, end, err := more(context.WithoutCancel(ctx))
+	if err != nil {
+		m.larder.leave(share)
+		return nil, err
+	}
+	b := m.shellBox(r, then(then(end, func() { m.larder.leave(share) }), closed), more, mcp.Info{Directory: options.Root})
+	b.scribe.Hold = share.hold
+	return b, nil
+}
+
+// then does one thing after the other.
+func then(first, second func()) func() {
+	return func() {
+		first()
+		second()
+	}
+}
+
+// dockFor opens the dock when the first container is wanted.
+func (m *mcpMaker) dockFor() (*container.Dock, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pier != nil {
+		return m.pier, nil
+	}
+	options, err := containerOptions(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := containerPolicy(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	options.Clones.Keys.Hide(m.secrets.Add)
+	options.Enabled, options.Detached = true, false
+	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
+	options.Keep = keepWith(m.conf)
+	m.pier, err = m.dockAsking(options, judge, m.asker)
+	return m.pier, err
+}
+
+// sweepLater removes containers that a process left behind which was killed. It
+// does not keep anybody waiting, and where no container was ever made there is
+// nothing to look for.
+func (m *mcpMaker) sweepLater(ctx context.Context) {
+	if left, _ := os.ReadDir(filepath.Join(m.conf.StateFile("env"), "boxes")); len(left) == 0 {
+		return
+	}
+	m.sweeping.Go(func() {
+		if d, err := m.dockFor(); err == nil {
+			_, _ = d.CleanupStale(ctx) // what cannot be removed now is left to the next
+		}
+	})
+}
+
+// asker is who is asked about what a task wants to run.
+func (m *mcpMaker) asker(task string) asker {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asks[task]
+}
+
+func (m *mcpMaker) containerBox(ctx context.Context, w mcp.Wanted, closed func()) (mcp.Box, error) {
+	d, err := m.dockFor()
+	if err != nil {
+		return nil, err
+	}
+	if w.Network != "" && container.Network(w.Network) != d.Network {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + w.Network, Why: "the settings say " + string(d.Network), Hint: "leave network out"}
+	}
+	task := "mcp-" + strings.ToLower(rand.Text()[:12])
+	m.mu.Lock()
+	m.asks[task] = w.Ask
+	m.mu.Unlock()
+	environment := w.Environment
+	if environment == "" {
+		environment = d.DefaultEnvironment()
+	}
+	w.Tell("starting the " + environment + " environment")
+	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch}, environment)
+	if err != nil {
+		m.forget(task)
+		return nil, err
+	}
+	return &dockBox{Runner: d.Runner(task), dock: d, task: task, left: then(func() { m.forget(task) }, closed), info: mcp.Info{
+		Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch, Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),
+	}}, nil
+}
+
+func (m *mcpMaker) forget(task string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.asks, task)
+}
+
+// A dockBox is a container, with an editor and jobs.
+type dockBox struct {
+	run.Runner
+	dock *container.Dock
+	task string
+	left func()
+	info mcp.Info
+}
+
+// Info implements [mcp.Told].
+func (b *dockBox) Info() mcp.Info { return b.info }
+
+// Task implements [mcp.Moored].
+func (b *dockBox) Task() string { return b.task }
+
+// Close implements [mcp.Box].
+func (b *dockBox) Close(ctx context.Context) error {
+	defer b.left()
+	return b.dock.Cleanup(ctx, b.task)
+}
+
+// Edit implements [mcp.Editor].
+func (b *dockBox) Edit(ctx context.Context, _ *run.Request, call []byte) (string, error) {
+	answer, err := b.dock.Edit(ctx, b.task, json.RawMessage(call))
+	if err != nil {
+		return "", err
+	}
+	var said struct {
+		Success        bool
+		Content, Error string
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return "", &fault.Error{Op: "edit", Why: "the container answers something else", Err: err}
+	}
+	if !said.Success {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Why: said.Error}
+	}
+	return said.Content, nil
+}
+
+// StartJob implements [mcp.Jobs].
+func (b *dockBox) StartJob(ctx context.Context, req *run.Request) (string, error) {
+	var handle strings.Builder
+	own := *req
+	own.Stdout = &handle
+	_, err := b.dock.Background(b.task).Run(ctx, &own)
+	return strings.TrimSpace(handle.String()), err
+}
+
+// JobOutput implements [mcp.Jobs].
+func (b *dockBox) JobOutput(ctx context.Context, id string, start, size int64) (mcp.JobPage, error) {
+	desk, err := b.dock.Desk(ctx, b.task)
+	if err != nil {
+		return mcp.JobPage{}, err
+	}
+	j, err := desk.Job(ctx, guest.Handle(id))
+	if err != nil {
+		return mcp.JobPage{}, err
+	}
+	page, err := desk.Output(ctx, guest.Handle(id), guest.Both, start, int(size))
+	if err != nil {
+		return mcp.JobPage{}, err
+	}
+	return jobPage(j, page), nil
+}
+
+// KillJob implements [mcp.Jobs].
+func (b *dockBox) KillJob(ctx context.Context, id string) (mcp.JobPage, error) {
+	desk, err := b.dock.Desk(ctx, b.task)
+	if err != nil {
+		return mcp.JobPage{}, err
+	}
+	j, err := desk.Kill(ctx, guest.Handle(id))
+	return jobPage(j, guest.Page{Next: j.Bytes, Total: j.Bytes}), err
+}
+
+func jobPage(j guest.Job, p guest.Page) mcp.JobPage {
+	out := mcp.JobPage{State: string(j.State), Why: j.Note, Text: p.Data, Next: p.Next, Total: p.Total, More: p.More}
+	if !j.Ended.IsZero() {
+		out.Exit = &j.Exit
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode"
+
+	"hako/internal/fault"
+)
+
+// An MCPServer offers tools to the agent's model. It has either a command or an
+// address.
+type MCPServer struct {
+	Name    string
+	Command []string          // a program and its arguments; nil means that there is a URL
+	Env     map[string]string // for the program, over what it gets in any case; nil means none
+	URL     string            // empty means that there is a command
+	Header  map[string]string // for the URL; nil means none
+	Tools   []string          // only these are offered; nil means all
+	Timeout time.Duration     // of one call; zero means what is usual
+}
+
+// String returns the name alone: the rest may be secret.
+func (m MCPServer) String() string { return m.Name }
+
+var mcpKeys = []key{mcpList}
+
+// mcpList has the servers as they are written, with ${NAME} in them.
+var mcpList = Key[mcpServers]{
+	Name: "mcp_servers", Tree: true, Parse: parseMCP, Hidden: mcpSecrets, Decides: mayRun + " and " + whereData,
+	Help: "servers of tools for the agent, as docs: {command: [docs-server, --stdio]} or docs: {url: https://mcp.example.com/mcp}; each may have env or headers, tools and timeout_seconds",
+}
+
+type mcpServers []MCPServer
+
+// String returns the names.
+func (all mcpServers) String() string {
+	names := make([]string, len(all))
+	for i, m := range all {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// MCPServers returns the servers whose tools the agent's model gets, in the order
+// of the file. Only here is it an error that a variable is missing: other
+// commands do without it.
+func (c *Config) MCPServers() ([]MCPServer, error) {
+	list := mcpList.Of(c)
+	all := make([]MCPServer, len(list.V))
+	for i, m := range list.V {
+		filled, err := m.filled(c.getenv)
+		if err != nil {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "set " + mcpList.Name, Why: list.From, Err: fmt.Errorf("%s: %w", m.Name, err),
+				Hint: "set the variable, or take the server out of the file"}
+		}
+		all[i] = filled
+	}
+	return all, nil
+}
+
+// filled has variables in the place of ${NAME}.
+func (m MCPServer) filled(getenv func(string) (string, bool)) (MCPServer, error) {
+	m.Env, m.Header = maps.Clone(m.Env), maps.Clone(m.Header)
+	for _, values := range []map[string]string{m.Env, m.Header} {
+		for name, value := range values {
+			full, err := expand(value, getenv)
+			if err == nil {
+				err = checkValue(full)
+			}
+			if err != nil {
+				return m, fmt.Errorf("%s: %w", name, err)
+			}
+			values[name] = full
+		}
+	}
+	return m, nil
+}
+
+var (
+	referenceForm = compiled(`\$\{([^}]*)\}`)
+	variableForm  = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// expand puts variables in the place of ${NAME}.
+func expand(value string, getenv func(string) (string, bool)) (string, error) {
+	var missing error
+	full := referenceForm().ReplaceAllStringFunc(value, func(found string) string {
+		name := found[len("${") : len(found)-len("}")]
+		text, _ := getenv(name)
+		if text == "" {
+			missing = fmt.Errorf("the variable %s is not set", name)
+		}
+		return strings.TrimSpace(text)
+	})
+	return full, missing
+}
+
+// checkValue refuses what would be read as more than one header or variable. It
+// does not show it.
+func checkValue(value string) error {
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return errors.New("the value has a line break or another control character in it")
+	}
+	return nil
+}
+
+// checkReferences refuses a value with a ${ that names no variable.
+func checkReferences(value string) error {
+	rest := referenceForm().ReplaceAllStringFunc(value, func(found string) string {
+		if variableForm().MatchString(found[len("${") : len(found)-len("}")]) {
+			return ""
+		}
+		return found
+	})
+	if strings.Contains(rest, "${") {
+		return errors.New("there is a ${ that does not go on with the name of a variable and }")
+	}
+	return nil
+}
+
+// shortestKey is the length below which a value is none that has to be hidden.
+const shortestKey = 6
+
+// mcpSecrets returns the values of variables and headers; without a getenv only
+// those that are written out.
+func mcpSecrets(s setting) (found []string) {
+	all, err := parseMCP(s)
+	if err != nil {
+		return nil
+	}
+	for _, m := range all {
+		for _, value := range m.Env {
+			found = append(found, secretsIn(value, s.getenv)...)
+		}
+		for _, value := range m.Header {
+			found = append(found, secretsIn(value, s.getenv)...)
+		}
+	}
+	return found
+}
+
+// secretsIn returns a value, and the parts of it that make it one: what its
+// variables hold, and the key in "Bearer KEY".
+func secretsIn(value string, getenv func(string) (string, bool)) (found []string) {
+	references := referenceForm().FindAllStringSubmatch(value, -1)
+	if len(references) > 0 && getenv == nil {
+		return nil
+	}
+	for _, r := range references {
+		text, _ := getenv(r[1])
+		found = append(found, strings.TrimSpace(text))
+	}
+	full, missing := expand(value, getenv)
+	if missing != nil {
+		return long(found) // the rest is no secret: it may be the word Bearer
+	}
+	_, after, _ := strings.Cut(full, " ")
+	return long(append(found, full, after))
+}
+
+func long(words []string) (long []string) {
+	for _, word := range words {
+		if len(word) >= shortestKey {
+			long = append(long, word)
+		}
+	}
+	return long
+}
