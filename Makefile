@@ -1,20 +1,67 @@
-# make demo    build, then show the main things in a minute
+# make demo    build, then show the main things in two minutes
+# make demo-agent  the coding agent against a GitHub that is played on this machine
 # make test    install what the tests need, then run them all
 # make attacks run the corpus of attacks against policy and sandbox, print how many each held
 # make bench   measure against bash and the GNU tools, write bench/RESULTS.md
+# make install  put program, manual pages and completions below PREFIX (and DESTDIR)
+# make release  archives for six platforms, checksums and SBOMs in dist/
+# make image   a container image of hako itself, from scratch
 # make images  install and start Docker where that is possible, build the environments
 # make bench-containers  measure tasks in containers beside Docker itself, write bench/CONTAINERS.md
+# make bench-scale  measure the coding agent with a played forge, model and containers, write bench/SCALE.md
 
 export CGO_ENABLED = 0
-GOFLAGS_BUILD = -trimpath -ldflags '-s -w'
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo devel)
+GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X hako/internal/cli.version=$(VERSION)'
 
-.PHONY: build demo test test-short attacks check fuzz bench bench-containers images tools bench-tools clean
+.PHONY: build man completions install uninstall release release-check image demo demo-agent test test-short attacks check fuzz bench bench-containers bench-scale images tools bench-tools clean
 
 build:
 	go build $(GOFLAGS_BUILD) -o bin/hako ./cmd/hako
 
+# man and completions go where git does not look; install and release take them from there.
+SHARE = bin/share
+
+man:
+	rm -rf $(SHARE)/man && go run ./packaging/man $(SHARE)/man/man1
+
+completions: build
+	mkdir -p $(SHARE)/completions
+	for shell in bash zsh fish; do ./bin/hako completion $$shell >$(SHARE)/completions/hako.$$shell || exit 1; done
+
+PREFIX ?= /usr/local
+export PREFIX DESTDIR
+
+install: build man completions
+	./scripts/install.sh install
+
+uninstall:
+	./scripts/install.sh uninstall
+
+# release makes the same bytes from the same sources. release-check asks goreleaser
+# whether .goreleaser.yaml, the recipe for a forge, is in order.
+release: man
+	rm -rf dist && go run ./packaging/release -version $(VERSION)
+
+GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.12.7
+
+release-check:
+	$(GORELEASER) check
+
+IMAGE ?= hako:latest
+
+image:
+	VERSION=$(VERSION) ./scripts/image.sh $(IMAGE)
+
 demo: build
 	./bin/hako demo
+
+# PROVIDER=gitlab PROJECT=node shows the other ways.
+PROVIDER ?= github
+PROJECT ?= python
+
+demo-agent: build images
+	@go run ./internal/fakes/forge/show $(PROVIDER) $(PROJECT) ./bin/hako agent once
 
 test: tools check images
 	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
@@ -34,7 +81,7 @@ attacks: tools
 	cat "$$table" && exit $$status
 
 check:
-	@files=$$(gofmt -s -l cmd internal bench); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
+	@files=$$(gofmt -s -l cmd internal bench packaging); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
 	go vet ./...
 	GOOS=darwin go build -o /dev/null ./cmd/hako
 	GOOS=windows go build -o /dev/null ./cmd/hako
@@ -51,6 +98,9 @@ bench: bench-tools
 bench-containers: images
 	go run ./bench/containers
 
+bench-scale:
+	go run ./bench/scale
+
 # images needs Docker. Where there is none and none can be installed, it says so
 # and the tests that need containers are skipped aloud, unless they must not be.
 images: build
@@ -59,9 +109,10 @@ images: build
 
 tools:
 	./scripts/tools.sh test
+	./scripts/mcptools.sh
 
 bench-tools:
 	./scripts/tools.sh bench
 
 clean:
-	rm -rf bin bench/data
+	rm -rf bin dist bench/data

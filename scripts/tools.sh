@@ -30,6 +30,12 @@ else
 	want file file
 	want patch patch
 	want tree tree
+	want chromium chromium # the pages of the console
+	want npm npm # what scripts/mcptools.sh installs
+	want man man-db # the manual pages
+	want groff groff-base
+	want zsh zsh # the completions
+	want fish fish
 	want uuencode sharutils
 	want xz xz-utils
 	want bzip2 bzip2

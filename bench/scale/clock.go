@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hako/internal/work/forge"
+)
+
+// A gap is what lies between the answer of a model and the next question.
+type gap struct {
+	At    time.Time
+	Own   time.Duration // without what follows
+	Hands time.Duration // in the container
+	Forge time.Duration // until the forge had answered
+	First bool          // it is the first of its task, in which the plan is told and the container made
+}
+
+// Where a task is when it is not in hako's own code.
+type elsewhere int
+
+const (
+	inHands elsewhere = iota
+	atForge
+)
+
+// A clock measures the gaps of one task.
+type clock struct {
+	mu   sync.Mutex
+	said time.Time // when the model had answered; zero before it ever has
+	away [2]time.Duration
+	gaps []gap
+}
+
+// asked is when the model is asked.
+func (c *clock) asked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said.IsZero() {
+		return
+	}
+	now := time.Now()
+	c.gaps = append(c.gaps, gap{now, now.Sub(c.said) - c.away[inHands] - c.away[atForge], c.away[inHands], c.away[atForge], len(c.gaps) == 0})
+}
+
+// answered is when it has answered.
+func (c *clock) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said, c.away = time.Now(), [2]time.Duration{}
+}
+
+// elsewhere counts time that was spent outside since a moment.
+func (c *clock) elsewhere(since time.Time, where elsewhere) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away[where] += time.Since(since)
+}
+
+// clocks are those of all tasks, by the numbers of their issues.
+type clocks struct {
+	mu sync.Mutex
+	by map[int]*clock
+}
+
+func newClocks() *clocks { return &clocks{by: map[int]*clock{}} }
+
+func (c *clocks) of(number int) *clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by[number] == nil {
+		c.by[number] = new(clock)
+	}
+	return c.by[number]
+}
+
+func (c *clocks) all() (gaps []gap) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.by {
+		one.mu.Lock()
+		gaps = append(gaps, one.gaps...)
+		one.mu.Unlock()
+	}
+	return gaps
+}
+
+// A timed forge counts the time that coordinators wait for it. What is asked
+// beside the work, by [forge.Forge.Get], is not waited for.
+type timed struct {
+	forge.Forge
+	clocks *clocks
+}
+
+// Comments implements [forge.Forge].
+func (f *timed) Comments(ctx context.Context, ref forge.Ref, since time.Time) ([]forge.Comment, error) {
+	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+	return f.Forge.Comments(ctx, ref, since)
+}
+
+// Comment implements [forge.Forge].
+func (f *timed) Comment(ctx context.Context, ref forge.Ref, mark forge.Mark, text string) (forge.Comment, error) {
+	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+	return f.Forge.Comment(ctx, ref, mark, text)
+}
+
+// Edit implements [forge.Forge].
+func (f *timed) Edit(ctx context.Context, ref forge.Ref, id string, mark forge.Mark, text string) (forge.Comment, error) {
+	defer f.clocks.of(ref.Number).elsewhere(time.Now(), atForge)
+	return f.Forge.Edit(ctx, ref, id, mark, text)
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A dayPlan is how the run goes that stands for a day of 100 000 tasks.
+type dayPlan struct {
+	rate     float64 // tasks in a second
+	warm     time.Duration
+	window   time.Duration // that is measured
+	workers  int           // processes
+	parallel int           // tasks at a time in each
+	every    time.Duration // polls
+	pace     pace
+}
+
+const day = 24 * 60 * 60
+
+// usual is the pace of a model and of containers as they are; nothing is
+// shortened.
+var usual = pace{Model: 8 * time.Second, Command: 3 * time.Second, Prepare: 10 * time.Second, Keep: 500 * time.Millisecond}
+
+func (b *bench) dayPlan() dayPlan {
+	p := dayPlan{rate: 100_000. / day, warm: 4 * time.Minute, window: 3 * time.Minute, workers: 5, parallel: 64, every: time.Minute, pace: usual}
+	if b.short {
+		p.warm, p.window, p.every = p.warm/20, p.window/8, p.every/12
+		p.pace = pace{usual.Model / 20, usual.Command / 20, usual.Prepare / 20, usual.Keep / 20}
+	}
+	return p
+}
+
+// A sample is how things were at a moment of the run.
+type sample struct {
+	at      time.Time
+	running int              // tasks
+	vitals  map[string]vital // by process
+	stored  map[string]int64 // bytes in the queue by stream, one copy
+}
+
+// A dayResult is what the run came to.
+type dayResult struct {
+	dayPlan
+	tasks    int // in all
+	from, to time.Time
+	idle     sample // before the first task
+	samples  []sample
+	asked    tally // of the whole run
+	lasted   time.Duration
+	traffic  natsReport
+	stored   map[string]int64 // bytes in the queue after everything has ended by stream, one copy
+	reports  map[string]crewReport
+	used     map[string]time.Duration
+}
+
+func (b *bench) measureDay(dir string) error {
+	w, err := b.world(dir, settings[1])
+	if err != nil {
+		return err
+	}
+	defer w.kill()
+	r := &dayResult{dayPlan: b.dayPlan()}
+	if err := w.hire("producer", crewSettings{Every: r.every}); err != nil {
+		return err
+	}
+	for i := range r.workers {
+		if err := w.hire(fmt.Sprint("worker-", i+1), crewSettings{Parallel: r.parallel, Pace: r.pace}); err != nil {
+			return err
+		}
+	}
+	if err := w.live(r); err != nil {
+		return err
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	r.traffic, r.reports, r.used = w.traffic, w.reports, w.used
+	b.day = r
+	return w.allDone(r.tasks)
+}
+
+// live has issues come for as long as the plan says, and waits for the last.
+func (w *world) live(r *dayResult) (err error) {
+	books, stop, err := books(w.servers.url)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := w.b.sleep(2 * time.Second); err != nil { // after the start
+		return err
+	}
+	r.idle = w.sample(books)
+	if _, err := ask[tally](w.forge.Desk, "/tally"); err != nil {
+		return err
+	}
+	began := time.Now()
+	r.from, r.to = began.Add(r.warm), began.Add(r.warm+r.window)
+	if err := w.arrive(r, books); err != nil {
+		return err
+	}
+	if err := w.wait(r.tasks, r.every+4*r.pace.task()+time.Minute); err != nil {
+		return err
+	}
+	r.lasted = time.Since(began)
+	r.stored = w.sample(books).stored
+	r.asked, err = ask[tally](w.forge.Desk, "/tally")
+	return err
+}
+
+// arrive has issues come one by one, at random moments as they do.
+func (w *world) arrive(r *dayResult, books jetstream.JetStream) error {
+	look := time.NewTicker(max(r.window/50, time.Second))
+	defer look.Stop()
+	for next := time.Now(); next.Before(r.to); next = next.Add(time.Duration(rand.ExpFloat64() / r.rate * float64(time.Second))) {
+		for time.Now().Before(next) {
+			select {
+			case <-w.b.ctx.Done():
+				return w.b.ctx.Err()
+			case <-time.After(time.Until(next)):
+			case <-look.C:
+				if s := w.sample(books); s.at.After(r.from) {
+					r.samples = append(r.samples, s)
+				}
+			}
+		}
+		if _, err := ask[int](w.forge.Desk, "/add?n=1"); err != nil {
+			return err
+		}
+		r.tasks++
+	}
+	return nil
+}
+
+// sample looks at everything.
+func (w *world) sample(books jetstream.JetStream) sample {
+	s := sample{at: time.Now(), vitals: map[string]vital{}, stored: map[string]int64{}}
+	labels, err := ask[map[string]int](w.forge.Desk, "/ended")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	s.running = labels["coding agent processing"]
+	for name, c := range w.hakos {
+		s.vitals[name] = c.vital()
+	}
+	for i, node := range w.servers.nodes {
+		s.vitals[fmt.Sprint("nats-", i+1)] = node.vital()
+	}
+	for info := range books.ListStreams(w.b.ctx).Info() {
+		s.stored[info.Config.Name] = int64(info.State.Bytes)
+	}
+	return s
+}
+
+// books opens the servers' own accounts.
+func books(url string) (jetstream.JetStream, func(), error) {
+	nc, err := nats.Connect(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc)
+	return js, nc.Close, err
+}
+
+// sum adds up something of the processes with a name.
+func (s sample) sum(name string, of func(vital) int64) (n int64) {
+	for own, v := range s.vitals {
+		if strings.HasPrefix(own, name) {
+			n += of(v)
+		}
+	}
+	return n
+}
+
+// storedInAll is what is in the queue for one task.
+func (r *dayResult) storedInAll() (n int64) {
+	for _, bytes := range r.stored {
+		n += bytes
+	}
+	return n
+}
+
+func cpuOf(v vital) int64      { return int64(v.cpu) }
+func residentOf(v vital) int64 { return v.resident }
+
+// cores is how much of a processor core the processes with a name took.
+func (r *dayResult) cores(name string) float64 {
+	first, last := r.samples[0], r.samples[len(r.samples)-1]
+	return float64(last.sum(name, cpuOf)-first.sum(name, cpuOf)) / float64(last.at.Sub(first.at))
+}
+
+// mean is what something was in the window.
+func (r *dayResult) mean(of func(sample) float64) (m float64) {
+	for _, s := range r.samples {
+		m += of(s) / float64(len(r.samples))
+	}
+	return m
+}
+
+func (r *dayResult) resident(name string) float64 {
+	return r.mean(func(s sample) float64 { return float64(s.sum(name, residentOf)) })
+}
+
+func (r *dayResult) running() float64 {
+	return r.mean(func(s sample) float64 { return float64(s.running) })
+}
+
+// in tells whether a moment is measured.
+func (r *dayResult) in(t time.Time) bool { return t.After(r.from) && t.Before(r.to) }
+
+// waits and durations are those of the tasks that ended in the window.
+func (r *dayResult) endings() (waits, took []time.Duration) {
+	for _, one := range r.reports {
+		for _, e := range one.Endings {
+			if r.in(e.At) {
+				waits, took = append(waits, e.Waited), append(took, e.Took)
+			}
+		}
+	}
+	return waits, took
+}
+
+func (r *dayResult) gaps() (all []gap) {
+	for _, one := range r.reports {
+		for _, g := range one.Gaps {
+			if r.in(g.At) {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// stalls counts the times between turns of more than a second, and the moments
+// at which they ended: many at few moments are the machine's and not hako's.
+func (r *dayResult) stalls() (gaps, moments int) {
+	seen := map[int64]bool{}
+	for _, g := range r.gaps() {
+		if !g.First && g.Own > time.Second {
+			gaps++
+			seen[g.At.Unix()] = true
+		}
+	}
+	return gaps, len(seen)
+}
+
+// usedBy is the processor time of the processes with a name, for one task.
+func (r *dayResult) usedBy(name string) (d time.Duration) {
+	for own, used := range r.used {
+		if strings.HasPrefix(own, name) {
+			d += used
+		}
+	}
+	return d / time.Duration(r.tasks)
+}
+
+// total adds up something of all processes.
+func (r *dayResult) total(of func(crewReport) int64) (n int64) {
+	for _, one := range r.reports {
+		n += of(one)
+	}
+	return n
+}

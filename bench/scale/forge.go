@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	fake "hako/internal/fakes/forge"
+)
+
+const (
+	repository = "acme/app"
+	bot        = "hako-bot"
+	people     = 1000 // who write issues and comments
+)
+
+// forgeReady is where the played GitHub is, and where it is told what people do.
+type forgeReady struct {
+	API, Token, Desk string
+}
+
+// playForge plays GitHub in a process of its own, so that what it takes is not
+// counted as hako's.
+func playForge(words string) error {
+	ended, err := serve(words, &struct{}{})
+	if err != nil {
+		return err
+	}
+	f := fake.Start(fake.GitHub)
+	defer f.Close()
+	f.Leave(1<<40, 1000*time.Hour) // what the limit would do is computed, not waited for
+	f.Repo(repository)
+	f.Member(repository, bot, "write")
+	for n := range people {
+		f.Member(repository, person(n), "write")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	d := &desk{forge: f}
+	srv := &http.Server{Handler: d.routes()}
+	go srv.Serve(l)
+	defer srv.Close()
+	if err := tell(forgeReady{f.API(), f.User(bot), "http://" + l.Addr().String()}); err != nil {
+		return err
+	}
+	<-ended
+	return tell(f.Violations())
+}
+
+func person(n int) string { return fmt.Sprintf("person-%d", n%people) }
+
+// A desk is where the people of the simulation act, beside what hako can see.
+type desk struct {
+	forge *fake.Server
+	mu    sync.Mutex
+	n     int
+}
+
+func (d *desk) routes() http.Handler {
+	mux := http.NewServeMux()
+	for path, do := range map[string]func(*http.Request) any{"/add": d.add, "/say": d.say, "/tally": d.tally, "/ended": d.ended} {
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			_ = json.NewEncoder(w).Encode(do(r))
+		})
+	}
+	return mux
+}
+
+// add has people open issues with the label: /add?n=3
+func (d *desk) add(r *http.Request) any {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, _ := strconv.Atoi(r.FormValue("n"))
+	for range n {
+		d.n++
+		d.forge.Add(repository, fake.Item{Kind: fake.Issue, Title: fmt.Sprint("The report is wrong, case ", d.n), Author: person(d.n), Labels: []string{"coding agent"},
+			Body: strings.Repeat("What I did, what I saw and what I had expected. ", 20)})
+	}
+	return d.n
+}
+
+// say has somebody comment: /say?number=12
+func (d *desk) say(r *http.Request) any {
+	number, _ := strconv.Atoi(r.FormValue("number"))
+	return d.forge.Say(repository, fake.Issue, number, fake.Comment{Author: person(number), Body: "Mind the old format too, please. " + strings.Repeat("It is used by others. ", 5)})
+}
+
+// A tally counts requests by what they were, such as "GET 304 /issues/N".
+type tally map[string]int
+
+func (t tally) sum(match ...string) (n int) {
+	for name, count := range t {
+		if !slices.ContainsFunc(match, func(part string) bool { return !strings.Contains(name, part) }) {
+			n += count
+		}
+	}
+	return n
+}
+
+// tally counts the requests since it was asked last.
+func (d *desk) tally(*http.Request) any {
+	t := tally{}
+	for _, r := range d.forge.Requests() {
+		t[fmt.Sprintf("%s %d %s", r.Method, r.Status, shape(r.URL))]++
+	}
+	d.forge.Forget()
+	return t
+}
+
+// shape is an address without what differs between issues.
+func shape(url string) string {
+	path, query, _ := strings.Cut(url, "?")
+	parts := strings.Split(strings.TrimPrefix(path, "/api/v3"), "/")
+	for i, part := range parts {
+		if _, err := strconv.Atoi(part); err == nil {
+			parts[i] = "N"
+		}
+		if strings.HasPrefix(part, "person-") {
+			parts[i] = "USER"
+		}
+	}
+	path = strings.TrimPrefix(strings.Join(parts, "/"), "/repos/"+repository)
+	if path == "" {
+		path = "/"
+	}
+	if i := strings.LastIndex(path, "/labels/"); i >= 0 {
+		path = path[:i] + "/labels/NAME"
+	}
+	if strings.Contains(query, "labels=") {
+		path += "?labels"
+	}
+	return path
+}
+
+// ended counts the issues whose tasks have ended, by label.
+func (d *desk) ended(*http.Request) any {
+	n := map[string]int{}
+	for _, number := range d.forge.Items(repository, fake.Issue) {
+		item, _ := d.forge.Look(repository, fake.Issue, number)
+		for _, label := range item.Labels {
+			n[label]++
+		}
+	}
+	return n
+}
+
+// ask has the desk do something.
+func ask[T any](desk, what string) (answer T, err error) {
+	res, err := http.Post(desk+what, "", nil)
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	return answer, json.NewDecoder(res.Body).Decode(&answer)
+}

@@ -1,0 +1,48 @@
+// Release builds what a release consists of, for machines without goreleaser:
+//
+//	go run ./packaging/release -version v1.2.3 -man DIR -out DIR
+//
+// It makes an archive for each platform with the program, its manual pages,
+// completions, an example of the settings and the licence; beside each a list of
+// what is linked into it (an SBOM in the form of CycloneDX); and one file of SHA-256
+// sums. The same sources give the same bytes: no file carries a time, an owner or a
+// path of the machine that built it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	var r release
+	platforms := flag.String("platforms", strings.Join(allPlatforms, ","), "build for these")
+	flag.StringVar(&r.version, "version", "devel", "the version, as v1.2.3")
+	flag.StringVar(&r.man, "man", "bin/share/man/man1", "where the manual pages are")
+	flag.StringVar(&r.out, "out", "dist", "where the files go")
+	bill := flag.String("sbom", "", "write what is linked into this program, and do nothing else")
+	document := flag.String("document", "", "where that goes, instead of standard output")
+	flag.Parse()
+	r.platforms = strings.Split(*platforms, ",")
+	if err := do(&r, *bill, *document); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func do(r *release, program, document string) error {
+	if program == "" {
+		return r.make()
+	}
+	text, err := sbom(program)
+	switch {
+	case err != nil:
+		return err
+	case document != "":
+		return os.WriteFile(document, text, 0o644)
+	}
+	_, err = os.Stdout.Write(text)
+	return err
+}
