@@ -92,9 +92,10 @@ var arrows = map[string]string{
 	"work/tame":       "",
 	"work/store":      "fault private work",
 	// what people see
-	"health":   "fault listen redact",
-	"markdown": "",
-	"progress": "",
+	"health":       "fault health/tally listen redact",
+	"health/tally": "",
+	"markdown":     "",
+	"progress":     "",
 	// doors
 	"server":            "fault listen server/pass server/source",
 	"server/console":    "fault server/source",
@@ -124,7 +125,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "approval/hatch container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor host host/cage host/player jobs private private/database secretary/store speech thread vfs work/forge work/queue work/store fakes/browser fakes/forge fakes/serve tool/remote fakes/forge/show server/pass server/mcp/scribe " + flagsOnly,
+	"os":                       "approval/hatch container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor health host host/cage host/player jobs private private/database secretary/store speech thread vfs work/forge work/queue work/store fakes/browser fakes/forge fakes/serve tool/remote fakes/forge/show server/pass server/mcp/scribe " + flagsOnly,
 	"os/exec":                  "container/clone container/disk host/player fakes/browser fakes/forge tool/remote fakes/forge/show",
 	"os/signal":                "container/guest/nursery container/guest/server cli fakes/serve host/cage fakes/forge/show",
 	"os/user":                  "",

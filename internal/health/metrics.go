@@ -5,15 +5,13 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"hako/internal/fault"
+	"hako/internal/health/tally"
 )
 
 // Sources are what [Metrics] asks when somebody looks, rather than being told.
@@ -26,99 +24,75 @@ type Sources struct {
 	Log        *slog.Logger                                  // gets why there is no answer, when that changes; nil means nobody does
 }
 
-// Metrics count what the daemon does, in a registry of their own. A nil *Metrics
+// Metrics count what the daemon does, in a book of their own. A nil *Metrics
 // counts nothing. It is safe for concurrent use. Words become labels as they
 // are, up to a number; any further ones are counted together as "other".
 type Metrics struct {
-	registry *prometheus.Registry
-	handler  http.Handler
-	log      *slog.Logger
+	book    tally.Book
+	program *program
+	log     *slog.Logger
 
-	tasks       *prometheus.CounterVec
-	taskSeconds *prometheus.HistogramVec
-	phases      *prometheus.HistogramVec
-	turns       prometheus.Counter
-	tokens      *prometheus.CounterVec
-	cost        prometheus.Counter
-	calls       *prometheus.CounterVec
-	errors      *prometheus.CounterVec
-	polls       *prometheus.CounterVec
-	pollSeconds *prometheus.HistogramVec
-	found       *prometheus.GaugeVec
-	missed      *prometheus.CounterVec
+	mu      sync.Mutex
+	sources []*source
+
+	tasks, taskSeconds, phases *tally.Family
+	turns, tokens, cost, calls *tally.Family
+	errors                     *tally.Family
+	polls, pollSeconds, found  *tally.Family
+	missed                     *tally.Family
 
 	providers, states, phaseNames, models, tools words
 }
 
 // NewMetrics returns metrics that begin at zero.
 func NewMetrics(from Sources) *Metrics {
-	m := &Metrics{
-		registry:    prometheus.NewRegistry(),
-		log:         orNobody(from.Log),
-		tasks:       counters("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state"),
-		taskSeconds: histograms("hako_agent_task_seconds", "How long a task took until it ended.", taskBuckets(), "state"),
-		phases:      histograms("hako_agent_phase_seconds", "How long a phase of a task took.", phaseBuckets(), "phase"),
-		turns:       counters("hako_agent_turns_total", "Answers of models.").WithLabelValues(),
-		tokens:      counters("hako_agent_tokens_total", "Tokens used; input does not include cached.", "model", "kind"),
-		cost:        counters("hako_agent_cost_dollars_total", "What models cost, by the price list.").WithLabelValues(),
-		calls:       counters("hako_agent_tool_calls_total", "Calls of tools by models.", "tool", "ok"),
-		errors:      counters("hako_agent_errors_total", "Errors, by kind.", "kind"),
-		polls:       counters("hako_forge_polls_total", "Times a forge was asked for tasks.", "provider", "result"),
-		pollSeconds: histograms("hako_forge_poll_seconds", "How long asking a forge for tasks took.", pollBuckets(), "provider"),
-		found:       gauges("hako_forge_tasks_found", "Tasks the last successful poll found.", "provider"),
-		missed:      counters("hako_scrape_failures_total", "Times a figure was missing because its source gave no answer.", "source"),
-		providers:   words{most: 10}, states: words{most: 20}, phaseNames: words{most: 20},
-		models: words{most: 50}, tools: words{most: 100},
+	m := &Metrics{log: orNobody(from.Log),
+		providers: words{most: 10}, states: words{most: 20}, phaseNames: words{most: 20},
+		models: words{most: 50}, tools: words{most: 100}}
+	m.program = newProgram(&m.book)
+	m.open(&m.book)
+	m.buildInfo(from.Version)
+	if from.Queue != nil {
+		m.Show(queueFigure(from))
 	}
-	m.register(from)
-	// One figure that cannot be had does not hide the others.
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	if from.Containers != nil {
+		m.Show(containersFigure(from))
+	}
 	return m
 }
 
-func taskBuckets() []float64 {
+func (m *Metrics) open(b *tally.Book) {
+	m.tasks = b.Counter("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state")
+	m.taskSeconds = b.Histogram("hako_agent_task_seconds", "How long a task took until it ended.", taskBounds(), "state")
+	m.phases = b.Histogram("hako_agent_phase_seconds", "How long a phase of a task took.", phaseBounds(), "phase")
+	m.turns = b.Counter("hako_agent_turns_total", "Answers of models.")
+	m.tokens = b.Counter("hako_agent_tokens_total", "Tokens used; input does not include cached.", "kind", "model")
+	m.cost = b.Counter("hako_agent_cost_dollars_total", "What models cost, by the price list.")
+	m.calls = b.Counter("hako_agent_tool_calls_total", "Calls of tools by models.", "ok", "tool")
+	m.errors = b.Counter("hako_agent_errors_total", "Errors, by kind.", "kind")
+	m.polls = b.Counter("hako_forge_polls_total", "Times a forge was asked for tasks.", "provider", "result")
+	m.pollSeconds = b.Histogram("hako_forge_poll_seconds", "How long asking a forge for tasks took.", pollBounds(), "provider")
+	m.found = b.Gauge("hako_forge_tasks_found", "Tasks the last successful poll found.", "provider")
+	m.missed = b.Counter("hako_scrape_failures_total", "Times a figure was missing because its source gave no answer.", "source")
+}
+
+func taskBounds() []float64 {
 	return []float64{5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400}
 }
 
-func phaseBuckets() []float64 {
+func phaseBounds() []float64 {
 	return []float64{0.1, 0.5, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600}
 }
 
-func pollBuckets() []float64 {
+func pollBounds() []float64 {
 	return []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
 }
 
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-func gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-}
-
-func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-}
-
-func (m *Metrics) register(from Sources) {
-	m.registry.MustRegister(m.tasks, m.taskSeconds, m.phases, m.turns, m.tokens, m.cost, m.calls, m.errors,
-		m.polls, m.pollSeconds, m.found, m.missed, buildInfo(from.Version),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if from.Queue != nil {
-		m.registry.MustRegister(m.queueSource(from))
-	}
-	if from.Containers != nil {
-		m.registry.MustRegister(m.containerSource(from))
-	}
-}
-
-func buildInfo(version string) prometheus.Collector {
+func (m *Metrics) buildInfo(version string) {
 	if version == "" {
 		version = "unknown"
 	}
-	info := gauges("hako_build_info", "Always 1; the version is the label.", "version")
-	info.WithLabelValues(strings.ToValidUTF8(version, "?")).Set(1) // anything else would panic
-	return info
+	m.book.Gauge("hako_build_info", "Always 1; the version is the label.", "version").Set(1, version)
 }
 
 // Handler serves the metrics in the format of Prometheus; of a nil *Metrics it
@@ -127,7 +101,24 @@ func (m *Metrics) Handler() http.Handler {
 	if m == nil {
 		return nil
 	}
-	return m.handler
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.look(r.Context())
+		w.Header().Set("Content-Type", tally.ContentType)
+		m.book.WriteTo(w) // the one that looked has gone if this fails
+	})
+}
+
+// look brings up to date what is not told but asked for, all of it at once.
+func (m *Metrics) look(ctx context.Context) {
+	m.mu.Lock()
+	sources := slices.Clone(m.sources)
+	m.mu.Unlock()
+	m.program.look()
+	var asked sync.WaitGroup
+	for _, s := range sources {
+		asked.Go(func() { s.look(ctx) })
+	}
+	asked.Wait()
 }
 
 // TaskEnded counts a task of a forge that reached its last state after d.
@@ -136,8 +127,8 @@ func (m *Metrics) TaskEnded(provider, state string, d time.Duration) {
 		return
 	}
 	state = m.states.label(state)
-	m.tasks.WithLabelValues(m.providers.label(provider), state).Inc()
-	m.taskSeconds.WithLabelValues(state).Observe(seconds(d))
+	m.tasks.Add(1, m.providers.label(provider), state)
+	m.taskSeconds.Observe(seconds(d), state)
 }
 
 // PhaseEnded counts a phase of a task that took d.
@@ -145,7 +136,7 @@ func (m *Metrics) PhaseEnded(phase string, d time.Duration) {
 	if m == nil {
 		return
 	}
-	m.phases.WithLabelValues(m.phaseNames.label(phase)).Observe(seconds(d))
+	m.phases.Observe(seconds(d), m.phaseNames.label(phase))
 }
 
 // TurnEnded counts an answer of a model and what it used. Input does not include
@@ -154,10 +145,10 @@ func (m *Metrics) TurnEnded(model string, input, cached, output int64, dollars f
 	if m == nil {
 		return
 	}
-	m.turns.Inc()
+	m.turns.Add(1)
 	model = m.models.label(model)
 	for kind, n := range map[string]int64{"input": input, "cached": cached, "output": output} {
-		m.tokens.WithLabelValues(model, kind).Add(float64(max(n, 0)))
+		m.tokens.Add(float64(max(n, 0)), kind, model)
 	}
 	if dollars > 0 && !math.IsInf(dollars, 0) { // neither must a bad price make the sum useless for ever
 		m.cost.Add(dollars)
@@ -170,7 +161,7 @@ func (m *Metrics) ToolCalled(tool string, ok bool) {
 	if m == nil {
 		return
 	}
-	m.calls.WithLabelValues(m.tools.label(tool), strconv.FormatBool(ok)).Inc()
+	m.calls.Add(1, strconv.FormatBool(ok), m.tools.label(tool))
 }
 
 // Failed counts an error by its kind; nil is none.
@@ -178,7 +169,7 @@ func (m *Metrics) Failed(err error) {
 	if m == nil || err == nil {
 		return
 	}
-	m.errors.WithLabelValues(fault.KindOf(err).String()).Inc()
+	m.errors.Add(1, fault.KindOf(err).String())
 }
 
 // Polled counts one look at a forge, which took d and found so many tasks. An
@@ -188,13 +179,13 @@ func (m *Metrics) Polled(provider string, found int, d time.Duration, err error)
 		return
 	}
 	provider = m.providers.label(provider)
-	m.pollSeconds.WithLabelValues(provider).Observe(seconds(d))
+	m.pollSeconds.Observe(seconds(d), provider)
 	if err != nil {
-		m.polls.WithLabelValues(provider, fault.KindOf(err).String()).Inc()
+		m.polls.Add(1, provider, fault.KindOf(err).String())
 		return
 	}
-	m.polls.WithLabelValues(provider, "ok").Inc()
-	m.found.WithLabelValues(provider).Set(float64(found))
+	m.polls.Add(1, provider, "ok")
+	m.found.Set(float64(found), provider)
 }
 
 // seconds is what histograms take. A clock that was set back makes no negative

@@ -1,18 +1,19 @@
 package health
 
 import (
+	"cmp"
 	"context"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"hako/internal/health/tally"
 )
 
 // A source is a figure that is asked for whenever the page is looked at.
 type source struct {
-	name   string
-	about  *prometheus.Desc
+	name   string // as hako_scrape_failures_total has it
+	figure *tally.Family
 	ask    *question[map[string]int] // by label; the empty label is for a figure without any
 	labels *words                    // nil: the figure has no label
-	missed *prometheus.CounterVec
+	missed *tally.Family
 	tell   func(error) // of every answer
 }
 
@@ -22,56 +23,61 @@ type Figure struct {
 	About string
 	Label string // what Ask counts by; empty means that there is one number, under the key ""
 	Ask   func(context.Context) (map[string]int, error)
+
+	short string // what it is called where it is missing; empty means Name
 }
 
 // Show adds a figure to the page.
-func (m *Metrics) Show(f Figure) { m.registry.MustRegister(m.source(f, f.Name)) }
-
-func (m *Metrics) source(f Figure, name string) *source {
-	s := &source{name: name, ask: newQuestion(questionTime, f.Ask), missed: m.missed, tell: onChange(m.log, name+" cannot be counted", name+" can be counted again")}
+func (m *Metrics) Show(f Figure) {
+	name := cmp.Or(f.short, f.Name)
+	s := &source{name: name, ask: newQuestion(questionTime, f.Ask), missed: m.missed,
+		tell: onChange(m.log, name+" cannot be counted", name+" can be counted again")}
 	if f.Label == "" {
-		s.about = prometheus.NewDesc(f.Name, f.About, nil, nil)
-		return s
+		s.figure = m.book.Gauge(f.Name, f.About)
+	} else {
+		s.figure, s.labels = m.book.Gauge(f.Name, f.About, f.Label), &words{most: 20}
 	}
-	s.about, s.labels = prometheus.NewDesc(f.Name, f.About, []string{f.Label}, nil), &words{most: 20}
-	return s
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sources = append(m.sources, s)
 }
 
-func (m *Metrics) queueSource(from Sources) *source {
-	return m.source(Figure{Name: "hako_queue_tasks", About: "Tasks in the queue, by state.", Label: "state", Ask: from.Queue}, "queue")
+func queueFigure(from Sources) Figure {
+	return Figure{Name: "hako_queue_tasks", About: "Tasks in the queue, by state.", Label: "state", Ask: from.Queue, short: "queue"}
 }
 
-func (m *Metrics) containerSource(from Sources) *source {
-	return m.source(Figure{Name: "hako_containers", About: "Containers that run for tasks.", Ask: func(ctx context.Context) (map[string]int, error) {
-		n, err := from.Containers(ctx)
-		return map[string]int{"": n}, err
-	}}, "containers")
+func containersFigure(from Sources) Figure {
+	return Figure{Name: "hako_containers", About: "Containers that run for tasks.", short: "containers",
+		Ask: func(ctx context.Context) (map[string]int, error) {
+			n, err := from.Containers(ctx)
+			return map[string]int{"": n}, err
+		}}
 }
 
-// Describe implements [prometheus.Collector].
-func (s *source) Describe(out chan<- *prometheus.Desc) { out <- s.about }
-
-// Collect implements [prometheus.Collector].
-func (s *source) Collect(out chan<- prometheus.Metric) {
-	figures, err := s.ask.answer(context.Background()) // a collector is given no context
+// look asks. Without an answer the figure is missing from the page, which is
+// better than an old one that looks new.
+func (s *source) look(ctx context.Context) {
+	figures, err := s.ask.answer(ctx)
+	if ctx.Err() != nil {
+		return // nobody looks any more
+	}
 	s.tell(err)
 	if err != nil {
-		s.missed.WithLabelValues(s.name).Inc()
+		s.missed.Add(1, s.name)
+		s.figure.Replace(nil)
 		return
 	}
-	if s.labels == nil {
-		out <- s.figure(figures[""])
-		return
-	}
-	sums := map[string]int{} // several words may share the label "other"
-	for word, n := range figures {
-		sums[s.labels.label(word)] += n
-	}
-	for word, n := range sums {
-		out <- s.figure(n, word)
-	}
+	s.figure.Replace(s.sums(figures))
 }
 
-func (s *source) figure(n int, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(s.about, prometheus.GaugeValue, float64(n), labels...)
+// sums adds up what shares a label: several words may be "other".
+func (s *source) sums(figures map[string]int) map[string]float64 {
+	if s.labels == nil {
+		return map[string]float64{"": float64(figures[""])}
+	}
+	sums := map[string]float64{}
+	for word, n := range figures {
+		sums[s.labels.label(word)] += float64(n)
+	}
+	return sums
 }
