@@ -14,7 +14,7 @@ export CGO_ENABLED = 0
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo devel)
 GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X hako/internal/cli.version=$(VERSION)'
 
-.PHONY: build man completions install uninstall release release-check image demo demo-agent test test-short attacks check fuzz bench bench-containers bench-scale images tools bench-tools clean
+.PHONY: build man completions install uninstall release release-check image demo demo-agent test test-short attacks check fuzz bench bench-containers bench-scale images tiny tools bench-tools clean
 
 build:
 	go build $(GOFLAGS_BUILD) -o bin/hako ./cmd/hako
@@ -63,7 +63,7 @@ PROJECT ?= python
 demo-agent: build images
 	@go run ./internal/fakes/forge/show $(PROVIDER) $(PROJECT) ./bin/hako agent once
 
-test: tools check images
+test: tools check tiny
 	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
 	CGO_ENABLED=1 go test -race -short -timeout 20m ./internal/...
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
@@ -106,6 +106,10 @@ bench-scale:
 images: build
 	./scripts/docker.sh
 	@if docker info >/dev/null 2>&1; then ./scripts/bases.sh && ./bin/hako env build --no-config; fi
+
+# tiny is the image of tests that want a shell and little else.
+tiny: tools images
+	@if docker info >/dev/null 2>&1; then ./scripts/tiny.sh; fi
 
 tools:
 	./scripts/tools.sh test

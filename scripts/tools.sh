@@ -11,8 +11,8 @@ want() { # want COMMAND PACKAGE
 
 want bash bash
 want gawk gawk
+want busybox busybox-static # what tiny.sh makes an image of, and a peer of the benchmarks
 if [ "$1" = bench ]; then
-	want busybox busybox-static
 	want bwrap bubblewrap # what the sandbox's start is compared with
 else
 	want git git
@@ -39,6 +39,8 @@ else
 	want uuencode sharutils
 	want xz xz-utils
 	want bzip2 bzip2
+	want fc-list fontconfig
+	[ -n "$(fc-list :lang=ja 2>/dev/null)" ] || need="$need fonts-ipafont-gothic" # whether Japanese words fit the pages
 fi
 
 [ -n "$need" ] || exit 0

@@ -115,7 +115,9 @@ func (o *agentFlags) serve(ctx context.Context, s streams, produce, labour bool)
 // One that does not answer now may do so later.
 func (w *studio) known(ctx context.Context) error {
 	for _, f := range w.office.Forges {
+		over := meanwhile(w.view.s, "asking "+f.Provider+" who we are")
 		_, err := f.Self(ctx)
+		over()
 		switch kind := fault.KindOf(err); {
 		case kind == fault.Denied || kind == fault.Invalid:
 			return err
@@ -133,7 +135,9 @@ func (w *studio) once(ctx context.Context) error {
 		return err
 	}
 	defer end()
+	over := meanwhile(w.view.s, "asking for issues to work on; a forge that does not answer is asked again for some seconds")
 	_, polling := w.producer.Poll(ctx) // one forge that is away keeps nobody from what the others have
+	over()
 	endings, err := w.worker.Drain(ctx)
 	for _, f := range w.office.Forges { // who waits for what was given up is not left waiting for the next poll
 		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil {
@@ -230,7 +234,7 @@ func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 }
 
 func (o *agentFlags) give(ctx context.Context, s streams, name string, what queue.Command) error {
-	l, err := o.ledgers(ctx)
+	l, err := o.ledgers(ctx, s)
 	if err != nil {
 		return err
 	}

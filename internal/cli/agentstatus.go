@@ -18,7 +18,7 @@ func (o *agentFlags) status(s streams) *cobra.Command {
 		Example: "  hako agent status\n  hako agent status owner/project#12\n  hako agent status --json | jq -r '.tasks[] | select(.state==\"failed\") | .thread'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := o.ledgers(cmd.Context())
+			l, err := o.ledgers(cmd.Context(), s)
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func (l *ledgers) close() {
 }
 
 // ledgers opens them, for a look or an order.
-func (o *agentFlags) ledgers(ctx context.Context) (*ledgers, error) {
+func (o *agentFlags) ledgers(ctx context.Context, s streams) (*ledgers, error) {
 	conf, err := o.load()
 	if err != nil {
 		return nil, err
@@ -50,12 +50,22 @@ func (o *agentFlags) ledgers(ctx context.Context) (*ledgers, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.Open(ctx, queueOptions(conf))
+	q, err := openQueue(ctx, s, conf)
 	if err != nil {
 		b.close()
 		return nil, err
 	}
 	return &ledgers{b, conf, q}, nil
+}
+
+// openQueue says so if nobody answers at once.
+func openQueue(ctx context.Context, s streams, conf *config.Config) (*queue.Queue, error) {
+	waiting := "waiting for whoever serves the queue of this machine"
+	if config.QueueURL.Of(conf).V != "" {
+		waiting = "waiting for the server of queue.url; it is asked again for some seconds"
+	}
+	defer meanwhile(s, waiting)()
+	return queue.Open(ctx, queueOptions(conf))
 }
 
 // spare is how often the queue hands a task out beyond what a worker would try:
@@ -110,7 +120,7 @@ func (w *studio) close() {
 // studio puts together what it takes to pick issues up, to work on them, or
 // both. What is wrong with the settings is said before anything is picked up.
 func (o *agentFlags) studio(ctx context.Context, s streams, produce, labour bool) (w *studio, err error) {
-	l, err := o.ledgers(ctx)
+	l, err := o.ledgers(ctx, s)
 	if err != nil {
 		return nil, err
 	}

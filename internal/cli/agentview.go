@@ -171,6 +171,7 @@ type agentEvent struct {
 	Phase    string    `json:"phase,omitempty"`
 	Name     string    `json:"name,omitempty"`
 	Text     string    `json:"text,omitempty"`
+	Hint     string    `json:"hint,omitempty"`
 	OK       *bool     `json:"ok,omitempty"`
 	Found    int       `json:"found,omitempty"`
 	New      int       `json:"new,omitempty"`
@@ -183,7 +184,7 @@ type agentEvent struct {
 
 func crewLine(e crew.Event) agentEvent {
 	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task, State: string(e.State), Phase: string(e.Phase),
-		Text: e.Why, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
+		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
 	if w := e.Work; w != nil {
 		line.Type, line.Phase, line.Name, line.Text, line.OK = w.Type, string(w.Phase), w.Name, w.Text, w.OK
 	}
@@ -206,7 +207,7 @@ func (v *view) write(e crew.Event) {
 	}
 	var attrs []slog.Attr
 	for _, a := range []slog.Attr{slog.String("thread", line.Thread), slog.String("task", line.Task), slog.String("provider", line.Provider), slog.String("state", line.State),
-		slog.String("phase", line.Phase), slog.String("name", line.Name), slog.String("text", shortLine(line.Text, 500))} {
+		slog.String("phase", line.Phase), slog.String("name", line.Name), slog.String("text", shortLine(line.Text, 500)), slog.String("hint", shortLine(line.Hint, 500))} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)
 		}
@@ -243,6 +244,9 @@ func (v *view) print(e crew.Event) {
 	if text != "" {
 		fmt.Fprintln(out, markdown.Clean(text))
 	}
+	if e.Hint != "" {
+		fmt.Fprintln(v.s.err, markdown.Clean("hako: hint: "+shortLine(e.Hint, 500)))
+	}
 }
 
 func (v *view) endLine(e crew.Event) string {
@@ -264,7 +268,7 @@ func workLine(task string, e *work.Event) string {
 		return task + ":   " + e.Name + " " + shortLine(e.Text, 160)
 	case "result":
 		if e.Text != "" {
-			return task + ":   → " + shortLine(e.Text, 200)
+			return task + ":   → " + e.Name + ": " + shortLine(e.Text, 200)
 		}
 	case "note":
 		return task + ":   " + shortLine(e.Text, 400)

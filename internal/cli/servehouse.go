@@ -28,7 +28,6 @@ import (
 	"hako/internal/server/pass"
 	"hako/internal/server/source"
 	"hako/internal/server/works"
-	"hako/internal/work/queue"
 )
 
 // A house is all that hako serve keeps open.
@@ -171,7 +170,7 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 	if h.agent {
 		return h.openAgent(ctx)
 	}
-	tasks, err := queue.Open(ctx, queueOptions(h.conf))
+	tasks, err := openQueue(ctx, h.s, h.conf)
 	if err != nil { // everything else can be watched
 		h.says.Warn("tasks are not shown", "error", err)
 		return nil

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 // The images of these tests.
 const (
 	pythonImage = "coding-agent-executor-python:latest"
-	tinyImage   = "tiny:1" // a shell and nothing else
+	tinyImage   = "hako-tiny:1" // a shell and nothing else
 )
 
 // realEngine opens the engine of this machine. A machine without one skips the

@@ -53,13 +53,22 @@ const (
 func (d *Dock) image(ctx context.Context, environment, name string) (engine.Image, error) {
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
-		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: "hako env build " + environment}
+		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: obtain(environment, name)}
 	}
 	if err == nil && len(img.Volumes) > 0 {
 		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name + " wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
 			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
 	}
 	return img, err
+}
+
+// obtain says how to come by an image: those of environments that we describe
+// are built, others are somebody's own.
+func obtain(environment, image string) string {
+	if _, ok := lang.Find(environment); ok {
+		return "hako env build " + environment
+	}
+	return "docker pull " + image + ", or name an image that is there for " + environment + " in command_executor.environments"
 }
 
 // make makes a container and waits until its guest answers. It is that of its

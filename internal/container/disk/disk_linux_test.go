@@ -39,8 +39,8 @@ func needDisks(t testing.TB) {
 
 func needEngine(t testing.TB) {
 	t.Helper()
-	if out, err := exec.Command("docker", "image", "inspect", "tiny:1").CombinedOutput(); err != nil {
-		skip(t, "no engine, or no image tiny:1: "+string(out))
+	if out, err := exec.Command("docker", "image", "inspect", "hako-tiny:1").CombinedOutput(); err != nil {
+		skip(t, "no engine, or no image hako-tiny:1: "+string(out))
 	}
 }
 
@@ -291,7 +291,7 @@ func TestVolume(t *testing.T) {
 		exec.Command("docker", "volume", "rm", "-f", name).Run()
 	})
 	docker(t, "create", "--name", name, "--network", "none", "--user", "1000:1000", "--mount", "type=volume,source="+name+",target=/workspace,volume-nocopy",
-		"tiny:1", "/bin/sh", "-c", "/bin/busybox dd if=/dev/zero of=/workspace/x bs=1M count=64; /bin/sleep 60")
+		"hako-tiny:1", "/bin/sh", "-c", "/bin/busybox dd if=/dev/zero of=/workspace/x bs=1M count=64; /bin/sleep 60")
 	ready(t, d)
 	docker(t, "start", name)
 	dev, home := d.Device(), behind(d.Device())

@@ -33,7 +33,7 @@ func TestBuild(t *testing.T) {
 	tag := named(t, ":1")
 	var lines []string
 	b := Build{Tags: []string{tag}, Dockerfile: "docker/Dockerfile-x", Args: map[string]string{"WORD": "hello"}, Labels: map[string]string{"hako.test": mark}, NoCache: true, Network: "none",
-		Context: archive(t, map[string]string{"docker/Dockerfile-x": "FROM tiny:1\nARG WORD\nCOPY a /a\nRUN [\"/bin/sh\", \"-c\", \"printf \\\"$WORD \\\\033[31mworld\\\\n\\\"\"]\n", "a": "text"})}
+		Context: archive(t, map[string]string{"docker/Dockerfile-x": "FROM hako-tiny:1\nARG WORD\nCOPY a /a\nRUN [\"/bin/sh\", \"-c\", \"printf \\\"$WORD \\\\033[31mworld\\\\n\\\"\"]\n", "a": "text"})}
 	if err := e.Build(t.Context(), b, func(line string) { lines = append(lines, line) }); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestBuild(t *testing.T) {
 			}
 		}
 	})
-	for _, want := range []string{"Step 1/5 : FROM tiny:1", "Step 3/5 : COPY a /a", "hello world"} {
+	for _, want := range []string{"Step 1/5 : FROM hako-tiny:1", "Step 3/5 : COPY a /a", "hello world"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q in %q", want, lines)
 		}
@@ -66,9 +66,9 @@ func TestBuild(t *testing.T) {
 func TestFailingBuildNamesItsStep(t *testing.T) {
 	e := docker(t)
 	for file, want := range map[string]string{
-		"FROM tiny:1\nRUN [\"/bin/sh\", \"-c\", \"exit 3\"]\n": "step 2/2, RUN [\"/bin/sh\", \"-c\", \"exit 3\"]: the command '/bin/sh -c exit 3' returned a non-zero code: 3",
-		"FROM tiny:1\nCOPY none /\n":                           "step 2/2, COPY none /: ",
-		"FROM tiny:1\nNONSENSE\n":                              "NONSENSE",
+		"FROM hako-tiny:1\nRUN [\"/bin/sh\", \"-c\", \"exit 3\"]\n": "step 2/2, RUN [\"/bin/sh\", \"-c\", \"exit 3\"]: the command '/bin/sh -c exit 3' returned a non-zero code: 3",
+		"FROM hako-tiny:1\nCOPY none /\n":                           "step 2/2, COPY none /: ",
+		"FROM hako-tiny:1\nNONSENSE\n":                              "NONSENSE",
 	} {
 		err := e.Build(t.Context(), Build{Tags: []string{named(t, ":1")}, Context: archive(t, map[string]string{"Dockerfile": file}), Network: "none"}, nil)
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "build image "+named(t, ":1")) {

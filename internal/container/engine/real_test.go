@@ -14,7 +14,7 @@ import (
 	"hako/internal/fault"
 )
 
-const tiny = "tiny:1"
+const tiny = "hako-tiny:1"
 
 // docker is the engine of this machine. Without one, or without the small image,
 // the test is seen to skip, unless the tools are said to be here.

@@ -64,9 +64,9 @@ func much() (options []string) {
 
 // TestEngine checks with a real engine and kernel what is refused and what not.
 func TestEngine(t *testing.T) {
-	needEngine(t, "tiny:1")
+	needEngine(t, "hako-tiny:1")
 	file := probe(t)
-	refused := inside(t, Profile(), "tiny:1", append(much(), "-v", file+":/probe:ro"), "/probe", "closed")
+	refused := inside(t, Profile(), "hako-tiny:1", append(much(), "-v", file+":/probe:ro"), "/probe", "closed")
 	tried := 0
 	for line := range strings.Lines(refused) {
 		name, said, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -82,7 +82,7 @@ func TestEngine(t *testing.T) {
 		t.Errorf("only %d tries: %s", tried, refused)
 	}
 	t.Logf("%d calls refused", tried)
-	open := inside(t, Profile(), "tiny:1", []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt", "no-new-privileges", "-v", file + ":/probe:ro"}, "/probe", "open")
+	open := inside(t, Profile(), "hako-tiny:1", []string{"--cap-drop", "ALL", "--user", "1000:1000", "--security-opt", "no-new-privileges", "-v", file + ":/probe:ro"}, "/probe", "open")
 	for line := range strings.Lines(open) {
 		if !strings.HasSuffix(strings.TrimSpace(line), ": ok") {
 			t.Error(line)
@@ -96,9 +96,9 @@ func TestEngine(t *testing.T) {
 // TestProbe checks the probe itself: without the profile the kernel refuses none
 // of it for lack of permission, so that EPERM is the profile's word.
 func TestProbe(t *testing.T) {
-	needEngine(t, "tiny:1")
+	needEngine(t, "hako-tiny:1")
 	everything := strings.ReplaceAll(Profile(), `"defaultAction":"SCMP_ACT_ERRNO"`, `"defaultAction":"SCMP_ACT_ALLOW"`)
-	out := inside(t, everything, "tiny:1", append(much(), "-v", probe(t)+":/probe:ro"), "/probe", "closed")
+	out := inside(t, everything, "hako-tiny:1", append(much(), "-v", probe(t)+":/probe:ro"), "/probe", "closed")
 	for line := range strings.Lines(out) {
 		if strings.HasSuffix(line, ": EPERM\n") {
 			t.Error(line)
@@ -109,12 +109,12 @@ func TestProbe(t *testing.T) {
 // TestUnknownNames checks that an engine starts containers though it does not
 // know all calls of the list.
 func TestUnknownNames(t *testing.T) {
-	needEngine(t, "tiny:1")
+	needEngine(t, "hako-tiny:1")
 	odd := strings.Replace(Profile(), `"access",`, `"access","a_call_of_next_year",`, 1)
 	if odd == Profile() {
 		t.Fatal("the profile looks different now")
 	}
-	if out := inside(t, odd, "tiny:1", nil, "/bin/busybox", "echo", "started"); !strings.Contains(out, "started") {
+	if out := inside(t, odd, "hako-tiny:1", nil, "/bin/busybox", "echo", "started"); !strings.Contains(out, "started") {
 		t.Error(out)
 	}
 }

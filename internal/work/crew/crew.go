@@ -114,6 +114,7 @@ type Event struct {
 	Found    int           // how many issues are ready
 	New      int           // how many of them were picked up, requeued or resumed
 	Why      string        // without secrets
+	Hint     string        // what can be done about it, without secrets
 	Err      error         // with all that is to be known; not for people outside
 	Spent    work.Spent    // of a task that ended
 	Proposal string        // the address of what it proposes; empty means nothing

@@ -203,7 +203,7 @@ func (t *turn) giveBack(final, working context.Context, e *Event, err error) err
 	case errors.Is(err, work.ErrLost):
 		return nil
 	case rec.Phase == work.Ended && (err == nil || t.lease.Deliveries >= t.tries()):
-		e.Type, e.Why, e.Proposal = "ended", t.clean(rec.Why), rec.Proposal
+		e.Type, e.Why, e.Hint, e.Proposal = "ended", t.clean(rec.Why), t.clean(rec.Hint), rec.Proposal
 		return t.lease.Done(final, t.book.short())
 	case t.over() && rec.State == work.Paused:
 		return t.park(final, e)

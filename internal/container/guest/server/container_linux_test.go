@@ -27,7 +27,7 @@ const hostOwner = 23456
 // docker.
 func newBox(t testing.TB, o guest.Options, more ...string) *den {
 	t.Helper()
-	return newBoxOf(t, "tiny:1", o, more...)
+	return newBoxOf(t, "hako-tiny:1", o, more...)
 }
 
 func newBoxOf(t testing.TB, image string, o guest.Options, more ...string) *den {
