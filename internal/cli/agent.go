@@ -216,7 +216,7 @@ func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 		Use:     name + " TASK",
 		Short:   orderTexts[what][0],
 		Long:    orderTexts[what][0] + ".\nTASK is an issue as owner/project#12, its address, or a name that hako agent status shows.",
-		Example: fmt.Sprintf("  hako agent %s owner/project#12\n  hako agent %s issue-12-k3j9x2ab", name, name),
+		Example: fmt.Sprintf("  hako agent %s owner/project#12\n  hako agent %s issue-12-k3j9x2ab4q", name, name),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil

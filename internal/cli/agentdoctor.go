@@ -31,6 +31,9 @@ func checkForges(ctx context.Context, at place) finding {
 		if err != nil {
 			return bad("", err)
 		}
+		if err := f.Check(); err != nil {
+			return bad("", err)
+		}
 		names = append(names, f.Provider+" as "+visible(name))
 	}
 	return good("%s", strings.Join(names, ", "))

@@ -103,6 +103,7 @@ type studio struct {
 // An errand is what there is of a task in this process besides its container.
 type errand struct {
 	bill    *agent.Ledger
+	booked  quota.Usage     // of the bill
 	servers []*remote.Party // nil until the model is offered tools
 	opened  bool            // they were started
 }
@@ -272,8 +273,8 @@ func withoutBuiltin(err error) error {
 // build opens the dock. Containers belong to this process: whoever kills it
 // leaves them to the next.
 func (w *studio) build(ctx context.Context) error {
-	if e := config.ContainerEnabled.Of(w.conf); !e.V && e.From != "default" {
-		return &fault.Error{Kind: fault.Invalid, Op: "work in containers", Why: "command_executor.enabled is false (" + e.From + ")", Hint: "set it to true: the agent works in containers only"}
+	if err := containersAllowed(w.conf); err != nil {
+		return err
 	}
 	options, err := containerOptions(w.conf)
 	if err != nil {
@@ -295,6 +296,15 @@ func (w *studio) build(ctx context.Context) error {
 	w.options = options
 	w.dock, err = w.opened.dockAsking(options, judge, w.approver)
 	return err
+}
+
+// containersAllowed refuses models what somebody has switched off. Not to have
+// said anything is no refusal: whoever starts an agent wants it to work.
+func containersAllowed(conf *config.Config) error {
+	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
+		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" + e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
+	}
+	return nil
 }
 
 // coordinator puts together what carries tasks out.
@@ -362,18 +372,18 @@ func (w *studio) author(t work.Task) string {
 // it.
 func (w *studio) ask(t work.Task, meter *quota.Meter) llm.Model {
 	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Meter: meter, Log: w.log, Price: w.prices}
+	e := &errand{bill: bill}
 	w.mu.Lock()
-	w.errand[t.ID] = &errand{bill: bill}
+	w.errand[t.ID] = e
 	w.mu.Unlock()
-	return &llm.Retry{Model: w.view.counted(bill, w.prices), Notify: func(p llm.Waiting) { w.view.note(t.ID, retryText(p)) }}
+	return &llm.Retry{Model: rationed{w.view.counted(bill, w.prices), w, e}, Notify: func(p llm.Waiting) { w.view.note(t.ID, retryText(p)) }}
 }
 
 func retryText(p llm.Waiting) string {
 	return fmt.Sprintf("the model is asked again in %v: %v", p.Wait, p.Err)
 }
 
-// settle ends what belongs to a task, and books what it used of the model, for
-// hako quota.
+// settle ends what belongs to a task, and books what it used of the model.
 func (w *studio) settle(task string) {
 	w.mu.Lock()
 	e := w.errand[task]
@@ -385,11 +395,7 @@ func (w *studio) settle(task string) {
 	for _, s := range e.servers {
 		_ = s.Close() // they are ended in any case
 	}
-	if used := e.bill.Total().Usage; used != (quota.Usage{}) {
-		if err := (quota.State{Path: w.conf.StateFile("usage.json")}).Add(quota.Day(time.Now()), w.model.name, used); err != nil {
-			w.view.trouble(err)
-		}
-	}
+	w.book(e)
 }
 
 // tools are those of a task that reach beyond its container: of its forge, and

@@ -214,7 +214,7 @@ func newEnvUp(s streams) *cobra.Command {
 		Long: `up starts a container for a task, clones the repository into /workspace/project
 and installs its dependencies. One that the task had before is removed. Tokens
 come from GITHUB_PERSONAL_ACCESS_TOKEN and GITLAB_PERSONAL_ACCESS_TOKEN (with
-GITLAB_API_URL for a server of your own) and never get into the container.`,
+GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into the container.`,
 		Example: `  hako env up --task t1
   hako env up --task t2 --environment node --network none
   hako env up --task t3 --repo https://github.com/owner/project --branch feature --target main`,

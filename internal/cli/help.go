@@ -52,6 +52,9 @@ NO_COLOR                         no colours, whatever its value
 TERM=dumb                        no colours
 LANG, LC_ALL, LC_MESSAGES        hako demo speaks Japanese if it begins with ja
 DOCKER_HOST, DOCKER_CERT_PATH    where Docker is, as for docker itself
+HAKO_CONFIG                      the settings file, as --config
+HAKO_MCP_TOKEN                   what clients of hako mcp --http have to show
+LLMCMD_…                         settings of hako cmd alone; docs/llmcmd.md lists them
 XDG_CONFIG_HOME                  where settings are looked for (default ~/.config)
 XDG_STATE_HOME                   where the record and the rest is kept (default ~/.local/state)
 `)

@@ -121,6 +121,18 @@ func TestMCP(t *testing.T) {
 	}
 }
 
+// TestMCPWithoutContainers: who has switched containers off for models, has done
+// so for those of MCP clients too.
+func TestMCPWithoutContainers(t *testing.T) {
+	cmd := hakoCommand(t, "mcp")
+	cmd.Env = append(cmd.Env, "COMMAND_EXECUTOR_ENABLED=false", "DOCKER_HOST=unix:///nowhere/docker.sock")
+	c := connect(t, &sdk.CommandTransport{Command: cmd})
+	if out := c.call("sandbox_create", map[string]any{"kind": "container"}); !strings.Contains(fmt.Sprint(out["words"]), "command_executor.enabled is false") {
+		t.Errorf("sandbox_create: %v", out)
+	}
+	c.make(map[string]any{"kind": "virtual"})
+}
+
 // TestMCPEditorAndJobs: what is edited and what runs in the background passes the
 // sandbox's gate and is on record, whatever the kind.
 func TestMCPEditorAndJobs(t *testing.T) {

@@ -135,6 +135,9 @@ func (m *mcpMaker) dockFor() (*container.Dock, error) {
 	if m.pier != nil {
 		return m.pier, nil
 	}
+	if err := containersAllowed(m.conf); err != nil {
+		return nil, err
+	}
 	options, err := containerOptions(m.conf)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ var containerKeys = []key{
 var (
 	ContainerEnabled = Key[bool]{Name: "command_executor.enabled", Env: "HAKO_COMMAND_EXECUTOR_ENABLED COMMAND_EXECUTOR_ENABLED", Parse: truth,
 		Local: only("false"), Decides: mayRun,
-		Help: "true or false: whether models may run commands in containers; hako env works in any case"}
+		Help: "true or false: whether models may work in containers: a false that is written out stops hako agent and container sandboxes of MCP clients; hako env works in any case"}
 	ContainerEnvironments = Key[map[string]string]{Name: "command_executor.environments", Fields: "image", Parse: environments, Decides: mayRun,
 		Help: "the image of each environment, as python: coding-agent-executor-python:latest; what is not listed keeps its own"}
 	ContainerDefault = Key[string]{Name: "command_executor.default_environment", Env: "HAKO_DEFAULT_ENVIRONMENT", Parse: environmentName, Default: constant("python"), Decides: mayRun,
@@ -57,7 +57,7 @@ var (
 		Help: "true or false: whether only the newest commits are cloned"}
 	CloneDepth = Key[int]{Name: "command_executor.clone.depth", Parse: between(1, 1_000_000), Default: constant(1), Local: harmless,
 		Help: "how many commits a shallow clone has, from 1 to 1000000"}
-	CloneInstall = Key[bool]{Name: "command_executor.clone.auto_install_deps", Parse: truth, Default: constant(true), Local: harmless,
+	CloneInstall = Key[bool]{Name: "command_executor.clone.auto_install_deps", Parse: truth, Default: constant(true), Local: only("false"), Decides: mayRun,
 		Help: "true or false: whether dependencies are installed"}
 	CloneInsecure = Key[bool]{Name: "command_executor.clone.insecure_tls", Env: "HAKO_INSECURE_TLS", Parse: truth, Local: only("false"), Decides: whereData,
 		Help: "true or false: whether git servers are trusted without a valid certificate; whoever is in between gets your token: better name their certificate in ca_certificates"}

@@ -26,8 +26,8 @@ type ForgeKeys struct {
 // The forges whose issues and pull requests the agent handles. Repositories of
 // GitLab can be as deep as twenty groups.
 var (
-	GitHub = forgeKeys("github", "GitHub", 2)
-	GitLab = forgeKeys("gitlab", "GitLab", 21)
+	GitHub = forgeKeys("github", "GitHub", 2, "empty means all that the account takes part in")
+	GitLab = forgeKeys("gitlab", "GitLab", 21, "they must be named, because whoever adds the account to a project could give it work")
 )
 
 // Who the agent is at GitHub if it is an App, which has no token that lasts.
@@ -53,8 +53,8 @@ func githubKeys() []key {
 }
 
 // forgeKeys makes the settings of a forge; deepest is how many parts the name of
-// a repository may have.
-func forgeKeys(name, people string, deepest int) ForgeKeys {
+// a repository may have, and unnamed what it means to name none.
+func forgeKeys(name, people string, deepest int, unnamed string) ForgeKeys {
 	upper := strings.ToUpper(name)
 	env := "HAKO_" + upper + "_"
 	label := func(state, usual, what string) Key[string] {
@@ -73,7 +73,7 @@ func forgeKeys(name, people string, deepest int) ForgeKeys {
 		BotName: Key[string]{Name: name + ".bot_name", Env: env + "BOT_NAME", Parse: orEmpty(accountName), Decides: whoseName,
 			Help: "the name of the agent's account; empty means that " + people + " is asked"},
 		Repositories: Key[[]string]{Name: name + ".repositories", Env: env + "REPOSITORIES", Parse: repositories(deepest), Many: true, Decides: whatTaken,
-			Help: "a list of repositories to work on, as owner/name; empty means all that the account takes part in"},
+			Help: "a list of repositories to work on, as owner/name; " + unnamed},
 		NeedAssignee: Key[bool]{Name: name + ".require_assignee", Env: env + "REQUIRE_ASSIGNEE", Parse: truth, Decides: whatTaken,
 			Help: "true or false: whether a task must be assigned to the agent's account, besides its label"},
 		Ready:      label("bot", "coding agent", "the agent may begin"),

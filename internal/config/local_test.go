@@ -25,13 +25,29 @@ var fromLocal = map[string]string{
 	"bash_executor.enabled": "false", "bash_executor.network": "false", "bash_executor.log_commands": "true", "bash_executor.sandbox": "full",
 	"command_executor.enabled": "false", "command_executor.mcp_server.name": "x",
 	"command_executor.docker.network.external_access": "false", "command_executor.docker.network.whitelist_mode": "true",
-	"command_executor.clone.shallow": "true", "command_executor.clone.depth": "1", "command_executor.clone.auto_install_deps": "true",
+	"command_executor.clone.shallow": "true", "command_executor.clone.depth": "1", "command_executor.clone.auto_install_deps": "false",
 	"command_executor.clone.insecure_tls": "false", "command_executor.clone.project_dockerfile": "false",
 	"secretary.language": "en", "speech.enabled": "false",
 
 	// Keys, in a file that only its owner can read, and what goes with them.
 	"openai.api_key": "sk-theirs", "search.google_api_key": "g-theirs", "search.brave_api_key": "b-theirs",
 	"model.name": "gpt-x", "search.google_cse_cx": "cx", "search.provider": "brave",
+}
+
+// TestLocalDocumented: the table of docs/threats.md has all of them.
+func TestLocalDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/threats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| such a file may set | to |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for name := range fromLocal {
+		group, _, _ := strings.Cut(name, ".")
+		if !strings.Contains(table, "`"+name+"`") && !strings.Contains(table, "`"+group+".*`") {
+			t.Errorf("docs/threats.md does not say that it may set %s", name)
+		}
+	}
 }
 
 // yamlOf writes one setting as a file of its own.

@@ -31,6 +31,7 @@ func TestLooking(t *testing.T) {
 	h.todos = []source.Todo{{ID: 4, Title: "<b>&", Status: "open", Priority: "high"}}
 	for path, want := range map[string]string{
 		"/health":                    `{"status":"ok"}`,
+		"/healthz":                   `{"status":"ok"}`,
 		"/api/v1/health":             `{"status":"ok"}`,
 		"/api/v1/approvals":          `{"questions":[]}`,
 		"/api/v1/secretary/sessions": `{"sessions":[{"id":"a","title":"b","updated":"0001-01-01T00:00:00Z","busy":false}]}`,

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +17,7 @@ import (
 func (s *Server) familiar() []route {
 	return []route{
 		known(change("POST", "/chat", "talk to secretary", (*Server).familiarChat)),
-		{method: "GET", path: "/health", open: true, out: reflect.TypeFor[Health](), status: http.StatusOK, handle: health},
+		alive("/health"), alive("/healthz"), // the one of the secretary, and where hako agent and most others have it
 		known(look("/todos", (*Server).familiarTodos)),
 		known(change("POST", "/todos", "add to-do", (*Server).familiarAdd)),
 		known(change("PATCH", "/todos/{id}", "change to-do", (*Server).familiarChange)),

@@ -66,7 +66,7 @@ func isPage(r *http.Request) bool {
 		return true
 	}
 	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
-	return looks && !isAPI(r.URL.Path) && r.URL.Path != "/api" && r.URL.Path != "/health"
+	return looks && !isAPI(r.URL.Path) && r.URL.Path != "/api" && r.URL.Path != "/health" && r.URL.Path != "/healthz"
 }
 
 // orWords answers in JSON also what no route is for.

@@ -162,7 +162,7 @@ func (s *Server) routes() []route {
 	all := []route{
 		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](), status: http.StatusOK, handle: (*Server).login},
 		leaving(change("POST", "/logout", "log out", (*Server).logout)),
-		{method: "GET", path: v1 + "/health", open: true, out: reflect.TypeFor[Health](), status: http.StatusOK, handle: health},
+		alive(v1 + "/health"),
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
 		alone(look("/session", (*Server).whoami)),
 
@@ -231,6 +231,11 @@ func created(r route) route {
 // Health is a sign of life, for everybody who can reach the port.
 type Health struct {
 	Status string `json:"status"`
+}
+
+// alive is a sign of life, for everybody who reaches the port.
+func alive(path string) route {
+	return route{method: "GET", path: path, open: true, out: reflect.TypeFor[Health](), status: http.StatusOK, handle: health}
 }
 
 func health(_ *Server, c *call) error {

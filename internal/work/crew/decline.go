@@ -11,9 +11,9 @@ import (
 	"hako/internal/work/forge"
 )
 
-// check refuses to take work from anybody: at GitLab nobody is asked before his
+// Check refuses to take work from anybody: at GitLab nobody is asked before his
 // account is added to a project, and everything public is listed anyway.
-func (f *Forge) check() error {
+func (f *Forge) Check() error {
 	if f.Provider != forge.GitLab || len(f.Repos) > 0 {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (f *Forge) takes(repo string) bool {
 
 func (o *Office) check() error {
 	for i := range o.Forges {
-		if err := o.Forges[i].check(); err != nil {
+		if err := o.Forges[i].Check(); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (p *Producer) poll(ctx context.Context, f *Forge) (sum Polled, err error) {
 
 // ready lists what has the label, and is assigned to us if need be.
 func (p *Producer) ready(ctx context.Context, f *Forge) (all []forge.Task, bot string, err error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return nil, "", err
 	}
 	if bot, err = f.bot(ctx); err != nil {
