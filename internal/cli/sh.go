@@ -40,6 +40,7 @@ func (o *shOptions) open() (*opened, error) {
 
 func newSh(s streams) *cobra.Command {
 	var o shOptions
+	var virtual bool
 	cmd := &cobra.Command{
 		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
 		Short: "Run a closed shell: no programs, no network, only the granted files",
@@ -53,6 +54,9 @@ at the end. Granted files are $1, $2… in the order given.`,
   hako sh --rw out -c 'echo hello > hi.txt'        # the shell starts in out
   hako sh                                          # interactive, with history and completion`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !virtual {
+				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
+			}
 			o.ask = askAt(s)
 			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
 			o.only = o.clerk.commands
@@ -61,7 +65,7 @@ at the end. Granted files are $1, $2… in the order given.`,
 	}
 	o.register(cmd)
 	cmd.Flags().StringVarP(&o.script, "command", "c", "", "run `SCRIPT`")
-	cmd.Flags().Bool("virtual", true, "paths that are not granted are private files in memory (always so)")
+	cmd.Flags().BoolVar(&virtual, "virtual", true, "paths that are not granted are private files in memory (always so)")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -92,8 +96,28 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 			return err
 		}
 	}
+	if !o.strict {
+		stdin = waiting(stdin, b.gauge)
+	}
 	return b.once(ctx, s, script, stdin, append(b.granted, args...))
 }
+
+// waiting is the standard input of somebody's own script: while nothing comes,
+// its clock stands still.
+func waiting(stdin io.Reader, g *quota.Gauge) io.Reader {
+	if stdin == nil {
+		return nil
+	}
+	return readerFunc(func(p []byte) (int, error) {
+		defer g.Pause()()
+		return stdin.Read(p)
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements [io.Reader].
+func (read readerFunc) Read(p []byte) (int, error) { return read(p) }
 
 // unhurried are the limits at a terminal: whoever types can press Ctrl-C.
 func unhurried() quota.Limits {
