@@ -30,6 +30,7 @@ type lineWriter struct {
 	buf  strings.Builder
 	seen int // bytes of buf that were passed on and are kept to be looked back at
 	low  int // where among them the last secret ended
+	open int // bytes of buf in which no line was found to end
 
 	key  int  // bytes of a private key that were dropped, counted from 1; 0 means not in one
 	long bool // in a secret that is longer than is looked ahead
@@ -77,9 +78,19 @@ func (l *lineWriter) advance(last bool) {
 	l.keep(s, end, max(0, end-behind))
 }
 
+// release passes on the lines that are complete, if there are any.
+func (l *lineWriter) release() {
+	s := l.buf.String()
+	if strings.IndexByte(s[max(l.open, l.seen):], '\n') < 0 {
+		l.open = len(s)
+		return
+	}
+	l.advance(false)
+}
+
 // keep makes s[from:] the buffer, of which all before seen was passed on.
 func (l *lineWriter) keep(s string, seen, from int) {
-	l.seen, l.low, l.off = seen-from, max(0, l.low-from), l.off+from
+	l.seen, l.low, l.off, l.open = seen-from, max(0, l.low-from), l.off+from, 0
 	l.buf.Reset()
 	l.buf.WriteString(s[from:])
 }

@@ -13,10 +13,12 @@ const block = 64 << 10
 // does not spoil the rest. Private keys and registered values may extend over
 // many lines. How the stream is cut into writes makes no difference.
 //
-// It holds back up to 64 KB until Close. It is not safe for concurrent use.
+// It holds back up to 64 KB until Close, a live one no more than a line and what
+// may be the beginning of a value. It is not safe for concurrent use.
 type Writer struct {
 	values *valueWriter // nil: no values are registered
 	lines  lineWriter
+	live   bool
 }
 
 // NewWriter returns a writer that passes on to w what is not secret. It knows
@@ -30,6 +32,14 @@ func NewWriter(w io.Writer, s *Set) *Writer {
 	return r
 }
 
+// NewLiveWriter is [NewWriter] for somebody who watches: a line is passed on as
+// soon as it is complete. Many small writes cost more than with the other.
+func NewLiveWriter(w io.Writer, s *Set) *Writer {
+	r := NewWriter(w, s)
+	r.live = true
+	return r
+}
+
 // Write implements [io.Writer].
 func (r *Writer) Write(p []byte) (int, error) {
 	if r.values != nil {
@@ -37,17 +47,28 @@ func (r *Writer) Write(p []byte) (int, error) {
 	} else {
 		r.lines.write(p)
 	}
+	if r.live {
+		r.release()
+	}
 	if r.lines.err != nil {
 		return 0, r.lines.err
 	}
 	return len(p), nil
 }
 
+// release passes on the lines that are complete.
+func (r *Writer) release() {
+	if r.values != nil {
+		r.values.advance(r.values.decided())
+	}
+	r.lines.release()
+}
+
 // Close passes on the rest. It does not close what it writes to. Nothing may be
 // written afterwards.
 func (r *Writer) Close() error {
 	if r.values != nil {
-		r.values.advance(true)
+		r.values.advance(r.values.buf.Len())
 	}
 	r.lines.advance(true)
 	return r.lines.err
@@ -67,19 +88,30 @@ func (w *valueWriter) write(p []byte) {
 		w.buf.Write(p[:n])
 		p = p[n:]
 		if w.buf.Len() == full {
-			w.advance(false)
+			w.advance(block + 1)
 		}
 	}
 }
 
-// advance passes on what is decided: at a place that the longest value could
-// begin at and end beyond what is known, nothing is.
-func (w *valueWriter) advance(last bool) {
+// decided returns up to where the values that begin there are known: what comes
+// after may be the beginning of one that goes on in the next write.
+func (w *valueWriter) decided() int {
 	s := w.buf.String()
 	limit := len(s)
-	if !last {
-		limit -= w.matcher.values.longest() - 1
+	for _, value := range w.matcher.values {
+		for at := max(0, len(s)-len(value)+1); at < limit; at++ {
+			if strings.HasPrefix(value, s[at:]) {
+				limit = at
+			}
+		}
 	}
+	return limit
+}
+
+// advance passes on what stands before limit, and of what stands after it the
+// end of a value that begins before it.
+func (w *valueWriter) advance(limit int) {
+	s := w.buf.String()
 	w.matcher.reset()
 	at := 0
 	for at < limit {

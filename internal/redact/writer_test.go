@@ -17,8 +17,13 @@ const (
 // the other and over again. No sizes means all at once.
 func written(t testing.TB, s *Set, text string, sizes ...int) string {
 	t.Helper()
+	return fed(t, NewWriter, s, text, sizes...)
+}
+
+func fed(t testing.TB, create func(io.Writer, *Set) *Writer, s *Set, text string, sizes ...int) string {
+	t.Helper()
 	var b strings.Builder
-	w := NewWriter(&b, s)
+	w := create(&b, s)
 	for i := 0; text != ""; i++ {
 		n := len(text)
 		if len(sizes) > 0 {
@@ -164,6 +169,9 @@ func FuzzWriter(f *testing.F) {
 		if again := written(t, &set, s, int(size)); again != got {
 			t.Fatalf("%q by %d: %q, not %q", short(s), size, short(again), short(got))
 		}
+		if live := fed(t, NewLiveWriter, &set, s, int(size)); live != got {
+			t.Fatalf("%q by %d, live: %q, not %q", short(s), size, short(live), short(got))
+		}
 		replaced := set.known().replace(s)
 		var lines strings.Builder
 		for line := range strings.Lines(replaced) {
@@ -180,6 +188,30 @@ func FuzzWriter(f *testing.F) {
 			t.Fatalf("%q: %q, not %q", short(s), short(got), short(want))
 		}
 	})
+}
+
+// TestLiveWriter: a line is there as soon as it is complete, and what may become
+// a secret is not.
+func TestLiveWriter(t *testing.T) {
+	var set Set
+	set.Add("hunter22", "two\nlines", "hunter")
+	var out strings.Builder
+	w := NewLiveWriter(&out, &set)
+	for _, step := range []struct{ write, want string }{
+		{"one\n", "one\n"},
+		{"tw", "one\n"},
+		{"elve\n", "one\ntwelve\n"},
+		{"a two\n", "one\ntwelve\n"},
+		{"lines b\n", "one\ntwelve\na " + Mark + " b\n"},
+		{"x hunter", "one\ntwelve\na " + Mark + " b\n"},
+		{"2", "one\ntwelve\na " + Mark + " b\n"},
+		{"2 y\npassword=", "one\ntwelve\na " + Mark + " b\nx " + Mark + " y\n"},
+		{"abcdefgh\n", "one\ntwelve\na " + Mark + " b\nx " + Mark + " y\npassword=" + Mark + "\n"},
+	} {
+		if w.Write([]byte(step.write)); out.String() != step.want {
+			t.Errorf("after %q: %q, not %q", step.write, out.String(), step.want)
+		}
+	}
 }
 
 func BenchmarkWriter(b *testing.B) {

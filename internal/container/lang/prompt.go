@@ -46,12 +46,24 @@ func Choose(asked string, available map[string]string, fallback string) (name, w
 	if len(names) == 0 {
 		return "", "no execution environment is available"
 	}
-	name = names[0]
-	if slices.Contains(names, fallback) {
-		name = fallback
-	}
+	name = usual(names, fallback)
 	if asked == "" {
 		return name, "no execution environment was selected; " + name + " is used"
 	}
 	return name, fmt.Sprintf("there is no execution environment %.40q (there are: %s); %s is used", asked, strings.Join(names, ", "), name)
+}
+
+// usual returns the fallback, or where there is no such environment the first of
+// those that are offered.
+func usual(names []string, fallback string) string {
+	if slices.Contains(names, fallback) {
+		return fallback
+	}
+	all, _ := All() // without them the order of the names has to do
+	for _, l := range all {
+		if slices.Contains(names, l.Name) {
+			return l.Name
+		}
+	}
+	return names[0]
 }

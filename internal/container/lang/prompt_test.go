@@ -61,10 +61,10 @@ func TestChoose(t *testing.T) {
 		{"Node", "python", "node", ""},
 		{"", "python", "python", "no execution environment was selected; python is used"},
 		{"ruby", "python", "python", `there is no execution environment "ruby" (there are: node, python); python is used`},
-		{"ruby", "perl", "node", `there is no execution environment "ruby" (there are: node, python); node is used`},
+		{"ruby", "perl", "python", `there is no execution environment "ruby" (there are: node, python); python is used`},
 		{"node\n", "python", "python", `there is no execution environment "node\n" (there are: node, python); python is used`},
 		{"--rm", "python", "python", `there is no execution environment "--rm" (there are: node, python); python is used`},
-		{"a\nb", "--rm", "node", `there is no execution environment "a\nb" (there are: node, python); node is used`},
+		{"a\nb", "--rm", "python", `there is no execution environment "a\nb" (there are: node, python); python is used`},
 		{"node python", "python", "python", `there is no execution environment "node python" (there are: node, python); python is used`},
 	} {
 		if name, warning := Choose(c.asked, images, c.fallback); name != c.name || warning != c.warning {
