@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		"command -v prog":           "/usr/bin/prog\n",
 		"type -t prog":              "file\n",
 		"type prog":                 "prog is /usr/bin/prog\n",
-		"which prog":                "/bin/prog\n",
+		"which prog":                "/usr/bin/prog\n",
 		"command -v nope || echo 1": "1\n",
 		"prog() { echo mine; }; prog; unset -f prog": "mine\n",
 		"prgo": "prgo: command not found\nhint: did you mean prog? help lists the commands\n",

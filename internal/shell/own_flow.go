@@ -207,7 +207,7 @@ func (p *proc) commandCmd(args []string) error {
 			return ErrUsage
 		}
 		if strings.ContainsAny(args[0], "vV") {
-			verbose = args[0]
+			verbose = args[0][strings.LastIndexAny(args[0], "vV"):]
 		}
 		args = args[1:]
 	}
@@ -232,29 +232,37 @@ func (p *proc) builtinCmd(args []string) error {
 	return asStatus(p.status)
 }
 
-// describeNames prints what names stand for, for command -v and -V.
+// describeNames prints what names stand for, for command -v and -V. One name
+// that is found is enough for success.
 func (p *proc) describeNames(names []string, long bool) error {
-	status := 0
+	status := 1
 	for _, name := range names {
 		kind := p.kindOf(name)
-		switch {
-		case kind == "":
-			status = 1
-			if long {
-				p.errorf("command: %s: not found", name)
-			}
-		case long:
-			p.print(sentence(name, kind))
-		case kind == "file":
-			p.print("/usr/bin/" + name)
-		default:
-			p.print(name)
+		if kind != "" {
+			status = 0
+			p.print(description(name, kind, long))
+		} else if long {
+			p.errorf("command: %s: not found", name)
 		}
 	}
 	return asStatus(status)
 }
 
+func description(name, kind string, long bool) string {
+	switch {
+	case long:
+		return sentence(name, kind)
+	case kind == "file":
+		return BinDir + name
+	}
+	return name
+}
+
 func (p *proc) print(line string) { _ = p.write(1, []byte(line+"\n")) }
+
+// BinDir is where every command says it is: scripts expect a path, though there
+// is no such file.
+const BinDir = "/usr/bin/"
 
 // keywords are words with a meaning of their own.
 const keywords = " if then else elif fi case esac for while until do done in function { } ! [[ ]] time select coproc "
@@ -284,7 +292,7 @@ func sentence(name, kind string) string {
 	case "function":
 		return name + " is a function"
 	}
-	return name + " is /usr/bin/" + name
+	return name + " is " + BinDir + name
 }
 
 func (p *proc) typeCmd(args []string) error {
@@ -309,7 +317,7 @@ func (p *proc) typeCmd(args []string) error {
 			p.print(kind)
 		case strings.ContainsAny(mode, "pP"):
 			if kind == "file" {
-				p.print("/usr/bin/" + name)
+				p.print(BinDir + name)
 			}
 		default:
 			p.print(sentence(name, kind))

@@ -359,7 +359,7 @@ func (p *proc) within(name string) (Command, bool) {
 		return c, true
 	}
 	if c, ok := shellCommands[name]; ok && p.ses.has(name) {
-		return Command{Name: name, Args: c.args, Summary: c.summary}, true
+		return Command{Name: name, Args: c.args, Summary: c.summary, Help: ownHelp[name]}, true
 	}
 	return Command{}, false
 }

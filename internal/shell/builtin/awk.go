@@ -32,8 +32,8 @@ Examples:
 
 var (
 	awkCmd  = shell.Command{Name: "awk", Args: awkArgs, Summary: "process records by patterns and actions", Help: awkHelp, Run: runAwk}
-	gawkCmd = shell.Command{Name: "gawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp, Run: runAwk}
-	mawkCmd = shell.Command{Name: "mawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp, Run: runAwk}
+	gawkCmd = shell.Command{Name: "gawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp + "\n  gawk -F: '{ print $1 }' list.txt", Run: runAwk}
+	mawkCmd = shell.Command{Name: "mawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp + "\n  mawk -F: '{ print $1 }' list.txt", Run: runAwk}
 )
 
 // awkOptions are the options of gawk. Those about dialects change nothing here.

@@ -23,6 +23,7 @@ const bzip2Help = `  -c, --stdout      write to standard output, keep the files
 
 Examples:
   bzip2 big.log                big.log.bz2 replaces big.log
+  bunzip2 -k big.log.bz2       big.log beside big.log.bz2
   bzcat big.log.bz2 | head
 `
 

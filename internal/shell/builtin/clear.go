@@ -8,6 +8,6 @@ import (
 
 var clearCmd = shell.Command{
 	Name: "clear", Args: "", Summary: "clear the screen",
-	Help: "There is no screen: it does nothing.",
+	Help: "There is no screen: it does nothing.\n\nExamples:\n  clear",
 	Run:  func(_ context.Context, c *shell.Call) error { return nil },
 }

@@ -27,6 +27,8 @@ var grepCmd = shell.Command{
   -n, -b, -H, -h   print line numbers, byte offsets, file names, no file names
   -m NUM           stop after NUM lines of each file
   -A, -B, -C NUM   print lines of context after, before, around
+  --group-separator=SEP, --no-group-separator
+                   SEP, or nothing, instead of -- between groups of context
   -r, -R           search directories; -R also follows links
   --include=GLOB, --exclude=GLOB, --exclude-dir=GLOB
   -q, -s           print nothing; be silent about unreadable files
@@ -50,7 +52,7 @@ var fgrepCmd = shell.Command{Name: "fgrep", Args: grepArgs, Summary: "grep with 
 const grepSpec = "E,extended-regexp F,fixed-strings G,basic-regexp P,perl-regexp e,regexp: f,file: " +
 	"i,ignore-case y no-ignore-case w,word-regexp x,line-regexp v,invert-match c,count n,line-number b,byte-offset " +
 	"l,files-with-matches L,files-without-match o,only-matching q,quiet,silent s,no-messages " +
-	"h,no-filename H,with-filename m,max-count: A,after-context: B,before-context: C,context: " +
+	"h,no-filename H,with-filename m,max-count: A,after-context: B,before-context: C,context: group-separator: no-group-separator " +
 	"r,recursive R,dereference-recursive include: exclude: exclude-from: exclude-dir: color,colour? " +
 	"a,text I binary-files: z,null-data Z,null T,initial-tab line-buffered label: U,binary u " +
 	"d,directories: D,devices: 0 1 2 3 4 5 6 7 8 9"
@@ -71,14 +73,18 @@ type grepper struct {
 	end                                                  byte // of a line
 	limit                                                int  // lines per file; negative is no limit
 	before, after, around                                int
+	context                                              bool // asked for, be it of no lines
+	noSeparator                                          bool
+	separator                                            string // between groups of lines
 	label                                                string
 
 	matched bool // anything, in any file
+	grouped bool // a group was printed, in any file
 	failed  bool
 }
 
 func runGrep(ctx context.Context, c *shell.Call) error {
-	g := &grepper{c: c, end: '\n', limit: -1, before: -1, after: -1, around: -1, label: "(standard input)"}
+	g := &grepper{c: c, end: '\n', limit: -1, before: -1, after: -1, around: -1, separator: "--", label: "(standard input)"}
 	g.how.LooseParen = true
 	switch c.Name {
 	case "egrep":
@@ -152,6 +158,8 @@ func (g *grepper) option(o option) (err error) {
 		}
 	case "A", "B", "C":
 		return g.contextOption(o)
+	case "group-separator", "no-group-separator":
+		g.separator, g.noSeparator = o.Value, o.Name == "no-group-separator"
 	case "include", "exclude", "exclude-dir", "exclude-from":
 		return g.names.glob(g.c, o)
 	case "color":
@@ -218,9 +226,10 @@ func (g *grepper) compile() (err error) {
 			g.after = g.around
 		}
 	}
+	g.context = g.before >= 0 || g.after >= 0
 	g.before, g.after = max(g.before, 0), max(g.after, 0)
-	if g.quiet || g.list || g.listOthers || g.count || g.only {
-		g.before, g.after = 0, 0
+	if g.quiet || g.list || g.listOthers || g.count {
+		g.before, g.after, g.context = 0, 0, false
 	}
 	if len(g.patterns) == 0 { // an empty file of patterns matches nothing
 		g.how.Syntax, g.how.WholeLine = regex.Fixed, true

@@ -33,7 +33,7 @@ func (p *grepPrinter) print(b *grepBlock) bool {
 		return p.wanted(p) != 0
 	case p.hidden(b):
 		return false
-	case p.before > 0 || p.after > 0:
+	case p.context:
 		p.printContext(b)
 	case p.plain():
 		p.printPlain(b)
@@ -59,6 +59,7 @@ func (p *grepPrinter) hidden(b *grepBlock) bool {
 		p.total = 0
 		return true
 	}
+	p.grouped = true
 	p.c.Stdout.Flush()
 	p.c.Stderr.Write([]byte(p.c.Name + ": " + p.name + ": binary file matches\n"))
 	return true
@@ -106,8 +107,8 @@ func (p *grepPrinter) printLine(data []byte, lo, hi int, mark byte) {
 
 func (p *grepPrinter) printText(text []byte, offset, num int64, mark byte) {
 	if p.only {
-		if !p.invert {
-			p.printParts(text, offset, num)
+		if (mark == ':') != p.invert {
+			p.printParts(text, offset, num, mark)
 		}
 		return
 	}
@@ -120,7 +121,7 @@ func (p *grepPrinter) printText(text []byte, offset, num int64, mark byte) {
 }
 
 // printParts prints every match of the line that is not empty.
-func (p *grepPrinter) printParts(text []byte, offset, num int64) {
+func (p *grepPrinter) printParts(text []byte, offset, num int64, mark byte) {
 	for at := 0; at <= len(text); {
 		lo, hi := p.re.FindSpan(text, at)
 		if lo < 0 {
@@ -130,7 +131,7 @@ func (p *grepPrinter) printParts(text []byte, offset, num int64) {
 			at = hi + 1
 			continue
 		}
-		p.prefix(offset+int64(lo), num, ':')
+		p.prefix(offset+int64(lo), num, mark)
 		if p.color {
 			p.c.Stdout.Write(paint("01;31", text[lo:hi]))
 		} else {
@@ -236,15 +237,13 @@ func (p *grepPrinter) printOne(data []byte, lo, hi int, mark byte) {
 	p.lastEnd = p.base + int64(hi)
 }
 
+// separate prints the separator if another group, maybe of another file, ended
+// before this place.
 func (p *grepPrinter) separate(offset int64) {
-	if p.lastEnd < 0 || p.lastEnd == offset {
-		return
+	if p.grouped && p.lastEnd != offset && !p.noSeparator {
+		p.c.Stdout.Write(append(p.add(nil, "36", []byte(p.separator)), '\n'))
 	}
-	if p.color {
-		p.c.Stdout.Write(append(paint("36", []byte("--")), '\n'))
-	} else {
-		p.c.Stdout.WriteString("--\n")
-	}
+	p.grouped = true
 }
 
 // printAfter prints what context is still due between at and limit, and

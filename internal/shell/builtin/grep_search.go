@@ -106,7 +106,7 @@ func (g *grepper) selectLines(b *grepBlock, limit int) {
 // not be told apart.
 func (g *grepper) plain() bool {
 	return !g.names.show && !g.numbers && !g.offsets && !g.only && !g.color && !g.tab &&
-		g.limit < 0 && g.before == 0 && g.after == 0
+		g.limit < 0 && !g.context
 }
 
 // others returns the bounds of the lines that were not found.
@@ -168,7 +168,7 @@ func (g *grepper) selectRecords(b *grepBlock, limit int) {
 // parallel reports whether blocks may be searched in any order: that takes the
 // whole input and prints no context.
 func (g *grepper) parallel() bool {
-	return g.limit < 0 && !g.quiet && !g.list && !g.listOthers && g.before == 0 && g.after == 0
+	return g.limit < 0 && !g.quiet && !g.list && !g.listOthers && !g.context
 }
 
 // grepWorkers is the number of searching goroutines, grepQueue that of blocks

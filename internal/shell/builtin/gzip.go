@@ -29,7 +29,8 @@ The time of the file is not stored, so the same bytes always pack the same.
 
 Examples:
   gzip big.log                 big.log.gz replaces big.log
-  gzip -dc big.log.gz | head
+  gunzip -k big.log.gz         big.log beside big.log.gz
+  zcat big.log.gz | head
   tar cf - dir | gzip -9 > dir.tgz
 `
 

@@ -29,20 +29,20 @@ Examples:
 }
 
 type joiner struct {
-	field      [2]int // from 0
-	sep        int    // -1: blanks
-	unpaired   [2]bool
-	noPaired   bool
-	missing    string
-	list       []joinField
-	auto       bool
-	fold       bool
-	header     bool
-	check      string
-	end        byte
-	c          *shell.Call
-	sides      [2]joinSide
-	disordered bool
+	field    [2]int // from 0
+	sep      int    // -1: blanks
+	unpaired [2]bool
+	noPaired bool
+	missing  string
+	list     []joinField
+	auto     bool
+	fold     bool
+	header   bool
+	check    string
+	end      byte
+	c        *shell.Call
+	sides    [2]joinSide
+	lonely   bool // some line had no partner; only then does GNU look at the order unasked
 }
 
 // joinField is one field of the output; file 0 is the join field.
@@ -62,8 +62,8 @@ type joinSide struct {
 	over   bool
 	lines  int
 	warned bool
-	prev   []byte
-	width  int // fields of the first line, for -o auto
+	prev   []byte // the key before; empty, and so never too big, if there is none
+	width  int    // fields of the first line, for -o auto
 }
 
 func runJoin(ctx context.Context, c *shell.Call) error {
@@ -187,8 +187,10 @@ func (j *joiner) run() error {
 		switch n := j.compare(j.key(0, a.now), j.key(1, b.now)); {
 		case n < 0:
 			err = j.alone(0)
+			j.lonely = true
 		case n > 0:
 			err = j.alone(1)
+			j.lonely = true
 		default:
 			err = j.pair()
 		}
@@ -199,19 +201,25 @@ func (j *joiner) run() error {
 	return j.rest()
 }
 
-// rest prints or checks what is left of the longer file.
+// rest prints or checks what is left of the longer file. That its lines have no
+// partner says nothing about the order: the other file has ended.
 func (j *joiner) rest() error {
 	for i := range j.sides {
-		for !j.sides[i].over {
+		for s := &j.sides[i]; !s.over && (j.unpaired[i] || j.checks(s)); {
 			if err := j.alone(i); err != nil {
 				return err
 			}
 		}
 	}
-	if j.disordered {
+	if j.sides[0].warned || j.sides[1].warned {
 		return j.c.Fail(1, "input is not in sorted order")
 	}
 	return j.c.Stdout.Err()
+}
+
+// checks reports whether the order of a file may still be complained about.
+func (j *joiner) checks(s *joinSide) bool {
+	return !s.warned && (j.check == "check-order" || j.check == "" && j.lonely)
 }
 
 func (j *joiner) headings() error {
@@ -221,7 +229,6 @@ func (j *joiner) headings() error {
 	}
 	j.print(lineOrNil(a), lineOrNil(b))
 	for i := range j.sides {
-		j.sides[i].lines = 0
 		if err := j.advance(i); err != nil {
 			return err
 		}
@@ -251,7 +258,7 @@ func (j *joiner) autoList() {
 // advance reads the next line of a file and checks that it is in order.
 func (j *joiner) advance(i int) error {
 	s := &j.sides[i]
-	if s.lines > 0 {
+	if s.lines > 1 || s.lines == 1 && !j.header {
 		s.prev = append(s.prev[:0], j.key(i, s.now)...)
 	}
 	line, err := s.in.Record(j.end)
@@ -267,14 +274,21 @@ func (j *joiner) advance(i int) error {
 	}
 	text := bytes.Clone(bytes.TrimSuffix(line, []byte{j.end}))
 	s.now = joinLine{text, j.split(text)}
-	if s.lines > 0 && j.check != "nocheck-order" && !s.warned && j.compare(s.prev, j.key(i, s.now)) > 0 {
-		s.warned, j.disordered = true, true
-		j.c.Warn("%s:%d: is not sorted: %s", s.name, s.lines+1, text)
-		if j.check == "check-order" {
-			return shell.Status(1)
-		}
-	}
 	s.lines++
+	return j.order(i)
+}
+
+// order complains, once per file, about a line that sorts before the one before it.
+func (j *joiner) order(i int) error {
+	s := &j.sides[i]
+	if !j.checks(s) || j.compare(s.prev, j.key(i, s.now)) <= 0 {
+		return nil
+	}
+	s.warned = true
+	j.c.Warn("%s:%d: is not sorted: %s", s.name, s.lines, s.now.text)
+	if j.check == "check-order" {
+		return shell.Status(1)
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ var mktempCmd = shell.Command{
 The last run of three or more X in the template becomes random; it is
 tmp.XXXXXXXXXX if none is given.
 
+Examples:
+  mktemp -p work part.XXX
   f=$(mktemp)
   d=$(mktemp -d job.XXXXXX)`,
 	Run: runMktemp,

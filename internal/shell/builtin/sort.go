@@ -62,6 +62,9 @@ func runSort(ctx context.Context, c *shell.Call) error {
 			if names, err = names0(c, o.Value, names); err != nil {
 				return err
 			}
+			if len(names) == 0 {
+				return c.Fail(2, "no input from %s", curly(o.Value))
+			}
 			continue
 		}
 		if err := s.set(c, o); err != nil {

@@ -8,7 +8,7 @@ import (
 
 var ttyCmd = shell.Command{
 	Name: "tty", Args: "[-s]", Summary: "say whether standard input is a terminal",
-	Help: "It never is. -s prints nothing.",
+	Help: "It never is. -s prints nothing.\n\nExamples:\n  tty -s || echo \"nobody is typing\"",
 	Run:  runTty,
 }
 

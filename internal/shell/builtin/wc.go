@@ -68,6 +68,10 @@ func runWc(ctx context.Context, c *shell.Call) error {
 	if w.width = w.columnWidth(c, names); listed == "-" {
 		w.width = 1 // the names came while counting, too late to look at sizes
 	}
+	if listed != "" && len(names) == 0 { // an empty list is not standard input
+		w.width = 1
+		return w.total(c, tally{}, 0, always)
+	}
 	return w.count(c, names, always)
 }
 
@@ -178,10 +182,15 @@ func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
 			w.print(c, t, name)
 		}
 	}
+	return w.total(c, sum, len(names), total)
+}
+
+// total prints the last line, if it is wanted.
+func (w *wcOptions) total(c *shell.Call, sum tally, files int, when string) error {
 	switch {
-	case total == "only":
+	case when == "only":
 		w.print(c, sum, "")
-	case total == "always" || total != "never" && len(names) > 1:
+	case when == "always" || when != "never" && files > 1:
 		w.print(c, sum, "total")
 	}
 	return finish(c, nil)

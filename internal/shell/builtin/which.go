@@ -8,8 +8,8 @@ import (
 
 var whichCmd = shell.Command{
 	Name: "which", Args: "[-as] name...", Summary: "say whether a command exists",
-	Help: `Every command is part of the shell, so its "path" is /bin/NAME for the looks of
-it; the status is 1 if one does not exist. -s prints nothing.
+	Help: `Every command is part of the shell, so its "path" is /usr/bin/NAME for the looks
+of it; the status is 1 if one does not exist. -s prints nothing.
 
   which awk jq`,
 	Run: runWhich,
@@ -28,7 +28,7 @@ func runWhich(_ context.Context, c *shell.Call) error {
 		if _, ok := c.Lookup(baseOf(name)); !ok {
 			missing = true
 		} else if !silent {
-			c.Stdout.WriteString("/bin/" + baseOf(name) + "\n")
+			c.Stdout.WriteString(shell.BinDir + baseOf(name) + "\n")
 		}
 	}
 	if missing {

@@ -9,7 +9,7 @@ import (
 
 var whoamiCmd = shell.Command{
 	Name: "whoami", Args: "", Summary: "print the user's name",
-	Help: "There is one user, called user.",
+	Help: "There is one user, called user.\n\nExamples:\n  whoami",
 	Run:  func(_ context.Context, c *shell.Call) error { return fixed(c, userName) },
 }
 

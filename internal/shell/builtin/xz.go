@@ -22,6 +22,7 @@ Only the .xz format with the LZMA2 filter; not .lzma, and no -l.
 
 Examples:
   xz big.log                   big.log.xz replaces big.log
+  unxz -k big.log.xz           big.log beside big.log.xz
   xzcat big.log.xz | head
 `
 
