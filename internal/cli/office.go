@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hako/internal/agent"
@@ -180,7 +181,7 @@ func (f *front) background() {
 			h, err := f.hands(ctx, f.options, f.judge, f.afar())
 			return h.Runner, h.close, err
 		},
-		Clean: func(w io.Writer) io.WriteCloser { return redact.NewWriter(w, f.secrets) },
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, f.secrets) },
 		Lists: "@job list shows which there are",
 	})
 	if err != nil {
@@ -313,35 +314,52 @@ type voice struct {
 	warn   func(error)
 	speaks func() bool // whether she is to be heard just now; nil means always
 	last   string      // what was warned of last
+	mute   atomic.Bool // what she said last could not be made heard
 	queue  chan speech.Speech
 	busy   sync.WaitGroup
 }
 
 // speak gives her a voice. Without one everything else works.
-func (f *front) speak(ctx context.Context) {
+func (f *front) speak(ctx context.Context) error {
 	if !config.SpeechEnabled.Of(f.conf).V {
-		return
+		return nil
 	}
 	engine, err := speech.New(speech.Options{
 		URL: config.SpeechURL.Of(f.conf).V, Remote: config.SpeechURL.Of(f.conf).From != "default",
 		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(f.conf).V, Style: config.SpeechStyle.Of(f.conf).V}, Warn: f.warn,
 	})
 	if err != nil {
-		f.warn(err)
-		return
+		return err
 	}
 	v := &voice{engine: engine, file: config.SpeechFile.Of(f.conf).V, warn: f.warn, speaks: f.among.speaks, queue: make(chan speech.Speech, 16)}
-	if v.file == "" {
-		found, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(f.conf).V})
-		if !ok {
-			return // nothing to hear it with
-		}
-		v.player = found
+	if ready, err := v.prepare(config.SpeechPlayer.Of(f.conf).V); !ready {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	f.later(cancel)
 	go v.work(ctx)
 	f.voice, f.Voice = v, v
+	return nil
+}
+
+// prepare finds where the sound goes: to the file, if there is one, else to a
+// player. It is not ready if there is nothing to hear it with.
+func (v *voice) prepare(wish string) (ready bool, err error) {
+	if v.file != "" {
+		err := speech.CheckFile(v.file)
+		return err == nil, err
+	}
+	found, ok := player.Find(player.Options{Name: wish})
+	v.player = found
+	return ok, nil
+}
+
+// unwritten says that the file which somebody asked for lacks what she said last.
+func (v *voice) unwritten() error {
+	if v == nil || !v.mute.Load() {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "write", Subject: v.file, Why: "what she said last is not in it, as there is no sound of that", Hint: "the warning above says what to do; her words are whole"}
 }
 
 // silent tells that nobody wants to hear her just now.
@@ -375,7 +393,8 @@ func (v *voice) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case s := <-v.queue:
-			if err := v.utter(ctx, s); err != nil && ctx.Err() == nil {
+			err := v.utter(ctx, s)
+			if v.mute.Store(err != nil && ctx.Err() == nil); v.mute.Load() {
 				v.complain(err)
 			}
 			v.busy.Done()

@@ -91,10 +91,18 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer f.close()
+	err = o.conduct(ctx, f, talks)
+	if err == nil && o.speechFile != "" {
+		return f.voice.unwritten()
+	}
+	return err
+}
+
+func (o *secretaryOptions) conduct(ctx context.Context, f *front, atTerminal bool) error {
 	switch {
 	case o.once != "":
 		return f.once(ctx, o.once)
-	case talks:
+	case atTerminal:
 		return f.converse(ctx)
 	}
 	return f.pipe(ctx)
@@ -121,6 +129,9 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 	}
 	if o.noAudio && o.speechFile != "" {
 		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", Hint: "leave --no-audio out: with --speech-file nothing is played"}
+	}
+	if o.speechFile != "" && !config.SpeechEnabled.Of(conf).V {
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--speech-file needs the voice, and speech.enabled is false", Hint: "set speech.enabled to true, for one run with HAKO_SPEECH_ENABLED=true"}
 	}
 	return nil
 }
@@ -201,7 +212,11 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 	} else if err != nil {
 		f.warn(err)
 	}
-	f.speak(ctx)
+	if err := f.speak(ctx); err != nil && o.speechFile != "" {
+		return nil, err
+	} else if err != nil {
+		f.warn(err)
+	}
 	f.find()
 	return f, nil
 }
@@ -364,6 +379,7 @@ func (f *front) event(e secretary.Event) {
 	case "todo":
 		f.show.note(e.Text)
 	case "warning":
+		f.show.endText()
 		f.show.note("warning: " + e.Text)
 	}
 }
@@ -390,11 +406,22 @@ func (f *front) result(r *secretary.Result) {
 		}
 	}
 	if r.Error != "" {
-		f.show.note("✗ " + brief(r.Error, 300))
+		f.show.note("✗ " + brief(withRule(r, r.Error), 300))
+	}
+	if r.Detail != "" {
+		f.show.note(brief(withRule(r, r.Detail), 300))
 	}
 	if r.Hint != "" {
 		f.show.note("hint: " + brief(r.Hint, 300))
 	}
+}
+
+// withRule adds the rule that decided to the line that has its reason.
+func withRule(r *secretary.Result, line string) string {
+	if d := r.Denied; d != nil && d.Rule != "" && strings.HasSuffix(line, d.Why) {
+		return line + " (" + d.Rule + ")"
+	}
+	return line
 }
 
 // lines shows the beginning of an output.
@@ -426,6 +453,17 @@ func (f *front) turn(ctx context.Context, text string, o secretary.Options) (sec
 	return answer, err
 }
 
+// readable has one exchange with her, in which an answer that cannot be read is
+// none.
+func (f *front) readable(ctx context.Context, text string) (secretary.Answer, error) {
+	answer, err := f.turn(ctx, text, secretary.Options{})
+	if err == nil && answer.Garbled {
+		answer.Partial = true
+		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model: --model"}
+	}
+	return answer, err
+}
+
 // once has one exchange and ends.
 func (f *front) once(ctx context.Context, text string) error {
 	if strings.HasPrefix(text, "@bg") {
@@ -434,7 +472,7 @@ func (f *front) once(ctx context.Context, text string) error {
 	if isCommand(text) {
 		return f.command(ctx, f.s.out, text)
 	}
-	answer, err := f.turn(ctx, text, secretary.Options{})
+	answer, err := f.readable(ctx, text)
 	if f.json {
 		if jerr := f.printJSON(answer, err); jerr != nil {
 			return jerr
@@ -517,7 +555,7 @@ func (f *front) say(ctx context.Context, line string) error {
 		}
 		return nil
 	}
-	answer, err := f.turn(ctx, line, secretary.Options{})
+	answer, err := f.readable(ctx, line)
 	switch {
 	case f.json:
 		return f.printJSON(answer, err)

@@ -178,6 +178,9 @@ func (f *front) plugin(ctx context.Context, w io.Writer, line string) error {
 	if err != nil {
 		return err
 	}
+	if r.Denied != nil {
+		return &fault.Error{Kind: fault.Denied, Op: line, Why: strings.TrimSuffix(r.Error+": "+r.Detail, ": "), Rule: r.Denied.Rule, Hint: r.Hint}
+	}
 	if why, ok := strings.CutPrefix(r.Error, "ExecutionError: "); ok {
 		return &fault.Error{Op: why, Hint: r.Hint} // it names the command itself
 	} else if r.Error != "" {

@@ -56,14 +56,31 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
 		text := questionText(q)
-		forgetTyped(s)
-		fmt.Fprint(s.err, text)
-		line, err := bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
-		if err != nil && err != io.EOF {
-			return gate.No, err
+		for range mostTries {
+			line, err := answerTo(ctx, s, text)
+			if err != nil && err != io.EOF {
+				return gate.No, err
+			}
+			if a, clear := answer(line); clear || err == io.EOF {
+				return a, nil
+			}
+			text = whatAnswersMean + allow
 		}
-		return answer(line), nil
+		fmt.Fprintln(s.err, "hako: taken for no")
+		return gate.No, nil
 	}
+}
+
+// mostTries is how often a question is put to somebody who gives no clear answer.
+const mostTries = 3
+
+// answerTo puts a question and returns the line that is typed after it. What was
+// typed before does not count, for a question that is put again neither: it was
+// meant for another.
+func answerTo(ctx context.Context, s streams, question string) (string, error) {
+	forgetTyped(s)
+	fmt.Fprint(s.err, question)
+	return bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
 }
 
 // forgetTyped drops what was typed before there was a question: nobody can have
@@ -93,6 +110,15 @@ func drain(r io.Reader) {
 // not be able to move it out of sight by talking.
 const mostReason = 300
 
+// allow ends every question.
+const allow = "hako: allow? [y]es once, for this [s]ession, [N]o: "
+
+const whatAnswersMean = `hako: that is none of the answers:
+hako:   y, yes      run it this once
+hako:   s, session  run it, and what is like it until this session ends, without asking
+hako:   n, no       do not run it; so does an empty line
+`
+
 // questionText words a question. Everything in it but the command, which the gate
 // has spelled out, stands on a line of its own, whatever it contains: what a
 // model says must not look like what we say.
@@ -105,7 +131,7 @@ func questionText(q gate.Question) string {
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "hako: it says: %s\n", brief(oneLine(q.Reason), mostReason))
 	}
-	fmt.Fprintf(&b, "hako: %s (%s)\nhako: allow? [y]es once, for this [s]ession, [N]o: ", oneLine(q.Why), oneLine(q.Rule))
+	fmt.Fprintf(&b, "hako: %s (%s)\n%s", oneLine(q.Why), oneLine(q.Rule), allow)
 	return b.String()
 }
 
@@ -124,12 +150,16 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-func answer(line string) gate.Answer {
+// answer reads an answer. One that is not clear is a no, unless it is asked for
+// again.
+func answer(line string) (a gate.Answer, clear bool) {
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return gate.Once
+		return gate.Once, true
 	case "s", "session":
-		return gate.Session
+		return gate.Session, true
+	case "n", "no", "":
+		return gate.No, true
 	}
-	return gate.No
+	return gate.No, false
 }

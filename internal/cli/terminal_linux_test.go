@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"hako/internal/gate"
@@ -32,4 +34,75 @@ func TestTypedAheadIsNoAnswer(t *testing.T) {
 		}
 		slave.Close()
 	}
+}
+
+// TestUnclearAnswers types what is no answer: the question is put again, three
+// times in all, and nothing that was typed before counts for it.
+func TestUnclearAnswers(t *testing.T) {
+	const prompt, explained = "[N]o: ", "run it this once"
+	for name, c := range map[string]struct {
+		typed []string // one after each question
+		want  gate.Answer
+	}{
+		"then yes":         {[]string{"?\n", "y\n"}, gate.Once},
+		"twice, then yes":  {[]string{"?\n", "what\n", "s\n"}, gate.Session},
+		"then no":          {[]string{"Yess\n", "no\n"}, gate.No},
+		"then nothing":     {[]string{"x\n", "\n"}, gate.No},
+		"then the end":     {[]string{"x\n", pressD}, gate.No},
+		"three times":      {[]string{"?\n", "?\n", "?\n"}, gate.No},
+		"the end":          {[]string{pressD}, gate.No},
+		"half, at the end": {[]string{"w" + pressD + pressD}, gate.No},
+		"yes too early":    {[]string{"?\ny\ny\n", "s\n"}, gate.Session},
+		"half too early":   {[]string{"?\ny", "\n"}, gate.No},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watcher, answers := askedAtPty(t, t.Context())
+			for i, line := range c.typed {
+				if i > 0 {
+					watcher.waitFor(explained)
+				}
+				watcher.waitFor(prompt)
+				watcher.press(line)
+			}
+			if got := <-answers; got.answer != c.want || got.err != nil {
+				t.Errorf("%v, %v, want %v", got.answer, got.err, c.want)
+			}
+		})
+	}
+}
+
+// TestUnclearAnswersTakeNoMoreTime ends while the question is put again.
+func TestUnclearAnswersTakeNoMoreTime(t *testing.T) {
+	ctx, over := context.WithCancel(t.Context())
+	watcher, answers := askedAtPty(t, ctx)
+	watcher.waitFor("[N]o: ")
+	watcher.press("?\n")
+	watcher.waitFor("run it this once")
+	watcher.waitFor("[N]o: ")
+	over()
+	if got := <-answers; got.answer != gate.No || got.err == nil || !strings.Contains(got.err.Error(), "canceled") {
+		t.Errorf("%v, %v", got.answer, got.err)
+	}
+}
+
+// decided is what somebody at a terminal answered.
+type decided struct {
+	answer gate.Answer
+	err    error
+}
+
+// askedAtPty puts a question at a terminal of its own.
+func askedAtPty(t *testing.T, ctx context.Context) (*screen, <-chan decided) {
+	t.Helper()
+	master, slave := openPty(t)
+	t.Cleanup(func() { slave.Close() })
+	watcher := &screen{t: t, keys: master}
+	go watcher.watch()
+	ask := askAt(newStreams(slave, io.Discard, slave))
+	answers := make(chan decided, 1)
+	go func() {
+		a, err := ask(ctx, gate.Question{Command: "git push"})
+		answers <- decided{a, err}
+	}()
+	return watcher, answers
 }

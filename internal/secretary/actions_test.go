@@ -333,6 +333,25 @@ func TestDetailOfARefusal(t *testing.T) {
 	}
 }
 
+// Programs get a refusal as it was meant, without secrets; what was not refused
+// has none.
+func TestRefusalForPrograms(t *testing.T) {
+	s, _, h := newSecretary(t, wants("dd", "ls", "sleep"))
+	h.does["dd"] = outcome{err: &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "dd password=hunter2hunter2", Rule: "host.policy:7", Hint: "use cp", Err: fmt.Errorf("writes to\ndisks directly%w", quiet{errUnlisted})}}
+	h.does["ls"] = outcome{out: "a\n"}
+	h.does["sleep"] = outcome{err: &fault.Error{Kind: fault.Timeout, Op: "run"}, timedOut: true}
+	results := chat(t, s, "x").Results
+	const want = `"hint":"use cp","denied":{"kind":"denied","command":"dd password=[redacted]","reason":"writes to disks directly","rule":"host.policy:7","hint":"use cp","retryable":false}}`
+	if got := jsonText(results[0]); !strings.HasSuffix(got, want) {
+		t.Errorf("got %s", got)
+	}
+	for _, r := range results[1:] {
+		if got := jsonText(r); r.Denied != nil || strings.Contains(got, "denied") {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 // quiet is an error that is there to be found, not to be read.
 type quiet struct{ error }
 

@@ -207,6 +207,7 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 			t.answer.Partial = true
 		}
 	}
+	t.answer.Garbled = reply.garbled
 	t.passOn(reply.Text)
 	t.warnOfLosses(reply)
 	return reply, nil
@@ -254,7 +255,7 @@ func (t *turn) prose(texts ...string) Reply {
 			return r
 		}
 	}
-	r.Text = t.word("unreadable")
+	r.Text, r.garbled = t.word("unreadable"), true
 	return r
 }
 

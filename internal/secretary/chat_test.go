@@ -401,3 +401,19 @@ func TestBudgetIsTold(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// Words that stand for an answer which could not be read are marked, until there
+// is one that can.
+func TestGarbledAnswers(t *testing.T) {
+	s, _, _ := newSecretary(t, "[[[[", "{{{", "seven", "seven", `{"text":"八"}`)
+	for i, want := range []bool{true, false, false} {
+		if a := chat(t, s, "x"); a.Garbled != want || a.Text == "" {
+			t.Errorf("%d: %q is garbled: %v", i, a.Text, a.Garbled)
+		}
+	}
+	s, _, _ = newSecretary(t, wants("ls"), "[[[[", "{{{")
+	s.Requery = true
+	if a := chat(t, s, "x"); !a.Garbled || len(a.Results) != 1 {
+		t.Errorf("after a command: %+v", a)
+	}
+}

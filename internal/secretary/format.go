@@ -22,6 +22,10 @@ type Result struct {
 	Hint    string  `json:"-"`      // what to do about the error
 	Cached  bool    `json:"-"`      // it was not run for
 
+	// Denied is the refusal as it was meant, beside the error, which is worded
+	// for the model; nil means that it was not refused.
+	Denied *fault.Error `json:"-"`
+
 	Took time.Duration `json:"-"` // without the time of people who approved it; zero means not known
 }
 
@@ -42,9 +46,10 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}
 	return []byte(jsonText(struct {
 		plain
-		Error *string `json:"error"`
-		Hint  string  `json:"hint,omitempty"`
-	}{plain(r), failed, r.Hint})), nil
+		Error  *string      `json:"error"`
+		Hint   string       `json:"hint,omitempty"`
+		Denied *fault.Error `json:"denied,omitempty"`
+	}{plain(r), failed, r.Hint, r.Denied})), nil
 }
 
 // resultsHead begins the message that tells what came of commands.
@@ -130,6 +135,18 @@ func (s *Secretary) detail(err error) string {
 func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duration) {
 	text, hint := s.failure(err, timedOut, limit)
 	r.Error, r.Detail, r.Hint = s.clean(text), s.clean(s.detail(err)), s.clean(oneLine(hint))
+	if !timedOut {
+		r.Denied = s.refusal(err)
+	}
+}
+
+// refusal is what a refusal says, as it can be shown to anybody; nil if err is none.
+func (s *Secretary) refusal(err error) *fault.Error {
+	var f *fault.Error
+	if fault.KindOf(err) != fault.Denied || !errors.As(err, &f) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.clean(f.Subject), Why: s.clean(oneLine(reason(err))), Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
 }
 
 // unlisted tells whether a command was refused for what it is, and its name.

@@ -20,6 +20,8 @@ type Reply struct {
 	Twice int      `json:"-"` // actions, or lists of them, that were left out because there are two versions
 
 	Misspelt []Misspelling `json:"-"` // members that were meant as actions, by their look, and are none
+
+	garbled bool // its text stands for one that could not be read
 }
 
 // A Speech is a text and how a voice is to speak it.

@@ -164,6 +164,7 @@ type Answer struct {
 	CacheHits int          `json:"cache_hits"` // results that were not run for
 	Silent    bool         `json:"silent"`     // she had nothing to say on her own
 	Partial   bool         `json:"partial"`    // it was cut short
+	Garbled   bool         `json:"-"`          // her last words are only that the model's could not be read
 	Dir       string       `json:"cwd"`        // where the hands stand now
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"hako/internal/fault"
 	"hako/internal/private"
@@ -21,6 +22,23 @@ func WriteFile(path string, wav []byte) error {
 		return err
 	}
 	return private.Replace(path, wav)
+}
+
+// CheckFile returns why [WriteFile] would fail for a place, before there is
+// anything to write there.
+func CheckFile(path string) error {
+	if err := replaceable(path); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &fault.Error{Kind: fault.NotFound, Op: "write", Subject: path, Why: "there is no directory " + filepath.Dir(path), Hint: "make that directory, or name a file elsewhere"}
+	case err != nil:
+		return refuse(path, "no file can be made in "+filepath.Dir(path), "name a file in a directory that you can write to")
+	}
+	_ = probe.Close()
+	return os.Remove(probe.Name())
 }
 
 func refuse(path, why, hint string) error {
