@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"hako/internal/fault"
 	"hako/internal/fd"
 	"hako/internal/llm"
+	"hako/internal/llm/builtin"
 	"hako/internal/llm/tokens"
 	"hako/internal/plan"
 	"hako/internal/preset"
@@ -41,6 +43,7 @@ type clerk struct {
 	out    *outFile // of -o; nil means standard output
 	tape   *tape    // of --record; nil means that nothing is recorded
 	heads  []preset.Sample
+	given  []builtin.Input // what the built-in rules may look at
 	ledger []*mind
 	began  time.Time
 	text   io.Writer // where a model's plain answer goes
@@ -164,6 +167,10 @@ func (c *clerk) sit(s streams, names []string) error {
 		o.Stdin = stdin
 	}
 	c.desk = fd.New(context.Background(), o)
+	c.given = c.inputsForRules(o.Inputs)
+	if len(names) == 0 && o.Stdin.Reader != nil {
+		c.given = []builtin.Input{{FD: 0}}
+	}
 	return nil
 }
 
@@ -304,19 +311,14 @@ func (c *clerk) temperature() *float64 {
 
 // mind chooses a model and puts before it what counts and records.
 func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
-	chosen, err := chooseModel(ctx, place{c.conf, c.box.touched("llmcmd")}, spec)
+	chosen, err := c.choose(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	if chosen.provider == "builtin" && !c.dryRun {
-		// Its rules know nothing of descriptors: what they say must not become
-		// the output of a script that nobody watches.
-		why := "the built-in rules cannot do this work"
-		if chosen.why != "" {
-			why = "there is no key and no local model"
+		if chosen.model, err = c.rules(chosen.why != ""); err != nil {
+			return nil, err
 		}
-		return nil, &fault.Error{Kind: fault.Unavailable, Op: "cmd", Why: why,
-			Hint: "export OPENAI_API_KEY=…, or start Ollama; hako doctor says what is missing"}
 	}
 	if chosen.why != "" && c.depth == 0 {
 		c.show.note(chosen.why)
@@ -327,6 +329,18 @@ func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
 		c.ledger = append(c.ledger, m)
 	}
 	return m, err
+}
+
+// choose finds the model. A dry run asks nobody: that nobody would answer is no
+// more than good to know.
+func (c *clerk) choose(ctx context.Context, spec string) (chosen, error) {
+	found, err := chooseModel(ctx, place{c.conf, c.box.touched("llmcmd")}, spec)
+	if err == nil || !c.dryRun || fault.KindOf(err) != fault.Unavailable {
+		return found, err
+	}
+	c.show.note("as things are, it could not be sent: " + err.Error())
+	name := cmp.Or(spec, config.ModelName.Of(c.conf).V, defaultModel)
+	return chosen{provider: name, name: name}, nil
 }
 
 // instructions are what stands before the dialog: how to work at a desk, then
@@ -416,16 +430,15 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 	var err error
 	switch {
 	case c.planFile != "":
-		p, err = readPlan(c.planFile)
+		if p, err = readPlan(c.planFile); err == nil {
+			err = p.Check(c.desk.Readable())
+		}
 	case c.dryRun: // which asks nobody, not even the planner
 		return request, nil
 	case c.planModel != "" || c.planOnly:
 		p, err = c.plan(ctx, request)
 	default:
 		return request, nil
-	}
-	if err == nil {
-		err = p.Check(c.desk.Readable())
 	}
 	if err != nil {
 		return "", err
@@ -438,31 +451,6 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 		return "", err
 	}
 	return p.Prompt(), nil
-}
-
-// plan has the large model make a plan.
-func (c *clerk) plan(ctx context.Context, request string) (*plan.Plan, error) {
-	spec := c.planModel
-	if spec == "" {
-		spec = c.cmdOptions.model
-	}
-	m, err := c.mind(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	c.show.spinner.Start("planning")
-	defer c.show.spinner.Stop()
-	text := c.box.secrets.Text(llm.Annotate(request, nil, c.desk.Map()))
-	turn, err := m.front.Next(ctx, &llm.Dialog{System: plan.Instructions(), Items: []llm.Item{{Role: llm.User, Text: text}}, Format: plan.Format(), Temperature: c.temperature()})
-	if err != nil {
-		return nil, err
-	}
-	p, err := plan.Parse(turn.Text)
-	if err != nil {
-		return nil, err
-	}
-	p.Metadata = plan.Metadata{Created: time.Now().UTC().Format(time.RFC3339), Planner: m.name, Request: request}
-	return p, nil
 }
 
 // describe prints the request that would be sent.

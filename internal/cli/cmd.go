@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.preset, "preset", "r", "", "put the preset `NAME` before the instructions; auto picks one by the input")
 	f.BoolVar(&o.list, "list-presets", false, "list the presets")
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
-	f.StringVarP(&o.output, "output", "o", "", "write the result to `FILE` instead of standard output")
+	f.StringVarP(&o.output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
 	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end, as `FORM`: text or json")
 	f.Lookup("stats").NoOptDefVal = "text"
@@ -98,6 +99,9 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	if err := o.check(args); err != nil {
 		return err
 	}
+	if o.output == "-" {
+		o.output = ""
+	}
 	c, err := o.clerk(s, conf)
 	if err != nil {
 		return err
@@ -125,6 +129,8 @@ func (o *cmdOptions) check(args []string) error {
 		return bad("--execute-plan is for a plan that is there already", "leave --plan-model and --plan-only out")
 	case o.planOnly && o.planModel == "" && o.model == "":
 		return bad("--plan-only needs a model to make the plan", "name it with --plan-model")
+	case o.noStdin && slices.Contains(o.inputs, "-"):
+		return bad("-i - and -n are both given", "-n leaves standard input out, -i - makes it an input: leave one of them out")
 	case o.stats != "" && o.stats != "text" && o.stats != "json":
 		return bad(fmt.Sprintf("--stats is %q", o.stats), "it is text or json: --stats=json")
 	}
