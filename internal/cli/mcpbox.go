@@ -41,6 +41,32 @@ func (m *mcpMaker) close() {
 	m.opened.close()
 }
 
+// grantsThere says at the start what would fail at the first sandbox.
+func (o *mcpFlags) grantsThere() error {
+	for _, g := range []struct {
+		flag  string
+		names []string
+	}{{"--read", o.readable}, {"--write", o.writable}} {
+		for _, name := range g.names {
+			if err := directoryThere("grant", name, g.flag); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func directoryThere(op, name, flag string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: reasonOf(err), Hint: "name a directory with " + flag}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory", Hint: "name a directory with " + flag}
+	}
+	return nil
+}
+
 // Make implements [mcp.Maker]. On record a sandbox is a request that ends when it
 // is closed.
 func (m *mcpMaker) Make(ctx context.Context, caller string, w mcp.Wanted) (mcp.Box, error) {
@@ -108,7 +134,7 @@ func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, clo
 		own := options
 		own.Gauge = share.host.Fork()
 		h, err := m.hands(ctx, own, judge, w.Ask)
-		return sharing{h.Runner, share}, h.close, err
+		return &rooted{Runner: sharing{h.Runner, share}, root: options.Root, judge: judge, stands: options.Root}, h.close, err
 	}
 	r, end, err := more(context.WithoutCancel(ctx))
 	if err != nil {

@@ -42,6 +42,7 @@ type served struct {
 	URL, Page, Token string
 	out              *bufio.Reader
 	errs             *strings.Builder
+	logTo            *os.File // instead of errs, for who reads it meanwhile; nil means errs
 }
 
 // serveHako starts hako serve over a model that plays a scenario.
@@ -66,6 +67,9 @@ func (h *served) start(env []string, args ...string) {
 	h.cmd = exec.Command(os.Args[0], append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--root", filepath.Join(h.dir, "proj")}, args...)...)
 	h.cmd.Env = append([]string{asHako + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "XDG_STATE_HOME=" + h.dir}, env...)
 	h.cmd.Dir, h.cmd.Stderr = h.dir, h.errs
+	if h.logTo != nil {
+		h.cmd.Stderr = h.logTo
+	}
 	out, err := h.cmd.StdoutPipe()
 	if err != nil {
 		h.t.Fatal(err)
@@ -449,4 +453,42 @@ func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)
 	return pool
+}
+
+// TestServeSaysItsModel: who the secretary is, or what she needs, is said at the
+// start and not at the first word; all else is served without her.
+func TestServeSaysItsModel(t *testing.T) {
+	sc, err := fakes.Parse(served1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := fakes.Start(sc)
+	defer model.Close()
+	for want, env := range map[string][]string{
+		`level=INFO msg="the secretary has a model" model="ollama qwen3"`: model.Env(),
+		`level=WARN msg="the secretary has no model"`:                     {"OLLAMA_HOST=127.0.0.1:1"},
+	} {
+		out, log, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &served{t: t, dir: t.TempDir(), errs: &strings.Builder{}}
+		if err := os.Mkdir(filepath.Join(h.dir, "proj"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		h.logTo = log
+		h.start(env)
+		log.Close()
+		late := time.AfterFunc(20*time.Second, func() { out.Close() })
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil || !strings.Contains(line, want) || strings.Contains(want, "WARN") && !strings.Contains(line, `error_hint="start Ollama`) {
+			t.Errorf("said %q, %v, want %q", line, err, want)
+		}
+		if status, text := h.ask("GET", "/api/v1/todos", ""); status != http.StatusOK {
+			t.Errorf("to-dos: %d %s", status, text)
+		}
+		h.stop()
+		late.Stop()
+		out.Close()
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hako/internal/agent"
@@ -249,6 +250,7 @@ func (h *house) serve(ctx context.Context) error {
 	if err := h.welcome(tokens, addr, alias); err != nil {
 		return err
 	}
+	defer h.introduce(ctx)()
 	return h.work(ctx)
 }
 
@@ -314,6 +316,30 @@ func (h *house) welcome(tokens *pass.Store, addr, alias string) error {
 		fmt.Fprintf(h.s.err, "hako: log in with this token, which lasts until Ctrl-C: %s\n", token)
 	}
 	return nil
+}
+
+// introduce says with whom one talks, or what is missing, before the first word
+// is said to her. Nobody waits for it: a server of models may take its time.
+func (h *house) introduce(ctx context.Context) (enough func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() { h.tellModel(ctx) })
+	return func() {
+		cancel()
+		asking.Wait()
+	}
+}
+
+// tellModel says which model the secretary has. Everything else works without.
+func (h *house) tellModel(ctx context.Context) {
+	c, err := chooseSecretaryModel(ctx, place{h.conf, h.touched("serve")}, h.model)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		h.says.Warn("the secretary has no model", "error", err)
+	default:
+		h.says.Info("the secretary has a model", "model", c.String())
+	}
 }
 
 // url is where programs go: by the name that others know, if there is one.

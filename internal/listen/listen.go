@@ -35,15 +35,21 @@ func (p Place) Address() (string, error) {
 		return net.JoinHostPort(p.host(""), "0"), nil
 	}
 	host, port, err := net.SplitHostPort(p.Addr)
-	if err != nil || !isPort(port) {
-		return "", &fault.Error{Kind: fault.Invalid, Op: "listen on", Subject: p.Addr,
-			Why: "the address is not host:port", Hint: "write it as " + p.Usual}
+	if err != nil || !isNumber(port) {
+		return "", p.invalid("the address is not host:port", "write it as "+p.Usual)
+	}
+	if !isPort(port) {
+		return "", p.invalid("there is no port "+port, "ports go from 1 to 65535, and 0 means any that is free; write it as "+p.Usual)
 	}
 	host = p.host(host)
 	if !p.Public && !p.Sealed && !Loopback(host) {
 		return "", &fault.Error{Kind: fault.Denied, Op: "listen on", Subject: p.Addr, Why: p.Why, Hint: p.Hint}
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+func (p Place) invalid(why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "listen on", Subject: p.Addr, Why: why, Hint: hint}
 }
 
 // host fills in what was left out. localhost is not looked up: what a resolver
@@ -53,6 +59,12 @@ func (p Place) host(name string) string {
 		return "127.0.0.1"
 	}
 	return name
+}
+
+// isNumber is also true of one that is too large for anything.
+func isNumber(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 func isPort(s string) bool {

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"strings"
 	"testing"
 
 	"hako/internal/fault"
@@ -56,6 +57,24 @@ func TestHostOf(t *testing.T) {
 	for header, want := range map[string]string{"a:1": "a", "a": "a", "[::1]:1": "::1", "[::1]": "::1", "": ""} {
 		if got := HostOf(header); got != want {
 			t.Errorf("%q: %q", header, got)
+		}
+	}
+}
+
+// Who names a port that there is not is told which there are.
+func TestNoSuchPort(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:70000":          "listen on 127.0.0.1:70000: there is no port 70000",
+		"127.0.0.1:-1":             "listen on 127.0.0.1:-1: there is no port -1",
+		":99999999999999999999999": "listen on :99999999999999999999999: there is no port 99999999999999999999999",
+		"127.0.0.1:http":           "listen on 127.0.0.1:http: the address is not host:port",
+	} {
+		_, err := Place{Addr: addr, Usual: "127.0.0.1:80"}.Address()
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v", addr, err)
+		}
+		if named := strings.Contains(fault.Hint(err), "from 1 to 65535"); named != strings.Contains(want, "no port") {
+			t.Errorf("%s: %s", addr, fault.Hint(err))
 		}
 	}
 }

@@ -40,6 +40,8 @@ func TestText(t *testing.T) {
 		"k=" + pem + "\nafter":                                    "k=[redacted]\nafter",
 		"password=hunter2&x=1":                                    "password=[redacted]&x=1",
 		"DB_PASSWORD='two words' cmd":                             "DB_PASSWORD='[redacted]' cmd",
+		"export OPENAI_API_KEY=…, or name a model":                "export OPENAI_API_KEY=…, or name a model",
+		"password=... is said, password=....x is not":             "password=... is said, password=[redacted] is not",
 		"OPENAI_API_KEY=abc cmd":                                  "OPENAI_API_KEY=[redacted] cmd",
 		`{"api_key": "v\u0061lue", "n": 1}`:                       `{"api_key": "[redacted]", "n": 1}`,
 		"token=abc":                                               "token=[redacted]",

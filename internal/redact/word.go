@@ -145,12 +145,13 @@ func (sc *scanner) brackets(s string, i int) int {
 	return len(s)
 }
 
-// reference reports whether a word only names a secret, as $TOKEN and "${TOKEN}" do.
+// reference reports whether a word only names a secret, as $TOKEN and "${TOKEN}"
+// do, or stands for one that is left out.
 func reference(word string) bool {
 	if n := len(word) - 1; n > 0 && word[0] == '"' && word[n] == '"' {
 		word = word[1:n]
 	}
-	if word == "" || word == Mark {
+	if word == "" || word == Mark || word == "…" || word == "..." {
 		return true
 	}
 	if word[0] != '$' {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,13 +153,49 @@ func (c *call) read(in any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(in); err != nil {
-		return invalid("read body", "", strings.TrimPrefix(err.Error(), "json: "), "the fields are in openapi.yaml")
+		return invalid("read body", "", inJSON(err), "the fields are in openapi.yaml")
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return invalid("read body", "", "something follows the object", "send one JSON object")
 	}
 	return nil
 }
+
+// inJSON words an error of package json for who sent the body, who knows nothing
+// of the types it is read into.
+func inJSON(err error) string {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case ok:
+		kind, _, _ := strings.Cut(wrong.Value, " ") // the number itself may follow
+		return cmp.Or(wrong.Field, "it") + " must be " + wanted(wrong.Type) + ", not " + sent[kind]
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it breaks off"
+	}
+	return "it is not JSON: " + strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// wanted is what JSON has for a type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return sent["string"]
+	case reflect.Bool:
+		return sent["bool"]
+	case reflect.Slice:
+		return sent["array"]
+	case reflect.Struct, reflect.Map:
+		return sent["object"]
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return sent["number"]
+	}
+	return "something else"
+}
+
+// sent are the values of JSON by what package json calls them.
+var sent = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
 
 // checkFields refuses what package json lets pass: a field in other letters, and
 // one that is there twice, of which two readers may take one each.

@@ -36,12 +36,10 @@ func (s *Server) handler() http.Handler {
 	for _, r := range s.routes() {
 		mux.Handle(r.method+" "+r.path, s.serve(r))
 	}
-	if s.MCP != nil {
-		mux.Handle("/mcp", s.mount(s.MCP, source.Client, true))
-		mux.Handle("/mcp/", s.mount(s.MCP, source.Client, true))
-	}
-	if s.Metrics != nil {
-		mux.Handle("GET /metrics", s.mount(s.Metrics, source.Reader, false))
+	for _, m := range s.mounts() {
+		if m.next != nil {
+			mux.Handle(m.pattern, s.mount(m))
+		}
 	}
 	api := s.orWords(mux)
 	return s.watched(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +51,7 @@ func (s *Server) handler() http.Handler {
 		} else if err := s.ownOrigin(r); err != nil {
 			s.fail(w, r, err)
 		} else if s.Pages != nil && isPage(r) {
-			s.Pages.ServeHTTP(w, r)
+			s.show(w, r)
 		} else {
 			api.ServeHTTP(w, r)
 		}
@@ -68,6 +66,55 @@ func isPage(r *http.Request) bool {
 	looks := r.Method == http.MethodGet || r.Method == http.MethodHead
 	return looks && !isAPI(r.URL.Path) && r.URL.Path != "/api" && r.URL.Path != "/health" && r.URL.Path != "/healthz"
 }
+
+// show passes a request on to the pages. A program that they send to the login
+// has come with a token already: it is told that there is nothing for it.
+func (s *Server) show(w http.ResponseWriter, r *http.Request) {
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, "bearer") {
+		s.Pages.ServeHTTP(w, r)
+		return
+	}
+	held := &loginHeld{ResponseWriter: w}
+	s.Pages.ServeHTTP(held, r)
+	if !held.back {
+		return
+	}
+	w.Header().Del("Location")
+	w.Header().Del("Content-Type")
+	v, err := s.byToken(r)
+	if err == nil {
+		note(r, v.Name)
+		err = &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here for programs", Hint: "what there is says /api/v1/openapi.yaml; pages are for browsers that log in at /login"}
+	}
+	s.fail(w, r, err)
+}
+
+// loginHeld keeps back an answer that sends to the login.
+type loginHeld struct {
+	http.ResponseWriter
+	back bool
+}
+
+func (l *loginHeld) WriteHeader(status int) {
+	if status == http.StatusSeeOther && strings.HasPrefix(l.Header().Get("Location"), "/login") {
+		l.back = true
+		return
+	}
+	l.ResponseWriter.WriteHeader(status)
+}
+
+func (l *loginHeld) Write(b []byte) (int, error) {
+	if l.back {
+		return len(b), nil
+	}
+	return l.ResponseWriter.Write(b)
+}
+
+// Unwrap lets a ResponseController through.
+func (l *loginHeld) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+// Flush is for handlers that ask for it the old way.
+func (l *loginHeld) Flush() { http.NewResponseController(l.ResponseWriter).Flush() }
 
 // orWords answers in JSON also what no route is for.
 func (s *Server) orWords(mux *http.ServeMux) http.Handler {
@@ -138,11 +185,27 @@ func (s *Server) admit(c *call) (err error) {
 	return c.ownPage()
 }
 
-// mount passes requests on to a handler that knows nothing of tokens. Where
-// programs come in, a cookie does not count: a browser sends it unasked.
-func (s *Server) mount(next http.Handler, role source.Role, tokenOnly bool) http.Handler {
+// A mounted handler stands beside the API, and knows nothing of tokens.
+type mounted struct {
+	pattern   string
+	next      http.Handler // nil means that it is not there
+	role      source.Role
+	tokenOnly bool // a cookie does not count where programs come in: a browser sends it unasked
+}
+
+// mounts are all there may be.
+func (s *Server) mounts() []mounted {
+	return []mounted{
+		{"/mcp", s.MCP, source.Client, true},
+		{"/mcp/", s.MCP, source.Client, true},
+		{"GET /metrics", s.Metrics, source.Reader, false},
+	}
+}
+
+// mount passes requests on to a handler of somebody else.
+func (s *Server) mount(m mounted) http.Handler {
 	who := s.visitor
-	if tokenOnly {
+	if m.tokenOnly {
 		who = s.byToken
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +214,7 @@ func (s *Server) mount(next http.Handler, role source.Role, tokenOnly bool) http
 			s.fail(w, r, err)
 			return
 		}
-		if err := may(v.Actor, role); err != nil {
+		if err := may(v.Actor, m.role); err != nil {
 			s.refused(r, v.Name, r.URL.Path, "a change")
 			s.fail(w, r, err)
 			return
@@ -161,7 +224,7 @@ func (s *Server) mount(next http.Handler, role source.Role, tokenOnly bool) http
 		defer cancel()
 		unhurried(w)
 		r.Body = http.MaxBytesReader(w, r.Body, mostMCPBody)
-		next.ServeHTTP(w, r.WithContext(ctx))
+		m.next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -116,6 +116,9 @@ func TestDescription(t *testing.T) {
 			d.route(name, r, o)
 		}
 	}
+	for _, m := range new(Server).mounts() {
+		d.mounted(m, there)
+	}
 	for path, p := range d.Paths {
 		for method := range p.operations() {
 			if !there[method+" "+path] {
@@ -127,6 +130,35 @@ func TestDescription(t *testing.T) {
 	for name := range d.Components.Schemas {
 		if !d.used[name] && name != "ErrorBody" {
 			t.Errorf("nobody uses the schema %s", name)
+		}
+	}
+}
+
+// mounted looks whether what stands beside the API is described, and by whom it
+// can be used.
+func (d reader) mounted(m mounted, there map[string]bool) {
+	d.Helper()
+	method, path, one := strings.Cut(m.pattern, " ")
+	if !one {
+		method, path = "", m.pattern
+	}
+	if strings.HasSuffix(path, "/") {
+		return // what is below is the same
+	}
+	described := d.Paths[path].operations()
+	if len(described) == 0 || one && described[method] == nil {
+		d.Errorf("%s is not described", m.pattern)
+	}
+	for each, o := range described {
+		name := each + " " + path
+		there[name] = !one || each == method
+		if (o.Security != nil) != m.tokenOnly || m.tokenOnly && fmt.Sprint(*o.Security) != "[map[token:[]]]" {
+			d.Errorf("%s: that a cookie does not count is %v, described otherwise", name, m.tokenOnly)
+		}
+		for _, status := range []string{"401", "403", "421", "429", "503", "default"} {
+			if o.Responses[status].Ref == "" {
+				d.Errorf("%s: %s is not described", name, status)
+			}
 		}
 	}
 }

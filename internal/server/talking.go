@@ -3,9 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"hako/internal/fault"
 	"hako/internal/server/source"
 )
 
@@ -108,12 +110,34 @@ func (s *Server) messages(c *call) (Messages, error) {
 	return Messages{some(all)}, err
 }
 
+// stopTalking also takes an answer for stopped that has just ended: who stops her
+// cannot know that. Whether there was a conversation is looked up before.
 func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 	clerk, err := s.secretary()
 	if err != nil {
 		return nothing{}, err
 	}
-	return nothing{}, clerk.Stop(c.Context(), c.visit.Actor, c.PathValue("id"))
+	id := c.PathValue("id")
+	begun, err := hasBegun(c.Context(), clerk, id)
+	if stopped := clerk.Stop(c.Context(), c.visit.Actor, id); stopped != nil || err != nil {
+		return nothing{}, cmp.Or(stopped, err)
+	}
+	if !begun {
+		return nothing{}, &fault.Error{Kind: fault.NotFound, Op: "stop secretary", Subject: id, Why: "nothing was said in this conversation, and she is not answering",
+			Hint: "GET /api/v1/secretary/sessions lists the conversations"}
+	}
+	return nothing{}, nil
+}
+
+// hasBegun tells whether something was said in a conversation, or is being
+// answered. A name alone is kept also of one whose first turn failed.
+func hasBegun(ctx context.Context, clerk source.Secretary, id string) (bool, error) {
+	said, err := clerk.Messages(ctx, id, 1)
+	if err != nil || len(said) > 0 {
+		return len(said) > 0, err
+	}
+	all, err := clerk.Sessions(ctx)
+	return slices.ContainsFunc(all, func(s source.Session) bool { return s.ID == id && s.Busy }), err
 }
 
 // A Voice tells whether she speaks aloud.

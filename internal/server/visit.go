@@ -45,7 +45,11 @@ func (s *Server) visitor(r *http.Request) (visit, error) {
 }
 
 func (s *Server) byToken(r *http.Request) (visit, error) {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return visit{}, unknown("no token was shown")
+	}
+	scheme, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "bearer") || secret == "" {
 		return visit{}, unknown("the Authorization header is not of the form: Bearer TOKEN")
 	}

@@ -45,9 +45,9 @@ const (
 
 // Live is what happens now: every event of the record as it is written.
 type Live interface {
-	// Watch returns events after a number, from the newest few on if it is
-	// zero, until ctx ends. A reader that is too slow misses some: the numbers
-	// show it.
+	// Watch returns events after a number, until ctx ends: from the newest few
+	// on if it is zero, or one that the record has not reached, which is of an
+	// earlier record. A reader that is too slow misses some: the numbers show it.
 	Watch(ctx context.Context, after int64) (<-chan Event, error)
 }
 
@@ -112,7 +112,8 @@ type Secretary interface {
 	// a time in each. When ctx ends it returns and tells nothing more; the turn
 	// goes on.
 	Chat(ctx context.Context, who Actor, session, text string, tell func(Turn)) error
-	// Stop ends the turn of a session. Where none goes on there is nothing to do.
+	// Stop ends the turn of a session. Where none goes on there is nothing to do;
+	// a session that does not exist is fault.NotFound.
 	Stop(ctx context.Context, who Actor, session string) error
 	Sessions(ctx context.Context) ([]Session, error)
 	Messages(ctx context.Context, session string, newest int) ([]Message, error)

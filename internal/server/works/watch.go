@@ -151,13 +151,17 @@ func stepOf(e queue.Event) (source.Step, bool) {
 // leftText says why a worker has let go of a task that has not ended.
 func leftText(e queue.Event) string {
 	var left struct {
-		Why string `json:"why"`
-		Try int    `json:"try"`
+		Why  string  `json:"why"`
+		Try  int     `json:"try"`
+		Wait float64 `json:"wait_seconds"` // zero means that nobody knows of another try
 	}
 	_ = json.Unmarshal(e.Data, &left) // that it was left is known in any case
 	text := map[string]string{
-		"failed": fmt.Sprintf("try %d came to nothing, it is tried again", left.Try), "lost": "another worker has it now", "released": "it is back in the queue",
+		"failed": fmt.Sprintf("try %d came to nothing", left.Try), "lost": "another worker has it now", "released": "it is back in the queue",
 	}[e.What]
+	if left.Wait > 0 {
+		text += fmt.Sprintf(", the next is due in %v", time.Duration(left.Wait*float64(time.Second)).Round(time.Millisecond))
+	}
 	if left.Why != "" {
 		text += ": " + left.Why
 	}
