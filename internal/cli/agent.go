@@ -140,7 +140,7 @@ func (w *studio) once(ctx context.Context) error {
 	over()
 	endings, err := w.worker.Drain(ctx)
 	for _, f := range w.office.Forges { // who waits for what was given up is not left waiting for the next poll
-		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil {
+		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
 			w.view.trouble(telling)
 		}
 	}
@@ -148,7 +148,7 @@ func (w *studio) once(ctx context.Context) error {
 		w.view.nothing(w.office.Forges)
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintln(w.view.s.err, "hako: what was in hand is back in the queue; hako agent once goes on with it")
+		w.view.interrupted(endings)
 		return ctx.Err()
 	}
 	return cmp.Or(err, polling, verdict(endings))

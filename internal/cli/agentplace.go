@@ -43,6 +43,9 @@ func (y yard) Cleanup(ctx context.Context, task string) error {
 	return err
 }
 
+// Kept implements [work.Finder].
+func (y yard) Kept(t work.Task) string { return "refs/hako/" + t.ID }
+
 // A stand is the container of one task. It implements [work.Place],
 // [work.Keeper] and [work.Furnished].
 type stand struct {
@@ -68,7 +71,7 @@ func (p *stand) Edit(ctx context.Context, call json.RawMessage) (json.RawMessage
 // Keep implements [work.Keeper]: work in progress goes to a reference that
 // nobody sees, the result to the branch of the task and nowhere else.
 func (p *stand) Keep(ctx context.Context, message string, final bool) (string, error) {
-	hidden := "refs/hako/" + p.task.ID
+	hidden := p.Kept(p.task)
 	s := container.Save{Message: message, Author: p.author(p.task), Key: p.task.ID, Ref: hidden, Mine: true}
 	if final {
 		s.Ref, s.Mine, s.Drop, s.Guard = "refs/heads/"+p.task.Branch, false, hidden, p.guard

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"hako/internal/work"
 	"hako/internal/work/crew"
+	"hako/internal/work/queue"
 )
 
 func (o *agentFlags) status(s streams) *cobra.Command {
@@ -49,7 +51,7 @@ func (o *agentFlags) list(ctx context.Context, s streams, l *ledgers) error {
 		if t.State.Final() || t.State == work.Pending {
 			phase = ""
 		}
-		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), t.Worker})
+		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.worker(t)})
 	}
 	return table(s.out, rows)
 }
@@ -64,7 +66,7 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *ledgers, name string
 	}
 	rows := [][]string{}
 	for _, r := range [][]string{
-		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", t.Worker}, {"order:", t.Order},
+		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", l.worker(t)}, {"order:", t.Order},
 		{"environment:", t.Environment}, {"goal:", t.Objective}, {"tokens:", fmt.Sprint(t.Tokens)}, {"why:", t.Why}, {"hint:", t.Hint}, {"summary:", t.Summary}, {"commit:", t.Commit}, {"proposed:", t.Proposal},
 	} {
 		if r[1] = shortLine(r[1], 400); r[1] != "" {
@@ -87,6 +89,15 @@ func changedAt(t crew.Standing) string {
 		return t.Job.Created.Local().Format("2006-01-02 15:04")
 	}
 	return t.Changed.Local().Format("2006-01-02 15:04")
+}
+
+// worker is who has a task. One whose time has run out says nothing any more: it
+// was killed, or is cut off, and the next worker takes the task over.
+func (l *ledgers) worker(t crew.Standing) string {
+	if t.Worker == "" || time.Now().Before(l.queue.Due(queue.Task{State: queue.Held, Changed: t.Changed})) {
+		return t.Worker
+	}
+	return t.Worker + " (silent)"
 }
 
 // find returns the task that a person names: by its issue or by its own name.

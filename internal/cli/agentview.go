@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hako/internal/config"
+	"hako/internal/fault"
 	"hako/internal/health"
 	"hako/internal/llm"
 	"hako/internal/markdown"
@@ -177,6 +180,8 @@ type agentEvent struct {
 	New      int       `json:"new,omitempty"`
 	Try      int       `json:"try,omitempty"`
 	Seconds  float64   `json:"seconds,omitempty"`
+	Wait     float64   `json:"wait_seconds,omitempty"`
+	Worker   string    `json:"worker,omitempty"`
 	Tokens   int64     `json:"tokens,omitempty"`
 	Cost     float64   `json:"cost_usd,omitempty"`
 	Proposal string    `json:"proposal,omitempty"`
@@ -184,7 +189,7 @@ type agentEvent struct {
 
 func crewLine(e crew.Event) agentEvent {
 	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task, State: string(e.State), Phase: string(e.Phase),
-		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
+		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Wait: e.Wait.Seconds(), Worker: e.Worker, Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
 	if w := e.Work; w != nil {
 		line.Type, line.Phase, line.Name, line.Text, line.OK = w.Type, string(w.Phase), w.Name, w.Text, w.OK
 	}
@@ -215,6 +220,9 @@ func (v *view) write(e crew.Event) {
 	if e.Duration > 0 {
 		attrs = append(attrs, slog.Float64("seconds", e.Duration.Seconds()))
 	}
+	if e.Wait > 0 {
+		attrs = append(attrs, slog.Float64("wait_seconds", e.Wait.Seconds()))
+	}
 	if line.OK != nil {
 		attrs = append(attrs, slog.Bool("ok", *line.OK))
 	}
@@ -233,9 +241,9 @@ func (v *view) print(e crew.Event) {
 	case "ended", "parked":
 		out, text = v.s.out, v.endLine(e)
 	case "failed":
-		text = fmt.Sprintf("%s: try %d came to nothing, it is tried again: %s", e.Thread, e.Try, shortLine(e.Why, 500))
+		text = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, whatFollows(e), shortLine(e.Why, 500))
 	case "waiting":
-		text = fmt.Sprintf("%s: waiting for try %d; the last came to nothing: %s", e.Thread, e.Try, shortLine(e.Why, 500))
+		text = e.Thread + ": waiting" + waitedFor(e)
 	case "released", "lost", "idle", "refused", "told":
 		text = strings.TrimSpace(strings.Join([]string{e.Type + ":", e.Thread, e.Why}, " "))
 	case "work":
@@ -247,6 +255,30 @@ func (v *view) print(e crew.Event) {
 	if e.Hint != "" {
 		fmt.Fprintln(v.s.err, markdown.Clean("hako: hint: "+shortLine(e.Hint, 500)))
 	}
+}
+
+// whatFollows is what becomes of a task whose try came to nothing, as far as hako
+// agent once has a part in it.
+func whatFollows(e crew.Event) string {
+	switch {
+	case e.Wait == 0:
+		return ""
+	case crew.Patient(e.Try):
+		return ", it is tried again in " + e.Wait.String()
+	}
+	return fmt.Sprintf("; it stays in the queue, and try %d may come in %v", e.Try+1, e.Wait)
+}
+
+// waitedFor is what hako agent once does nothing for meanwhile, and until when.
+func waitedFor(e crew.Event) string {
+	until := ""
+	if e.Wait > 0 {
+		until = " until " + time.Now().Add(e.Wait).Format(time.TimeOnly)
+	}
+	if e.Worker != "" {
+		return until + " for a sign of " + e.Worker + ", which has the task; if none comes, it is taken over"
+	}
+	return until + fmt.Sprintf(" for try %d; the last came to nothing: %s", e.Try, shortLine(e.Why, 500))
 }
 
 func (v *view) endLine(e crew.Event) string {
@@ -311,10 +343,18 @@ func (v *view) progress(text string) {
 func (v *view) trouble(err error) {
 	v.metrics.Failed(err)
 	if v.daemon {
-		v.log.Warn("trouble", "error", err)
+		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
 		return
 	}
 	fmt.Fprintln(v.s.err, "hako: "+markdown.Clean(v.secrets.Text(err.Error())))
+}
+
+func troubleAttrs(err error) []slog.Attr {
+	attrs := []slog.Attr{slog.Any("error", err)}
+	if hint := fault.Hint(err); hint != "" {
+		attrs = append(attrs, slog.String("hint", hint))
+	}
+	return attrs
 }
 
 // nothing says that there was nothing to do, and what would have been.
@@ -328,6 +368,14 @@ func (v *view) nothing(forges []crew.Forge) {
 			also = " and is assigned to the agent"
 		}
 		fmt.Fprintf(v.s.err, "%s: no open issue has the label %q%s\n", f.Provider, f.Labels.Filled().Ready, also)
+	}
+}
+
+// interrupted says what became of what was in hand, if anything was.
+func (v *view) interrupted(endings []crew.Ending) {
+	given := func(e crew.Ending) bool { return e.Err != nil && !errors.Is(e.Err, work.ErrLost) }
+	if slices.ContainsFunc(endings, given) {
+		fmt.Fprintln(v.s.err, "hako: what was in hand is back in the queue; hako agent once goes on with it")
 	}
 }
 

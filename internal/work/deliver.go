@@ -31,8 +31,20 @@ func (e *errand) deliver(ctx context.Context) error {
 		}
 		e.rec.Proposal = url
 	}
-	e.finish(Done, nil)
+	e.finish(Done, e.unchanged())
 	return nil
+}
+
+// unchanged says why nothing is to be seen of a task that is done; nil where
+// there is something.
+func (e *errand) unchanged() error {
+	switch {
+	case e.rec.Commit != "":
+		return nil
+	case e.task.Kind == Issue || e.task.Fork:
+		return errors.New("no file was changed, so nothing is proposed")
+	}
+	return errors.New("no file was changed, so nothing was pushed")
 }
 
 func (e *errand) push(ctx context.Context) (string, error) {

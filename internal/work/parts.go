@@ -71,6 +71,11 @@ type Keeper interface {
 	Keep(ctx context.Context, message string, final bool) (commit string, err error)
 }
 
+// A Finder is [Hands] that can say where the work in progress of a task is kept.
+type Finder interface {
+	Kept(t Task) (ref string)
+}
+
 // A Furnished place tells what it noticed while it was made.
 type Furnished interface {
 	Warnings() []string

@@ -60,7 +60,7 @@ func (e *errand) setUp(ctx context.Context) error {
 		case err != nil:
 			e.warn(fmt.Sprintf("setup command %q: %v", oneLine(command, 200), err))
 		case out.ExitCode != 0:
-			e.warn(fmt.Sprintf("setup command %q ended with status %d: %s", oneLine(command, 200), out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
+			e.warn(fmt.Sprintf("setup command %q", oneLine(command, 200)) + ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package work
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -77,7 +79,7 @@ var planNames = append([]string{"phase", "main_objective", "success_criteria", "
 func ReadPlan(text string) (*Plan, error) {
 	v, err := loose.FindAmong(text, planNames, planMembers...)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: "there is none in the answer", Err: err, Hint: fault.Hint(err)}
+		return nil, noPlan(err)
 	}
 	if v.Cut {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: "it breaks off", Hint: "make the plan shorter"}
@@ -86,9 +88,31 @@ func ReadPlan(text string) (*Plan, error) {
 	p := r.plan(v)
 	p.Notes = r.notes
 	if p.Goal.Objective == "" && len(p.Decomposition.Subtasks) == 0 && len(p.Action.Actions) == 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: "it is empty", Hint: "say the main objective, the subtasks and the actions"}
+		return nil, emptyPlan(r.notes)
 	}
 	return p, nil
+}
+
+// noPlan says why none was found, without saying twice what was read.
+func noPlan(err error) error {
+	why := err.Error()
+	var f *fault.Error
+	if errors.As(err, &f) && f.Why != "" {
+		why = f.Why
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Subject: "from the answer", Why: why, Hint: cmp.Or(fault.Hint(err), planShape)}
+}
+
+// planShape is what members must be for a plan to say anything.
+const planShape = "goal_understanding is an object with the text main_objective, task_decomposition one with the list subtasks, action_plan one with the list actions"
+
+// emptyPlan names the members by which nothing was said.
+func emptyPlan(notes []string) error {
+	why := "it is empty"
+	if len(notes) > 0 {
+		why = "it says nothing that can be used: " + strings.Join(notes, "; ")
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "read plan", Why: why, Hint: planShape}
 }
 
 // A planReader turns loose values into what was meant by them.

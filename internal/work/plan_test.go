@@ -145,3 +145,19 @@ func TestChangeReachesEveryText(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// Why a plan is none is said once, with what its members must be.
+func TestWhyNoPlan(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "read plan from the answer: there is no JSON object with goal_understanding, task_decomposition, action_plan, selected_environment in it",
+		`{"phase":1,"goal_understanding":[],"selected_environment":"python"}`: "read plan: it says nothing that can be used: goal_understanding is a list, not an object; task_decomposition is missing; action_plan is missing",
+		`{"goal_understanding":7,"task_decomposition":{},"action_plan":{}}`:   "read plan: it says nothing that can be used: goal_understanding is not an object",
+		`{"goal_understanding":{},"task_decomposition":{},"action_plan":{}}`:  "read plan: it is empty",
+		strings.Repeat("x", 300<<10):                                          "read plan from the answer: it is longer than 256 KB",
+	} {
+		_, err := ReadPlan(text)
+		if err == nil || err.Error() != want || !strings.Contains(fault.Hint(err), "goal_understanding is an object with the text main_objective") {
+			t.Errorf("%.60q: %v (%s)", text, err, fault.Hint(err))
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (e *errand) askPlan(ctx context.Context, text string) (*Plan, error) {
 			turn.Text = "(nothing)"
 		}
 		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: e.Secrets.Text(turn.Text)},
-			llm.Item{Role: llm.User, Text: "That is no plan: " + err.Error() + ". Answer with the one JSON object that was described, and nothing else."})
+			llm.Item{Role: llm.User, Text: "That is no plan: " + err.Error() + " (" + fault.Hint(err) + "). Answer with the one JSON object that was described, and nothing else."})
 	}
 	return nil, nil
 }

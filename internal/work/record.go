@@ -44,7 +44,7 @@ type Record struct {
 	Same  map[string]int `json:"same,omitempty"` // how often each failure was met
 	Spent Spent          `json:"spent"`
 
-	Why      string `json:"why,omitempty"`     // it failed or was stopped
+	Why      string `json:"why,omitempty"`     // it failed or was stopped, or is done without a change
 	Hint     string `json:"hint,omitempty"`    // and what can be done
 	Summary  string `json:"summary,omitempty"` // the model's last words
 	Checks   string `json:"checks,omitempty"`  // what verification came to

@@ -120,6 +120,7 @@ func (e *errand) ending() string {
 		b.WriteString("## Done\n\n")
 		e.paragraph(&b, "", e.rec.Summary)
 		e.paragraph(&b, "Verification ", e.rec.Checks)
+		e.paragraph(&b, "", capital(e.rec.Why))
 		if e.rec.Proposal != "" {
 			b.WriteString("Proposed: " + e.line(e.rec.Proposal, 500) + "\n\n")
 		}
@@ -128,12 +129,36 @@ func (e *errand) ending() string {
 		if e.rec.Hint != "" {
 			b.WriteString("What can be done: " + oneLine(e.clean(e.rec.Hint), 1000) + "\n\n")
 		}
+		b.WriteString(e.whereabouts())
 	case Paused:
 		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
 	case Stopped:
 		b.WriteString("Stopped: " + oneLine(e.clean(e.rec.Why), 500) + "\n\n")
 	}
 	return shorten(strings.TrimSpace(b.String()), longestComment)
+}
+
+// whereabouts says where the work of a task is that has failed; empty means that
+// there is none, or that nobody knows.
+func (e *errand) whereabouts() string {
+	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
+	if e.rec.Commit != "" {
+		return "What was done is on the branch " + code(e.task.Branch) + ".\n\n"
+	}
+	f, ok := e.Hands.(Finder)
+	if e.rec.Kept == "" || !ok {
+		return ""
+	}
+	ref := f.Kept(e.task)
+	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) + " brings it as `FETCH_HEAD`.\n\n"
+}
+
+// capital makes a sentence of a reason.
+func capital(why string) string {
+	if why == "" {
+		return ""
+	}
+	return strings.ToUpper(why[:1]) + why[1:] + "."
 }
 
 // commitMessage has nothing in it that calls people or is secret: it is shown as

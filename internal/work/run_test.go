@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hako/internal/agent"
+	"hako/internal/fault"
 	"hako/internal/llm"
 )
 
@@ -134,7 +135,7 @@ func TestNoPlan(t *testing.T) {
 		if rec.State != Done || rec.Environment != "python" || !strings.Contains(w.comments["plan-1"], "no plan could be read") {
 			t.Errorf("%q: %s %s\n%s", answer, rec.State, rec.Why, w.comments["plan-1"])
 		}
-		if !slices.Contains(w.ran, "check") || len(w.asked) < 2 || !strings.Contains(w.asked[1].Items[2].Text, "That is no plan") {
+		if !slices.Contains(w.ran, "check") || len(w.asked) < 2 || !strings.Contains(w.asked[1].Items[2].Text, "That is no plan") || strings.Contains(w.asked[1].Items[2].Text, "()") {
 			t.Errorf("%q: it was not asked again, or not verified: %q", answer, w.ran)
 		}
 	}
@@ -399,4 +400,87 @@ func count(list []string, want string) (n int) {
 		}
 	}
 	return n
+}
+
+// A task that is done without a change says so: on the issue, and in its record.
+func TestNothingChangedIsSaid(t *testing.T) {
+	for kind, want := range map[Kind]string{Issue: "no file was changed, so nothing is proposed", Pull: "no file was changed, so nothing was pushed"} {
+		w, task := newWorld(t), exampleTask
+		w.base["a.txt"], task.Kind = "fixed already\n", kind
+		w.brain = following(callTurn("", command("cat a.txt")))
+		rec := w.must(task)
+		if rec.State != Done || rec.Why != want || !strings.Contains(w.comments["done"], "\n\nN"+want[1:]+".") {
+			t.Errorf("%s: %s, %q\n%s", kind, rec.State, rec.Why, w.comments["done"])
+		}
+	}
+	w := newWorld(t)
+	if rec := w.must(exampleTask); rec.Why != "" || strings.Contains(w.comments["done"], "was changed") {
+		t.Errorf("%q\n%s", rec.Why, w.comments["done"])
+	}
+}
+
+// A findable world keeps work where people can get it.
+type findable struct{ *world }
+
+// Kept implements [Finder].
+func (findable) Kept(t Task) string { return "refs/kept/" + t.ID }
+
+// Who reads that a task failed reads where its work is.
+func TestFailedWorkIsFound(t *testing.T) {
+	unfinished := func(w *world) {
+		w.brain = following(callTurn("", edit("half\n")))
+		w.execute = func(_ *room, command string) (Outcome, error, bool) {
+			return Outcome{ExitCode: 1}, nil, command == "check"
+		}
+	}
+	unproposed := func(w *world) {
+		w.deskErr = func(op string) error {
+			if op == "propose" {
+				return &fault.Error{Kind: fault.Denied, Op: "propose", Why: "no right"}
+			}
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		happens func(w *world)
+		want    string
+	}{
+		"kept":    {unfinished, "is kept as `refs/kept/t1`, which no page shows: `git fetch origin refs/kept/t1` brings it"},
+		"pushed":  {unproposed, "is on the branch `hako/7`."},
+		"nothing": {func(w *world) { w.brain = following() }, ""},
+		"no place": {func(w *world) {
+			w.prepare = func(int) error { return &fault.Error{Kind: fault.Denied, Op: "make room"} }
+		}, ""},
+	} {
+		w := newWorld(t)
+		c.happens(w)
+		coordinator := w.coordinator()
+		coordinator.Hands = findable{w}
+		rec, err, _ := w.runBy(t.Context(), coordinator, exampleTask)
+		got := w.comments["failed"]
+		if err != nil || rec.State != Failed || c.want == "" && strings.Contains(got, "What was done") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, %v\n%s", name, rec.State, err, got)
+		}
+	}
+	w := newWorld(t)
+	unfinished(w)
+	if rec := w.must(exampleTask); rec.State != Failed || strings.Contains(w.comments["failed"], "What was done") { // nobody knows where
+		t.Errorf("%s\n%s", rec.State, w.comments["failed"])
+	}
+}
+
+// A command that says nothing leaves no colon behind.
+func TestSilentFailure(t *testing.T) {
+	w := newWorld(t)
+	w.brain = following(callTurn("", edit("half\n")))
+	w.execute = func(_ *room, command string) (Outcome, error, bool) {
+		return Outcome{ExitCode: 3}, nil, command == "check" || command == "setup"
+	}
+	rec := w.must(exampleTask)
+	if want := "verify: `check` ended with status 3 and printed nothing"; rec.Why != want || !strings.Contains(w.comments["failed"], want+"\n") {
+		t.Errorf("%q\n%s", rec.Why, w.comments["failed"])
+	}
+	if want := `setup command "setup" ended with status 3 and printed nothing`; !slices.Contains(rec.Warnings, want) {
+		t.Errorf("%q", rec.Warnings)
+	}
 }

@@ -64,11 +64,19 @@ func (e *errand) try(ctx context.Context, c Check) (issue string, err error) {
 	case err != nil:
 		return name + ": " + err.Error(), nil
 	case out.ExitCode != 0:
-		return fmt.Sprintf("%s ended with status %d: %s", name, out.ExitCode, tail(out.Stdout+"\n"+out.Stderr, 2000)), nil
+		return name + ended(out.ExitCode, tail(out.Stdout+"\n"+out.Stderr, 2000)), nil
 	case c.Expect != "" && !strings.Contains(out.Stdout+out.Stderr, c.Expect):
 		return fmt.Sprintf("%s did not print %q", name, oneLine(c.Expect, 200)), nil
 	}
 	return "", nil
+}
+
+// ended says how a command ended that did not succeed.
+func ended(status int, output string) string {
+	if output == "" {
+		return fmt.Sprintf(" ended with status %d and printed nothing", status)
+	}
+	return fmt.Sprintf(" ended with status %d: %s", status, output)
 }
 
 // judged asks the model itself where no plan says how to check.

@@ -100,8 +100,8 @@ func robot(user string) bool {
 type Event struct {
 	// Type is, of a producer: polled, picked, requeued, resumed, told, refused
 	// (an issue that the queue does not take); of a worker: taken, ended, parked,
-	// released, failed (it will be tried again), waiting (for its next try), lost,
-	// idle (nothing could be taken), work.
+	// released, failed (it stays in the queue), waiting (for its next try, or for
+	// a sign of whoever has it), lost, idle (nothing could be taken), work.
 	Type     string
 	Provider string
 	Thread   string // of the issue
@@ -111,6 +111,8 @@ type Event struct {
 	Try      int           // of the same task, from 1
 	Duration time.Duration // of the poll, or since the task was taken
 	Waited   time.Duration // from when it was picked up to when it was taken
+	Wait     time.Duration // until the next try, or until the task is taken over; zero means not known, or never
+	Worker   string        // who has the task that is waited for; empty means nobody
 	Found    int           // how many issues are ready
 	New      int           // how many of them were picked up, requeued or resumed
 	Why      string        // without secrets

@@ -186,7 +186,19 @@ func Order(ctx context.Context, by Orderly, thread string, what queue.Command) e
 	err := by.Order(ctx, thread, what)
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.Invalid && f.Subject == thread {
+		f.Why = endedAs(ctx, by, thread)
 		f.Hint = `give the issue its label ("coding agent") again to have it worked on once more`
 	}
 	return err
+}
+
+// endedAs says how a task that takes no orders has ended, in the words that people
+// see everywhere else: to the queue one that was stopped is done.
+func endedAs(ctx context.Context, by Orderly, thread string) string {
+	if roll, ok := by.(Roll); ok {
+		if t, err := roll.State(ctx, thread); err == nil && StandingOf(t).State.Final() {
+			return "it is over (" + string(StandingOf(t).State) + ")"
+		}
+	}
+	return "it is over"
 }

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	fake "hako/internal/fakes/forge"
 	"hako/internal/fault"
 	"hako/internal/quota"
 	"hako/internal/work"
+	"hako/internal/work/forge"
 	"hako/internal/work/queue"
 )
 
@@ -157,3 +159,24 @@ func TestOrderOfWhatIsOver(t *testing.T) {
 		t.Errorf("%v: %s", err, fault.Hint(err))
 	}
 }
+
+// To people a task that was stopped is stopped, whatever the queue calls it.
+func TestOrderOfWhatWasStopped(t *testing.T) {
+	s := newSite(t, forge.GitHub)
+	n := s.issue(fake.Item{})
+	s.poll()
+	s.fine(Order(t.Context(), s.queue, s.thread(fake.Issue, n), queue.Stop))
+	s.only(work.Stopped)
+	for _, what := range []queue.Command{queue.Resume, queue.Stop} {
+		err := Order(t.Context(), s.queue, s.thread(fake.Issue, n), what)
+		if err == nil || !strings.HasSuffix(err.Error(), ": it is over (stopped)") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := Order(t.Context(), bare{s.queue}, s.thread(fake.Issue, n), queue.Stop); err == nil || !strings.HasSuffix(err.Error(), ": it is over") {
+		t.Error(err)
+	}
+}
+
+// bare is an orderly that knows nothing of tasks.
+type bare struct{ Orderly }

@@ -116,6 +116,11 @@ func TestDrainAgain(t *testing.T) {
 	if s.count("waiting") != 1 {
 		t.Errorf("%d waiting", s.count("waiting"))
 	}
+	for _, e := range s.events {
+		if e.Type == "waiting" && (e.Try != 4 || e.Wait <= 0 || e.Wait > time.Second) {
+			t.Errorf("%+v", e)
+		}
+	}
 }
 
 // A reason has no secret in it where the queue keeps it.
@@ -352,5 +357,48 @@ func TestLookingOn(t *testing.T) {
 		if !slices.Contains(seen, want) {
 			t.Errorf("no %s among %q", want, seen)
 		}
+	}
+}
+
+// Who waits for a worker that was killed is told for whom and how long.
+func TestDrainSaysWhoIsSilent(t *testing.T) {
+	s := newSite(t, forge.GitHub)
+	s.options.AckWait = 3 * time.Second
+	s.reopen()
+	n := s.issue(fake.Item{})
+	s.poll()
+	_, err := s.queue.Take(t.Context()) // and never says a word
+	s.fine(err)
+	s.only(work.Done)
+	var told []Event
+	for _, e := range s.events {
+		if e.Type == "waiting" {
+			told = append(told, e)
+		}
+	}
+	if len(told) != 1 || told[0].Worker != "one" || told[0].Thread != s.thread(fake.Issue, n) || told[0].Wait <= 0 || told[0].Wait > s.options.AckWait-longWait {
+		t.Errorf("%+v", told)
+	}
+}
+
+// Who is told of a failure is told when the next try comes, if one does.
+func TestFailureSaysWhatFollows(t *testing.T) {
+	s := newSite(t, forge.GitHub)
+	s.worker.Tries, s.options.MaxDeliver, s.options.Backoff = 20, 3, []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour}
+	s.reopen()
+	s.brain = func(*llm.Dialog) *llm.Turn { return nil }
+	s.issue(fake.Item{})
+	s.poll()
+	if _, err := s.worker.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var waits []time.Duration
+	for _, e := range s.events {
+		if e.Type == "failed" {
+			waits = append(waits, e.Wait)
+		}
+	}
+	if !slices.Equal(waits, []time.Duration{time.Millisecond, 2 * time.Millisecond, 0}) { // after the last it is given up
+		t.Errorf("%v", waits)
 	}
 }

@@ -186,7 +186,7 @@ func (t *turn) leave(ctx context.Context, err error) Ending {
 	case errors.Is(back, queue.ErrFenced), errors.Is(err, work.ErrLost):
 		e.Type, e.Err = "lost", errors.Join(err, back)
 	case back != nil: // the queue does not answer; the task comes again when our time is over
-		e.Type, e.Err, e.Why = "failed", errors.Join(err, back), t.clean(back.Error())
+		e.Type, e.Err, e.Why, e.Wait = "failed", errors.Join(err, back), t.clean(back.Error()), 0
 	}
 	t.event(e)
 	ending := Ending{Task: t.task, Record: rec}
@@ -208,13 +208,13 @@ func (t *turn) giveBack(final, working context.Context, e *Event, err error) err
 	case t.over() && rec.State == work.Paused:
 		return t.park(final, e)
 	case working.Err() != nil:
-		e.Type = "released"
+		e.Type, e.Why = "released", t.clean(context.Cause(working).Error()) // what was cut short says less
 		return t.lease.Release(final, 0)
 	case err == nil:
 		err = &fault.Error{Kind: fault.Other, Op: "work on", Subject: t.task.ID, Why: "it came to no end"}
 		e.Why, e.Err = err.Error(), err
 	}
-	e.Type = "failed"
+	e.Type, e.Wait = "failed", t.lease.Retry()
 	return t.lease.Fail(final, e.Why)
 }
 
@@ -233,7 +233,7 @@ func (t *turn) park(final context.Context, e *Event) error {
 func (t *turn) event(e Event) {
 	e.Provider, e.Thread, e.Task, e.Try, e.Duration = t.task.Provider, t.lease.Item.ID, t.task.ID, t.lease.Deliveries, time.Since(t.began)
 	t.tell(e)
-	t.publish(e.Type, map[string]any{"task": e.Task, "state": e.State, "why": e.Why, "try": e.Try})
+	t.publish(e.Type, map[string]any{"task": e.Task, "state": e.State, "why": e.Why, "try": e.Try, "wait_seconds": e.Wait.Seconds()})
 }
 
 // longestShown is how much of a call those who look on see.

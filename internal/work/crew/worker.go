@@ -75,7 +75,7 @@ func (w *Worker) Drain(ctx context.Context) ([]Ending, error) {
 	}
 	taking, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &drain{Worker: w, endings: map[string]Ending{}, alive: map[string]time.Time{}, announced: map[string]bool{}}
+	d := &drain{Worker: w, endings: map[string]Ending{}, others: map[string]*sighting{}, announced: map[string]bool{}}
 	var wg sync.WaitGroup
 	for range max(1, w.Parallel) {
 		wg.Go(func() { w.serve(taking, ctx, d.begins) })
@@ -96,9 +96,16 @@ type drain struct {
 	busy    atomic.Int64
 	mu      sync.Mutex
 	endings map[string]Ending
-	alive   map[string]time.Time // when others were heard of first, by thread
+	others  map[string]*sighting // that have a task, by thread
 
 	announced map[string]bool // who looks on knows that we wait for it, by thread
+}
+
+// A sighting is how another worker with a task was found first.
+type sighting struct {
+	beat time.Time // its last, by the record
+	at   time.Time // when we looked
+	told bool      // who looks on knows that we wait for the next
 }
 
 func (d *drain) begins(l *queue.Lease) func(Ending) {
@@ -150,21 +157,45 @@ func (d *drain) waits(ctx context.Context) (bool, error) {
 // has to see to what is wrong, and the pauses are long.
 const worthWaiting = 3
 
+// Patient reports whether [Worker.Drain] waits for another try after this one.
+func Patient(try int) bool { return try < worthWaiting }
+
 // comes reports whether a task may still come to us: it waits for another try,
 // or nobody knows yet whether its holder is alive, which beats now and then.
 func (d *drain) comes(t queue.Task) bool {
 	if t.State == queue.Queued {
-		return t.Tries < worthWaiting || d.owes(t)
+		return Patient(t.Tries) || d.owes(t)
 	}
 	if t.State != queue.Held {
 		return false
 	}
-	first, ok := d.alive[t.ID]
+	first, ok := d.others[t.ID]
 	if !ok {
-		d.alive[t.ID] = t.Changed
+		first = &sighting{beat: t.Changed, at: time.Now()}
+		d.others[t.ID] = first
 	}
-	return !ok || first.Equal(t.Changed)
+	silent := first.beat.Equal(t.Changed)
+	if silent {
+		d.announce(t, first)
+	}
+	return silent
 }
+
+// longWait is what people wait for without being told why.
+const longWait = time.Second
+
+// announce says whose sign is waited for. It may well be dead: whoever is killed
+// keeps its task until its time runs out.
+func (d *drain) announce(t queue.Task, s *sighting) {
+	if s.told || time.Since(s.at) < longWait {
+		return
+	}
+	s.told = true
+	d.tell(Event{Type: "waiting", Thread: t.ID, Worker: t.Holder, Wait: d.until(t)})
+}
+
+// until is how long it takes until a task comes to us.
+func (d *drain) until(t queue.Task) time.Duration { return max(0, time.Until(d.Queue.Due(t))) }
 
 // owes reports whether a task that failed often has not been tried by us: whoever
 // drains the queue again may have seen to what is wrong.
@@ -176,7 +207,7 @@ func (d *drain) owes(t queue.Task) bool {
 	}
 	if !d.announced[t.ID] {
 		d.announced[t.ID] = true
-		d.tell(Event{Type: "waiting", Thread: t.ID, Why: t.Reason, Try: t.Tries + 1})
+		d.tell(Event{Type: "waiting", Thread: t.ID, Why: t.Reason, Try: t.Tries + 1, Wait: d.until(t)})
 	}
 	return true
 }

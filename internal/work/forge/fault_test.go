@@ -334,3 +334,19 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
+
+// Every forge knows who asks: one that has nothing there is no forge, and not
+// something that was deleted.
+func TestSelfElsewhere(t *testing.T) {
+	both(t, func(w *world) {
+		elsewhere := httptest.NewServer(http.NotFoundHandler())
+		w.Cleanup(elsewhere.Close)
+		w.config.APIURL = elsewhere.URL + "/wrong"
+		w.reopen()
+		_, err := w.Self(w.ctx())
+		w.refuses(err, fault.NotFound, "who we are", strings.ToUpper(w.provider)+"_API_URL", w.provider+".api_url", elsewhere.URL+"/wrong/api/v")
+		if strings.Contains(fault.Hint(err), "deleted") {
+			w.Error(fault.Hint(err))
+		}
+	})
+}

@@ -49,7 +49,7 @@ func (h *hub) whoami(ctx context.Context) (string, error) {
 		err = errNonsense
 	}
 	if err != nil {
-		return "", h.mail.explain("ask", "github who we are", err)
+		return "", h.mail.stranger(err)
 	}
 	return clean(user.GetLogin()), nil
 }

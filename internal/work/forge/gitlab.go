@@ -49,7 +49,7 @@ func (l *lab) whoami(ctx context.Context) (string, error) {
 		err = errNonsense
 	}
 	if err != nil {
-		return "", l.mail.explain("ask", "gitlab who we are", err)
+		return "", l.mail.stranger(err)
 	}
 	return clean(user.Username), nil
 }

@@ -97,6 +97,17 @@ func (c *courier) explain(op, subject string, err error) error {
 	return out
 }
 
+// stranger explains why nobody could say who we are. Every forge can, so one that
+// has nothing there is none: the address leads elsewhere.
+func (c *courier) stranger(err error) error {
+	err = c.explain("ask", c.provider+" who we are", err)
+	var f *fault.Error
+	if gone(err) && errors.As(err, &f) {
+		f.Hint = "see whether " + strings.ToUpper(c.provider) + "_API_URL, or " + c.provider + ".api_url in the settings, is the address of the forge: hako asked " + c.home.String()
+	}
+	return err
+}
+
 // errNonsense is an answer that lacks what every such answer has.
 var errNonsense = errors.New("nonsense")
 

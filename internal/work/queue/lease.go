@@ -318,6 +318,15 @@ func (q *Queue) backoff(failures int) time.Duration {
 	return q.opt.Backoff[min(max(failures, 1), len(q.opt.Backoff))-1]
 }
 
+// Retry is how long the task waits for its next try if this one fails; zero means
+// that there is none.
+func (l *Lease) Retry() time.Duration {
+	if l.Deliveries >= l.q.opt.MaxDeliver {
+		return 0
+	}
+	return l.q.backoff(l.Deliveries)
+}
+
 // Release gives the task back as if it had not been taken, to be handed out
 // after a while.
 func (l *Lease) Release(ctx context.Context, after time.Duration) error {

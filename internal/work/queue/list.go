@@ -44,6 +44,19 @@ func (r *record) task() Task {
 	return t
 }
 
+// Due is when a task can be taken that nobody can take yet: its holder will have
+// been silent for too long by then, or its pause after a failure is over. It is
+// for people: nothing may be decided by it. Zero means that no time is known.
+func (q *Queue) Due(t Task) time.Time {
+	switch {
+	case t.State == Held:
+		return t.Changed.Add(q.ackWait)
+	case t.State == Queued && t.Tries > 0:
+		return t.Changed.Add(q.backoff(t.Tries))
+	}
+	return time.Time{}
+}
+
 // State returns how a task is.
 func (q *Queue) State(ctx context.Context, id string) (Task, error) {
 	for was := ""; ; {

@@ -277,3 +277,21 @@ func TestEvents(t *testing.T) {
 		t.Error("an event after the end")
 	}
 }
+
+// Who looks on learns when a task can be taken that nobody can take yet.
+func TestTaskIsDue(t *testing.T) {
+	t.Parallel()
+	q := opened(t, Options{AckWait: time.Minute, Backoff: []time.Duration{time.Hour, 2 * time.Hour}, MaxDeliver: 2})
+	put(t, q, "a")
+	if due := q.Due(state(t, q, "a")); !due.IsZero() {
+		t.Errorf("one that waits for anybody is due at %v", due)
+	}
+	l := take(t, q)
+	if s := state(t, q, "a"); !q.Due(s).Equal(s.Changed.Add(time.Minute)) || l.Retry() != time.Hour {
+		t.Errorf("held: %v after %v; retry %v", q.Due(s), s.Changed, l.Retry())
+	}
+	ok(t, l.Fail(t.Context(), "no"))
+	if s := state(t, q, "a"); !q.Due(s).Equal(s.Changed.Add(time.Hour)) {
+		t.Errorf("failed: %v after %v", q.Due(s), s.Changed)
+	}
+}
