@@ -292,8 +292,20 @@ func (l *loop) cutShort(turn *llm.Turn) error {
 func (l *loop) overrun(calls []llm.Call) error {
 	l.answer.Partial = true
 	l.refuseAll(calls, "no turn is left")
-	return &fault.Error{Kind: fault.Exhausted, Op: "work", Why: fmt.Sprintf("after %d turns the model still calls tools instead of answering", l.turn),
-		Hint: "allow more with --turns, or ask for less at once"}
+	turns := fmt.Sprintf("%d turns", l.turn)
+	if l.turn == 1 {
+		turns = "1 turn"
+	}
+	return &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "after " + turns + " the model still calls tools instead of answering", Hint: l.moreTurns()}
+}
+
+// moreTurns tells how to allow more. The budget comes first: where it is spent,
+// more turns would be of no use.
+func (l *loop) moreTurns() string {
+	if l.Meter.Left().Calls() < 1 {
+		return "raise quota.calls, or ask for less at once"
+	}
+	return "allow more with --turns, or ask for less at once"
 }
 
 func (l *loop) refuseAll(calls []llm.Call, why string) {

@@ -184,6 +184,53 @@ func TestCallsOfATurnAreLimited(t *testing.T) {
 	}
 }
 
+// TestCallsTooManyAreForLater keeps hint and retryable from contradicting each
+// other, and both from promising a turn that will not come.
+func TestCallsTooManyAreForLater(t *testing.T) {
+	for _, tt := range []struct {
+		turns int
+		leave string
+		want  string
+	}{
+		{3, "", `"hint":"make the rest in the next turn","retryable":true}}`},
+		{2, "", `"hint":"no more can be made: answer with what you have","retryable":false}}`},
+		{2, "refuse", `"hint":"no more can be made: end with refuse","retryable":false}}`},
+	} {
+		a, _, _, _ := newAgent(calls("", `1 echo {"say":"1"}`, `2 echo {"say":"\"retryable\":false}}"}`))
+		a.Turns, a.Calls, a.Leave = tt.turns, 1, tt.leave
+		d := new(llm.Dialog)
+		if _, err := a.Run(t.Context(), d, Request{Text: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := results(d)["2"]; !strings.Contains(got, tt.want) {
+			t.Errorf("%d turns: %s lacks %s", tt.turns, got, tt.want)
+		}
+	}
+}
+
+// TestMoreTurns has the hint name what stopped the work.
+func TestMoreTurns(t *testing.T) {
+	for _, tt := range []struct {
+		turns     int
+		calls     int64
+		why, hint string
+	}{
+		{1, 50, "after 1 turn the model", "allow more with --turns, or"},
+		{2, 50, "after 2 turns the model", "allow more with --turns, or"},
+		{4, 2, "after 2 turns the model", "raise quota.calls, or"},
+		{2, 2, "after 2 turns the model", "raise quota.calls, or"},
+	} {
+		again := calls("", `1 echo {"say":"a"}`)
+		a, p, log, _ := newAgent(again, again, again, again)
+		a.Turns, a.Meter = tt.turns, quota.NewMeter(quota.Budget{Calls: tt.calls})
+		a.Model = &Ledger{Model: p, Meter: a.Meter, Log: log}
+		_, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"})
+		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.Hint(err), tt.hint) {
+			t.Errorf("%d turns, %d calls: %v, %s", tt.turns, tt.calls, err, fault.Hint(err))
+		}
+	}
+}
+
 func TestTheSameIDTwice(t *testing.T) {
 	a, p, _, ran := newAgent(calls("", `x echo {"say":"1"}`, `x echo {"say":"2"}`))
 	d := new(llm.Dialog)

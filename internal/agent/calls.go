@@ -65,14 +65,26 @@ func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i
 		case last && c.Name != l.Leave:
 			e.Why, e.Hint = "this is the last turn", "only "+l.Leave+" can be called now"
 		case ran == most:
-			e.Why, e.Hint = fmt.Sprintf("only the first %d calls of a turn are carried out", most), "make the rest in the next turn"
+			e.Why, e.Hint = fmt.Sprintf("only the first %d calls of a turn are carried out", most), l.whenToCall()
 		default:
 			ran++
 			continue
 		}
+		e.Later = !l.last(l.turn + 1)
 		results[i] = outcome{err: e, skipped: true}
 	}
 	return func(i int) bool { return results[i].skipped }
+}
+
+// whenToCall says what to do about calls that were one too many for a turn.
+func (l *loop) whenToCall() string {
+	switch {
+	case !l.last(l.turn + 1):
+		return "make the rest in the next turn"
+	case l.Leave != "":
+		return "no more can be made: end with " + l.Leave
+	}
+	return "no more can be made: answer with what you have"
 }
 
 // parallel runs calls on a few threads. The same call made twice in one turn is

@@ -191,7 +191,11 @@ func oneCommand(cmd *cobra.Command, args []string) error {
 }
 
 func quoteHint(cmd *cobra.Command) string {
-	return "quote the command as one word: " + cmd.CommandPath() + " 'ls -l | wc -l'"
+	sample := " 'ls -l | wc -l'"
+	if cmd.CommandPath() == "hako exec" { // which has no ls
+		sample = " --file app.log 'grep ERROR app.log | wc -l'"
+	}
+	return "quote the command as one word: " + cmd.CommandPath() + sample
 }
 
 // nearestFlag finds the flag that was perhaps meant by an unknown one.

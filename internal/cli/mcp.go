@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
+	"hako/internal/fault"
 	"hako/internal/quota"
 	"hako/internal/server/mcp"
 	"hako/internal/tool"
@@ -102,7 +106,7 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(4 << 30)
-	if err := rootThere(conf); err != nil {
+	if err := cmp.Or(rootThere(conf), o.grantsThere()); err != nil {
 		return nil, err
 	}
 	b, err := recorder(conf)
@@ -121,9 +125,26 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 // webTools are those for the web, as far as they are set up.
 func (m *mcpMaker) webTools() []tool.Tool {
 	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V}, Fetched: m.fetchedBy}
-	tools := []tool.Tool{tool.WebFetch(pages)}
+	tools := []tool.Tool{flagless(tool.WebFetch(pages))}
 	if engine, _, err := searchEngine(m.conf); err == nil {
 		tools = append(tools, tool.WebSearch(engine))
 	}
 	return tools
+}
+
+// flagless is a tool whose hints name the settings alone: a server takes no flags
+// for the web.
+func flagless(t tool.Tool) tool.Tool {
+	call, words := t.Call, strings.NewReplacer(", or --allow-url PREFIX where a command has it", "", "--allow-url ", "web.url_prefixes in hako.yaml, ")
+	t.Call = func(ctx context.Context, arguments string) (string, error) {
+		text, err := call(ctx, arguments)
+		var e *fault.Error
+		if !errors.As(err, &e) {
+			return text, err
+		}
+		own := *e
+		own.Hint = words.Replace(fault.Hint(err))
+		return text, &own
+	}
+	return t
 }

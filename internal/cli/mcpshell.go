@@ -34,7 +34,7 @@ type shellBox struct {
 func (m *mcpMaker) shellBox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcp.Info) *shellBox {
 	return &shellBox{Runner: r, end: end, info: info, scribe: &scribe.Scribe{Runner: r}, options: jobs.Options{
 		New:   more,
-		Clean: func(w io.Writer) io.WriteCloser { return redact.NewWriter(w, m.secrets) },
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.secrets) },
 		Lists: "job_start returned it; only the last jobs that ended are kept",
 	}}
 }

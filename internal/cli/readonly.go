@@ -115,7 +115,7 @@ func (o *readonly) fetcher(conf *config.Config) *websearch.Fetcher {
 // refused puts on record what execute refused before it came to the gate.
 func (b *opened) refused(actor, command string, why *fault.Error) {
 	_ = b.log.Append(audit.Event{What: audit.Asked, Actor: actor, Script: command})
-	_ = b.log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Kind: why.Kind.String()})
+	_ = b.log.Append(audit.Event{What: audit.Denied, Actor: actor, Script: command, Reason: why.Why, Rule: why.Rule, Kind: why.Kind.String()})
 }
 
 // remembered puts on record what was answered from memory.

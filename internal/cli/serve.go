@@ -67,9 +67,6 @@ func (o *serveFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.grantsThere(); err != nil {
-		return err
-	}
 	h, err := o.house(ctx, s, conf)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ type Error struct {
 	Why     string // the reason, in words
 	Rule    string // file:line of the rule that decided, when one did
 	Hint    string // what the reader can do next; never part of Error()
+	Later   bool   // it is worth another try later, which of its kind is not said anyway
 	Err     error  // the cause, if it came from below
 }
 
@@ -77,7 +78,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		Rule      string `json:"rule,omitempty"`
 		Hint      string `json:"hint,omitempty"`
 		Retryable bool   `json:"retryable"`
-	}{e.Kind.String(), e.Subject, e.reason(), e.Rule, e.Hint, e.Kind == Unavailable})
+	}{e.Kind.String(), e.Subject, e.reason(), e.Rule, e.Hint, e.Kind == Unavailable || e.Later})
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 

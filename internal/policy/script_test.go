@@ -210,6 +210,9 @@ func TestSyntaxErrors(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "parse script 2:6:") {
 		t.Errorf("%v", err)
 	}
+	if _, err := ParseScript("echo ("); err == nil || strings.Contains(err.Error(), "foo") {
+		t.Errorf("the parser speaks of functions that are not there: %v", err)
+	}
 }
 
 // Whoever is refused learns what to do instead.

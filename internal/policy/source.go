@@ -86,7 +86,7 @@ func parseFault(err error) error {
 	var le syntax.LangError
 	switch {
 	case errors.As(err, &pe):
-		e.Subject, e.Why = fmt.Sprintf("%d:%d", pe.Pos.Line(), pe.Pos.Col()), pe.Text
+		e.Subject, e.Why = fmt.Sprintf("%d:%d", pe.Pos.Line(), pe.Pos.Col()), strings.ReplaceAll(pe.Text, "foo(", "NAME(") // a function, as the parser imagines one
 	case errors.As(err, &le):
 		e.Subject = fmt.Sprintf("%d:%d", le.Pos.Line(), le.Pos.Col())
 		e.Why = strings.TrimPrefix(e.Why, e.Subject+": ")

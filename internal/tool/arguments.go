@@ -93,7 +93,7 @@ func (r reader) long(a *arguments, words []string, i int) (took int, err error) 
 		return 0, r.unlisted(words[0], "--"+name, name)
 	}
 	if glued && marks == "" {
-		return 0, &refused{"the option --" + name + " of " + words[0] + " takes no value", "write --" + name}
+		return 0, &refused{optionRule, "the option --" + name + " of " + words[0] + " takes no value", "write --" + name}
 	}
 	a.seen[first] = true
 	if glued {
@@ -178,7 +178,7 @@ func (r reader) unlisted(command, option, name string) error {
 			hint = "did you mean " + near + "? " + hint
 		}
 	}
-	return &refused{"the option " + option + " of " + command + " can not be used here: " + why, hint}
+	return &refused{optionRule, "the option " + option + " of " + command + " can not be used here: " + why, hint}
 }
 
 // names lists the options as one types them, the short form where there is one.

@@ -41,7 +41,7 @@ func runCurl(ctx context.Context, c *shell.Call, f *websearch.Fetcher) error {
 	a, err := readers["curl"].sortOut(append([]string{"curl"}, c.Args...))
 	var r *refused
 	if errors.As(err, &r) {
-		return &fault.Error{Kind: fault.Denied, Op: "curl", Why: r.why, Hint: r.hint}
+		return &fault.Error{Kind: fault.Denied, Op: "curl", Why: r.why, Rule: r.rule, Hint: r.hint}
 	}
 	if err != nil {
 		return err
@@ -95,13 +95,14 @@ func curlError(c *shell.Call, err error) error {
 	return shell.Status(status)
 }
 
-// Commands picks from all commands those that execute knows, and adds curl.
+// Commands picks from all commands those that execute knows, holds them to files
+// that are text, and adds curl.
 // A runner for execute needs no others.
 func Commands(all shell.Set, f *websearch.Fetcher) shell.Set {
 	set := shell.Set{"curl": Curl(f)}
 	for _, name := range Names() {
 		if c, ok := all[name]; ok && name != "curl" {
-			set[name] = c
+			set[name] = textual(c, readers[name])
 		}
 	}
 	return set

@@ -133,7 +133,7 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	if err != nil {
 		return e.refuse(in, err)
 	}
-	script, err := e.check(in.Command)
+	script, err := e.check(in)
 	if err != nil {
 		return e.refuse(in, err)
 	}
@@ -184,8 +184,10 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 		return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command), Why: why, Hint: hint}
 	}
 	switch {
-	case size < 1 || size > MaxPage:
+	case size > MaxPage:
 		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), "ask for the rest with start=next_start")
+	case size < 1:
+		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), fmt.Sprintf("leave it out to get %d bytes", MaxPage))
 	case in.Start < 0:
 		return 0, bad(fmt.Sprintf("start is %d, below 0", in.Start), "start is a byte of the output: 0, or the next_start of the page before")
 	}
@@ -279,7 +281,7 @@ func asFault(command string, err error) *fault.Error {
 	var r *refused
 	switch {
 	case errors.As(err, &r):
-		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Hint: r.hint}
+		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule, Hint: r.hint}
 	case errors.As(err, &e):
 		return e
 	}

@@ -226,7 +226,7 @@ func TestExecuteSpells(t *testing.T) {
 		{"head -\xff a.json", "invalid UTF-8"},
 	}
 	for _, tt := range tests {
-		got, err := e.check(tt.command)
+		got, err := e.check(Input{Command: tt.command})
 		if err != nil {
 			got = err.Error()
 		}
@@ -437,7 +437,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	e := &Executor{Files: []string{"a.txt"}}
 	f.Fuzz(func(t *testing.T, command string) {
-		script, err := e.check(command)
+		script, err := e.check(Input{Command: command})
 		if err != nil {
 			return
 		}

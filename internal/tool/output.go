@@ -28,6 +28,9 @@ func (o *output) answer(w *window) Output {
 	if !last {
 		out.NextStart = &next
 	}
+	if note := charsetNote(page); len(o.stderr)+len(note) <= MaxPage {
+		out.StderrText += note
+	}
 	return out
 }
 

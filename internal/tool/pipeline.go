@@ -13,8 +13,18 @@ import (
 // maxCommand is the length of the longest command that is read.
 const maxCommand = 8 << 10
 
+// The rules by which a command is refused, as refusals and the record name them.
+const (
+	syntaxRule  = "execute:syntax"   // simple commands and |, words that mean themselves
+	commandRule = "execute:commands" // only the listed ones
+	optionRule  = "execute:options"  // only the listed ones
+	fileRule    = "execute:files"    // only the granted ones
+	urlRule     = "execute:urls"     // only below the allowed prefixes
+	sedRule     = "execute:sed"      // only scripts that read
+)
+
 // A refused is why a command is not run, before the command is known.
-type refused struct{ why, hint string }
+type refused struct{ rule, why, hint string }
 
 func (r *refused) Error() string { return r.why }
 
@@ -52,16 +62,16 @@ func invalid(command string, err error) error {
 }
 
 func only(what string) error {
-	return &refused{what + " can not be used here", allowed()}
+	return &refused{syntaxRule, what + " can not be used here", allowed()}
 }
 
 // stages adds the commands of a pipeline to list.
 func stages(list [][]string, st *syntax.Stmt) ([][]string, error) {
 	switch {
 	case len(st.Redirs) > 0:
-		return nil, &refused{"redirections can not be used here", "the output comes back by itself, standard error too; read files by naming them. A literal > or < must be quoted"}
+		return nil, &refused{syntaxRule, "redirections can not be used here", "the output comes back by itself, standard error too; read files by naming them. A literal > or < must be quoted"}
 	case st.Background || st.Coprocess || st.Disown:
-		return nil, &refused{"background commands (&) can not be used here", "run one command at a time. A literal & must be quoted"}
+		return nil, &refused{syntaxRule, "background commands (&) can not be used here", "run one command at a time. A literal & must be quoted"}
 	case st.Negated:
 		return nil, only("negation (!)")
 	case st.Semicolon.IsValid():
@@ -132,7 +142,7 @@ func addPart(b *strings.Builder, part syntax.WordPart, first bool) error {
 	switch x := part.(type) {
 	case *syntax.Lit:
 		if first && strings.HasPrefix(x.Value, "~") {
-			return &refused{"~ is not expanded here", "write the name of the file as it was granted"}
+			return &refused{syntaxRule, "~ is not expanded here", "write the name of the file as it was granted"}
 		}
 		return addBare(b, x.Value)
 	case *syntax.SglQuoted:
@@ -147,7 +157,7 @@ func addPart(b *strings.Builder, part syntax.WordPart, first bool) error {
 		}
 		return addQuoted(b, x.Parts)
 	}
-	return &refused{substitution(part) + " can not be used here", "write the words out. A literal $ or ` must stand in single quotes"}
+	return &refused{syntaxRule, substitution(part) + " can not be used here", "write the words out. A literal $ or ` must stand in single quotes"}
 }
 
 func substitution(part syntax.WordPart) string {
@@ -176,9 +186,9 @@ func addBare(b *strings.Builder, s string) error {
 				b.WriteByte(s[i])
 			}
 		case strings.IndexByte("*?[", c) >= 0:
-			return &refused{"patterns of file names (* ? [ ]) are not expanded here", "name the files, or put the word in single quotes if the character is meant"}
+			return &refused{syntaxRule, "patterns of file names (* ? [ ]) are not expanded here", "name the files, or put the word in single quotes if the character is meant"}
 		case c == '{' && (strings.Contains(s[i:], ",") || strings.Contains(s[i:], "..")):
-			return &refused{"braces ({a,b}) are not expanded here", "write the words out, or put the word in single quotes if the braces are meant"}
+			return &refused{syntaxRule, "braces ({a,b}) are not expanded here", "write the words out, or put the word in single quotes if the braces are meant"}
 		default:
 			b.WriteByte(c)
 		}
@@ -218,7 +228,7 @@ func addEscaped(b *strings.Builder, s string) error {
 				at = strings.IndexByte(`ntr\'"`, s[i])
 			}
 			if at < 0 {
-				return &refused{`of the escapes in $'…' only \n \t \r \\ \' \" can be used here`, "write the character itself in single quotes"}
+				return &refused{syntaxRule, `of the escapes in $'…' only \n \t \r \\ \' \" can be used here`, "write the character itself in single quotes"}
 			}
 			c = "\n\t\r\\'\""[at]
 		}

@@ -36,6 +36,7 @@ type reader struct {
 	join     string            // options whose value is joined to them, for the command takes it only so
 	posix    bool              // what follows the first operand is no option
 	sandbox  bool              // always gets the option --sandbox
+	measures string            // the only option with which it shows nothing of a file, which need not be text then
 }
 
 const (
@@ -84,6 +85,7 @@ var readers = map[string]reader{
 	"grep":   {options: grepOptions, operands: textFirst, number: true, given: "e f", never: noWalk},
 	"head":   {options: "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated", number: true},
 	"join":   {options: "1: 2: j: t: a: v: e: o: i,ignore-case header check-order nocheck-order z,zero-terminated", most: 2},
+	"iconv":  {options: "f,from-code: t,to-code: c l,list s,silent", never: noOutput},
 	"jq":     {options: jqOptions, operands: textFirst, given: "f"},
 	"nl":     {options: nlOptions},
 	"paste":  {options: "s,serial d,delimiters: z,zero-terminated"},
@@ -94,7 +96,7 @@ var readers = map[string]reader{
 	"tail":   {options: "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated", number: true, never: noFollow},
 	"tr":     {options: "c,complement C d,delete s,squeeze-repeats t,truncate-set1", operands: texts},
 	"uniq":   {options: "c,count d,repeated D all-repeated? u,unique i,ignore-case f,skip-fields: s,skip-chars: w,check-chars: z,zero-terminated", most: 1},
-	"wc":     {options: "l,lines w,words c,bytes m,chars L,max-line-length total:"},
+	"wc":     {options: "l,lines w,words c,bytes m,chars L,max-line-length total:", measures: "c"},
 }
 
 // Names lists the commands that execute knows, sorted.

@@ -61,17 +61,27 @@ func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bo
 		return q.partly(q.said[timed]), true
 	}
 	test := `t >= ` + awkString(q.time[0])
-	note := q.say("from %s on", "%s 以降", q.time[0])
 	if q.time[1] != "" {
-		test += ` && substr(t, 1, ` + itoa(len(q.time[1])) + `) < ` + awkString(q.time[1])
-		note = q.say("from %s to before %s", "%s から %s より前", q.time[0], q.time[1])
-		if q.time[0] == "" {
-			note = q.say("before %[2]s", "%[2]s より前", q.time[0], q.time[1])
-		}
+		less := map[bool]string{true: " <= ", false: " < "}[q.through]
+		test += ` && substr(t, 1, ` + itoa(len(q.time[1])) + `)` + less + awkString(q.time[1])
 	}
 	r.pipe = r.pipe.then("awk", `match($0, /`+clockForm+`/) {t = substr($0, RSTART, RLENGTH); if (`+test+`) print}`)
-	r.notes = append(r.notes, note+q.say(", on any day", "（日付は問わない）"))
+	r.notes = append(r.notes, q.spanNote()+q.say(", on any day", "（日付は問わない）"))
 	return "", true
+}
+
+// spanNote says which times of day were asked for.
+func (q *query) spanNote() string {
+	from, to := q.time[0], q.time[1]
+	switch {
+	case to == "":
+		return q.say("from %s on", "%s 以降", from)
+	case !q.through:
+		return q.say("before %s", "%s より前", to)
+	case from == "":
+		return q.say("through %s", "%s まで", to)
+	}
+	return q.say("from %s through %s", "%s から %s まで", from, to)
 }
 
 // syslogForm is how lines of syslog begin.

@@ -106,7 +106,7 @@ var english = newPack(map[string]string{
 	{`\bbetween (?P<a>{D}) and (?P<b>{D})`, timeSpan},
 	{`\bfrom (?P<a>{D}) (?:to|until|till) (?P<b>{D})`, timeSpan},
 	{`\b(?:after|since|from) (?P<a>{D})(?: on(?:wards)?)?`, timeSpan},
-	{`\b(?:before|until|till|up to) (?P<b>{D})`, timeSpan},
+	{`\b(?:(?P<without>before)|until|till|up to) (?P<b>{D})`, timeSpan},
 
 	// Duplicates.
 	{`\b(?:de-?dup(?:e|ed|licate|licated|lication)?|only once|each only once)\b`, says(show | unique)},

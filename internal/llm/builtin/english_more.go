@@ -65,7 +65,8 @@ func whereEmpty(p *parser, m *match) bool {
 
 var clock = compiled(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`)
 
-// timeSpan notes times of day.
+// timeSpan notes times of day. The last one belongs to the span, all of its second
+// or minute, unless a word leaves it out.
 func timeSpan(p *parser, m *match) bool {
 	if p.q.time != [2]string{} {
 		return false
@@ -83,6 +84,7 @@ func timeSpan(p *parser, m *match) bool {
 		}
 		p.q.time[i] = text
 	}
+	p.q.through = !m.has("without")
 	p.q.set(timed)
 	return true
 }

@@ -78,7 +78,7 @@ var japanese = newPack(map[string]string{
 	// Times of day.
 	{`(?P<a>{D})(?:から|~|-)(?P<b>{D})(?:まで|の間)*(?:の|に)?`, timeSpan},
 	{`(?P<a>{D})(?:以降|より後|から)(?:の|に)?`, timeSpan},
-	{`(?P<b>{D})(?:以前|より前|まで)(?:の|に)?`, timeSpan},
+	{`(?P<b>{D})(?:以前|(?P<without>より前)|まで)(?:の|に)?`, timeSpan},
 
 	// What is not there.
 	{`(?P<field>{Q}|{W}|{N}列目)(?:の値)?(?:が|は)(?:空欄?|空白|未入力|欠損)(?P<not>(?:では|じゃ)ない)?(?:の(?:行|もの|データ)?|な(?:行|もの)|(?:である|になって(?:い)?る)(?:行|もの)?)`, whereEmptyJa},

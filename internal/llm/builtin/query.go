@@ -138,6 +138,7 @@ type query struct {
 	unclear string    // a question back
 	status  string    // of an answer of a web server: 404, 5..
 	time    [2]string // of day, from and to; empty means open
+	through bool      // of time: the last one belongs to it, as precisely as it was given
 	lacks   bool      // of level: the lines that are not of it
 }
 

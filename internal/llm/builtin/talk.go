@@ -206,7 +206,18 @@ func (t *talk) want(name, arguments string) {
 // or files that differ, end with 1; what a command complains of, in whichever
 // place of the pipeline, goes to stderr.
 func (o *output) failed() bool {
-	return o.Error != nil || o.Err != "" || o.Exit > 1 || o.Exit == 0 && !o.OK
+	return o.Error != nil || o.complained() || o.Exit > 1 || o.Exit == 0 && !o.OK
+}
+
+// complained reports whether a command had something to say. Notes of execute
+// itself, such as the one on the charset, stand in brackets.
+func (o *output) complained() bool {
+	for line := range strings.Lines(o.Err) {
+		if !strings.HasPrefix(line, "[") {
+			return true
+		}
+	}
+	return false
 }
 
 // lines returns the lines of the output. Of a page that was cut, the last line

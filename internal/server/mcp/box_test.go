@@ -235,7 +235,7 @@ func TestEditorAndJobs(t *testing.T) {
 		in   args
 		want string
 	}{
-		{"text_editor", args{"command": "view", "path": "/a"}, "content:edited success:true"},
+		{"text_editor", args{"command": "view", "path": "/a"}, "content:edited error:<nil> success:true"},
 		{"text_editor", args{"sandbox_id": id, "command": "undo_edit", "path": "/a"}, "nothing to undo"},
 		{"job_start", args{"sandbox_id": id, "command": "make", "working_directory": "/w"}, "job_id:job-1"},
 		{"job_output", args{"sandbox_id": id, "job_id": "job-1", "start": 7}, "exit_code:<nil> job_id:job-1 next_start:9 state:running text:7 4096 total_bytes:20 truncated:true"},

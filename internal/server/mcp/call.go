@@ -20,7 +20,9 @@ type visit struct {
 	caller string        // who owns what it makes
 	actor  string        // the same, for the record
 	asks   func() manner // dear to find out, and mostly nobody asks
+	steps  float64       // of making its sandbox, which the client has heard of
 	told   int64         // bytes of output the client has heard of
+	heard  time.Duration // when that was, since the call began
 }
 
 // A call is something under way in a sandbox. It outlives the visit that began
@@ -31,6 +33,7 @@ type call struct {
 	asks       func() manner
 	box        *box
 	alone      bool // it has the turn
+	began      time.Time
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	questions  chan question
@@ -87,7 +90,7 @@ func (d *Door) wait(ctx context.Context, b *box) error {
 // begin puts a call on the list.
 func (d *Door) begin(v *visit, b *box, alone bool) *call {
 	c := &call{
-		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, box: b, alone: alone,
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(b.ctx)

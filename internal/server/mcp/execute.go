@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -144,7 +145,7 @@ func (d *Door) run(ctx context.Context, c *call, req *run.Request) outcome {
 	clean := [2]*redact.Writer{redact.NewWriter(streams[0], d.opts.Secrets), redact.NewWriter(streams[1], d.opts.Secrets)}
 	req.Stdout, req.Stderr = io.MultiWriter(counter{c}, clean[0]), io.MultiWriter(counter{c}, clean[1])
 	res, err := c.box.Run(ctx, req)
-	o := outcome{Result: res, record: &record{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(err)}
+	o := outcome{Result: res, record: &record{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(misread(err, req.Script))}
 	for i, k := range []*kept{&o.stdout, &o.stderr} {
 		_ = clean[i].Close() // a buffer takes everything
 		k.text, o.tails[i], _ = streams[i].Bytes()
@@ -157,6 +158,18 @@ func (d *Door) run(ctx context.Context, c *call, req *run.Request) outcome {
 		o.exit = notRun
 	}
 	return o
+}
+
+// misread words the error of a script that has a mistake: it knows where that is,
+// and not in what.
+func misread(err error, script string) error {
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Op != "parse script" || e.Subject == "" {
+		return err
+	}
+	own := *e
+	own.Subject, own.Why = brief(script), e.Subject+": "+e.Why
+	return &own
 }
 
 // shelve keeps an output of which the reader has only seen a part. What the same
@@ -182,8 +195,8 @@ const errorSize = 4000
 // page is one page of an outcome.
 func (o outcome) page(start, size int64) executeOut {
 	part, next := page(o.stdout.text, start, size)
-	errors, end := page(o.stderr.text, 0, errorSize)
-	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: text(part), Stderr: text(errors), ExitCode: o.exit, Total: o.stdout.total}
+	said, end := page(o.stderr.text, 0, errorSize)
+	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: text(part), Stderr: text(said), ExitCode: o.exit, Total: o.stdout.total}
 	if end < o.stderr.total {
 		out.Stderr += fmt.Sprintf("\n[%d more bytes of standard error are not shown]\n", o.stderr.total-end)
 	}

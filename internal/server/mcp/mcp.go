@@ -166,6 +166,7 @@ type Limits struct {
 	Turn        time.Duration // how long a command waits for the one before it; usually 30 s
 	Parked      time.Duration // how long a command waits for its caller to bring an answer; usually 10 minutes
 	Grace       time.Duration // how long commands may go on whose client closed its standard stream; usually 2 s
+	Line        int           // bytes of a message over standard streams; usually 16 MB
 	Close       time.Duration // how long closing a sandbox may take; usually 30 s
 	Log         int           // bytes of one output that are kept; usually 1 MB
 	Logs        int           // outputs that a sandbox keeps; usually 8
@@ -183,6 +184,7 @@ func (l Limits) filled() Limits {
 	fill(&l.Turn, 30*time.Second)
 	fill(&l.Parked, 10*time.Minute)
 	fill(&l.Grace, 2*time.Second)
+	fill(&l.Line, sdk.DefaultMaxLineLength)
 	fill(&l.Close, 30*time.Second)
 	fill(&l.Log, 1<<20)
 	fill(&l.Logs, 8)

@@ -22,13 +22,23 @@ func (v *visit) teller() (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// tell says how much a call has printed. What is printed only ever grows, and so
-// does the number.
+// silence is how long a client hears nothing of a call that prints nothing: two
+// beats, which may come a little early.
+const silence = 2*beat - beat/5
+
+// tell says how a call goes on: what it has printed, or that it still runs. The
+// number is a time, which only ever grows.
 func (v *visit) tell(ctx context.Context, c *call) {
-	if n := c.bytes.Load(); n > v.told {
-		v.told = n
-		v.report(ctx, float64(n), fmt.Sprintf("%d bytes, %d lines so far", n, c.lines.Load()))
+	n, taken := c.bytes.Load(), time.Since(c.began).Round(time.Millisecond)
+	if n == v.told && taken < v.heard+silence {
+		return
 	}
+	v.told, v.heard = n, taken
+	text := fmt.Sprintf("running for %v, nothing printed yet", taken.Round(100*time.Millisecond))
+	if n > 0 {
+		text = fmt.Sprintf("%d bytes, %d lines so far, running for %v", n, c.lines.Load(), taken.Round(100*time.Millisecond))
+	}
+	v.report(ctx, v.steps+taken.Seconds(), text)
 }
 
 // report sends progress to a client that asked for it. One that is gone misses

@@ -104,9 +104,8 @@ func (d *Door) fitOut(ctx context.Context, v *visit, w Wanted) (*box, error) {
 	if err := misplaced(w); err != "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: err + " is not for this kind", Hint: "leave it out, or choose another kind"}
 	}
-	steps := 0.0
 	w.Ask = d.ask
-	w.Tell = func(text string) { steps++; v.report(ctx, steps, text) }
+	w.Tell = func(text string) { v.steps++; v.report(ctx, v.steps, text) }
 	return d.build(ctx, v.caller, v.actor, w)
 }
 

@@ -87,10 +87,10 @@ const pipe = "\x00pipe-"
 func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	caller := pipe + rand.Text()
 	s := d.server(func(*sdk.RequestExtra) (string, context.Context) { return caller, ctx })
-	input := &stdin{in: in, grace: d.limits.Grace}
-	s.AddReceivingMiddleware(input.counted)
 	output := &stdout{Writer: out}
-	session, err := s.Connect(ctx, &sdk.IOTransport{Reader: input, Writer: output}, nil)
+	input := newStdin(in, output, d.limits)
+	s.AddReceivingMiddleware(input.counted)
+	session, err := s.Connect(ctx, streams{input, output}, nil)
 	if err != nil {
 		return &fault.Error{Op: "serve MCP", Err: err}
 	}
@@ -106,7 +106,8 @@ func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		_ = session.Close()
 	})()
 	err = session.Wait()
-	if cerr := d.closeBoxes(context.WithoutCancel(ctx), own, errLeft); err == nil || ctx.Err() != nil || output.broken.Load() {
+	cerr := d.closeBoxes(context.WithoutCancel(ctx), own, errLeft)
+	if err == nil && !input.senseless() || ctx.Err() != nil || output.broken.Load() {
 		return cerr // that we end it, or that a client stops listening, is no failure
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err, Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
@@ -135,8 +136,8 @@ func (d *Door) putDown(s *sdk.ServerSession) {
 func (d *Door) Handler() http.Handler {
 	s := d.webServer()
 	get := func(*http.Request) *sdk.Server { return s }
-	now := d.plain(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
-	before := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle})
+	now := d.plain(soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
+	before := soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle}))
 	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Mcp-Protocol-Version") >= stateless:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -43,9 +44,12 @@ func spelled(o *offer, schema any) any {
 	return json.RawMessage(raw)
 }
 
+// editorOut is the answer of the editor: all three are always there, as coding
+// agents expect.
 type editorOut struct {
-	Success bool   `json:"success"`
-	Content string `json:"content"`
+	Success bool     `json:"success"`
+	Content string   `json:"content"`
+	Error   *problem `json:"error" jsonschema:"null if it was done"`
 }
 
 // editorOffer is the text editor, which reads its calls by itself.
@@ -57,8 +61,8 @@ func (d *Door) editorOffer() *offer {
 	}
 	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string", Description: "Default: your only sandbox; one is made if you have none"}
 	return &offer{
-		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: answerSchema[editorOut](def.Name), Annotations: nature{destructive: true}.annotations("Edit a file")},
-		call: d.edit,
+		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: schemaOf[editorOut](def.Name), Annotations: nature{destructive: true}.annotations("Edit a file")},
+		call: func(ctx context.Context, v *visit) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
 	}
 }
 
@@ -79,10 +83,22 @@ func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
 	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		content, err := e.Edit(ctx, &run.Request{ID: c.id, Actor: v.actor}, rest)
 		if err != nil {
-			return c.refuse(err)
+			return unedited(c.refuse(err))
 		}
-		return say(editorOut{true, d.opts.Secrets.Text(content)})
+		return say(editorOut{Success: true, Content: d.opts.Secrets.Text(content)})
 	})
+}
+
+// unedited spells a failure as the editor does. Anything else stays as it is.
+func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
+	raw, _ := res.StructuredContent.(json.RawMessage)
+	var f failed
+	if !res.IsError || json.Unmarshal(raw, &f) != nil {
+		return res
+	}
+	out := say(editorOut{Error: f.Error})
+	out.IsError = true
+	return out
 }
 
 // takeID takes the sandbox_id out of arguments that somebody else reads.
@@ -108,16 +124,49 @@ func (d *Door) givenOffer(t tool.Tool) *offer {
 	if err := json.Unmarshal(t.Schema, takes); err != nil {
 		panic("tool " + t.Name + ": " + err.Error())
 	}
+	title, answers := givenShape(t.Name)
 	return &offer{
-		Tool: &sdk.Tool{Name: t.Name, Description: t.Text, InputSchema: takes, Annotations: nature{reads: true, open: true}.annotations("")},
+		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers, Annotations: nature{reads: true, open: true}.annotations(title)},
 		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
 			words, err := d.recorded(ctx, v, t)
 			if words == "" && err != nil {
 				return refuse(err)
 			}
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: d.opts.Secrets.Text(words)}}, IsError: err != nil}
+			return given(d.opts.Secrets.Text(words), err != nil)
 		},
 	}
+}
+
+// fetchOut is the answer of web_fetch.
+type fetchOut struct {
+	OK        bool   `json:"ok"`
+	URL       string `json:"url" jsonschema:"the last one, after redirects"`
+	Title     string `json:"title,omitempty" jsonschema:"with the first passage"`
+	Text      string `json:"text"`
+	Total     int64  `json:"total_bytes" jsonschema:"of the whole text"`
+	NextStart *int64 `json:"next_start" jsonschema:"null when this passage is the last"`
+	Truncated bool   `json:"truncated" jsonschema:"there is more"`
+}
+
+// givenShape is what clients are told of a tool that was brought along: its title,
+// and what it answers; nil means words.
+func givenShape(name string) (title string, answers any) {
+	switch name {
+	case "web_fetch":
+		return "Read a web page", answerSchema[fetchOut](name)
+	case "web_search":
+		return "Search the web", nil
+	}
+	return "", nil
+}
+
+// given answers with what a tool said: as a value too, if it is one.
+func given(words string, failed bool) *sdk.CallToolResult {
+	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
+	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {
+		res.StructuredContent = json.RawMessage(words)
+	}
+	return res
 }
 
 type policyIn struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -24,6 +25,7 @@ type errand struct {
 	scribe *Scribe
 	req    *run.Request
 	call   *editor.Call
+	path   string // as the caller wrote it
 	count  int
 }
 
@@ -150,20 +152,38 @@ func tame(name string) string {
 // do runs a script. One that fails is an error here.
 func (e *errand) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
 	e.count++
-	errors := &sheet{most: 2000, lose: true}
+	said := &sheet{most: 2000, lose: true}
 	req := &run.Request{
 		ID: e.req.ID + "/" + strconv.Itoa(e.count), Actor: e.req.Actor, Reason: "text_editor " + e.call.Command,
-		Script: script, Stdin: in, Stdout: out, Stderr: errors,
+		Script: script, Stdin: in, Stdout: out, Stderr: said,
 	}
 	res, err := e.scribe.Runner.Run(ctx, req)
 	if err != nil {
-		return err
+		return e.own(err)
 	}
 	if res.Exit != 0 || res.TimedOut {
-		why := strings.TrimSpace(tame(strings.ReplaceAll(errors.String(), "\n", " ")))
+		why := strings.TrimSpace(tame(strings.ReplaceAll(said.String(), "\n", " ")))
 		return e.refuse(fault.Invalid, "the sandbox says: "+why, "view its directory first")
 	}
 	return nil
+}
+
+// own words a refusal of something that was run as one of what was asked for: the
+// caller knows nothing of commands. Who wrote a rule about one wants to know.
+func (e *errand) own(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Denied {
+		return err
+	}
+	own := *f
+	own.Subject = "text_editor " + e.call.Command + " " + tame(e.path)
+	name, _, _ := strings.Cut(f.Subject, " ")
+	if strings.HasPrefix(f.Rule, name+": ") {
+		own.Rule = ""
+	} else {
+		own.Why = "the editor runs " + name + ": " + f.Why
+	}
+	return &own
 }
 
 func (e *errand) refuse(kind fault.Kind, why, hint string) error {

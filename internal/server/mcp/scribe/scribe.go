@@ -71,7 +71,7 @@ func (s *Scribe) Edit(ctx context.Context, req *run.Request, raw []byte) (string
 	if err := s.sit(); err != nil {
 		return "", err
 	}
-	e := &errand{scribe: s, req: req, call: &c}
+	e := &errand{scribe: s, req: req, call: &c, path: c.Path}
 	return e.run(ctx)
 }
 
