@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
+	"hako/internal/run"
 	"hako/internal/tool"
 )
 
@@ -63,7 +65,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	defer watchdog(b.gauge, s.err)()
 	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size})
 	if o.json {
-		return printAnswer(s, out)
+		return printAnswer(s, out, o.dir)
 	}
 	if _, err := io.WriteString(s.out, out.StdoutText); err != nil {
 		return err
@@ -75,16 +77,32 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	return answerStatus(out)
 }
 
-func printAnswer(s streams, out tool.Output) error {
+// An execAnswer is what programs get.
+type execAnswer struct {
+	tool.Output
+	Effects []run.Effect `json:"effects"`
+}
+
+func printAnswer(s streams, out tool.Output, dir string) error {
 	enc := json.NewEncoder(s.out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
+	if err := enc.Encode(execAnswer{out, from(dir, out.Effects)}); err != nil {
 		return err
 	}
 	if out.Error != nil {
 		return exitStatus(status[out.Error.Kind])
 	}
 	return answerStatus(out)
+}
+
+// from names what is below dir as seen from there.
+func from(dir string, effects []run.Effect) []run.Effect {
+	seen := []run.Effect{} // not null
+	for _, e := range effects {
+		e.Path = strings.TrimPrefix(e.Path, strings.TrimSuffix(dir, "/")+"/")
+		seen = append(seen, e)
+	}
+	return seen
 }
 
 func answerStatus(out tool.Output) error {

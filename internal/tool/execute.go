@@ -98,6 +98,7 @@ type Output struct {
 	Truncated  bool         `json:"truncated"`   // there is more
 	CacheHit   bool         `json:"cache_hit"`
 	Error      *fault.Error `json:"error,omitempty"` // why it did not run, or not to its end
+	Effects    []run.Effect `json:"-"`               // what was touched; models have no use for it, and would pay
 }
 
 // executeInput is Input as a model writes it.
@@ -222,6 +223,7 @@ func (e *Executor) run(ctx context.Context, script string, start, size int64) (O
 	}
 	all := &output{stderr: noted(stderr), exit: res.Exit}
 	out := all.answer(stdout.window)
+	out.Effects = res.Effects
 	if err != nil {
 		out.OK, out.Error = false, asFault(script, err)
 		out.ExitCode = max(res.Exit, 1)
