@@ -395,7 +395,7 @@ func (w *studio) settle(task string) {
 	for _, s := range e.servers {
 		_ = s.Close() // they are ended in any case
 	}
-	w.book(e)
+	w.settleUsage(e)
 }
 
 // tools are those of a task that reach beyond its container: of its forge, and

@@ -161,9 +161,6 @@ func (m *mcpMaker) dockFor() (*container.Dock, error) {
 	if m.pier != nil {
 		return m.pier, nil
 	}
-	if err := containersAllowed(m.conf); err != nil {
-		return nil, err
-	}
 	options, err := containerOptions(m.conf)
 	if err != nil {
 		return nil, err
@@ -202,6 +199,9 @@ func (m *mcpMaker) asker(task string) asker {
 }
 
 func (m *mcpMaker) containerBox(ctx context.Context, w mcp.Wanted, closed func()) (mcp.Box, error) {
+	if err := containersAllowed(m.conf); err != nil {
+		return nil, err
+	}
 	d, err := m.dockFor()
 	if err != nil {
 		return nil, err

@@ -43,7 +43,8 @@ func (r *rooted) outside(dir string) bool {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(r.stands, at)
 	}
-	below, err := filepath.Rel(r.root, resolve(at))
+	// The shell takes .. off the text, whatever a link before it leads to.
+	below, err := filepath.Rel(r.root, resolve(filepath.Clean(at)))
 	return (err != nil || !filepath.IsLocal(below)) && r.judge.CallAt(r.stands, []string{"cd", dir}).Effect != policy.Allow
 }
 

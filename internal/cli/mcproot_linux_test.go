@@ -17,6 +17,12 @@ func TestMCPOutside(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(cmd.Dir, "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(filepath.Join(cmd.Dir, "a/b/c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a/b/c", filepath.Join(cmd.Dir, "link")); err != nil {
+		t.Fatal(err)
+	}
 	c := connect(t, &sdk.CommandTransport{Command: cmd})
 	host := c.make(map[string]any{"kind": "host"})
 	for _, x := range []struct {
@@ -27,6 +33,7 @@ func TestMCPOutside(t *testing.T) {
 		{"text_editor", `"command":"text_editor create ../x"`, "realpath", map[string]any{"command": "create", "path": "../x", "file_text": "x"}},
 		{"command-executor_execute_command", `"kind":"denied","command":"working_directory /etc","reason":"/etc is outside of the root","hint":"use a path inside `, "No such", map[string]any{"command": "pwd", "working_directory": "/etc"}},
 		{"command-executor_execute_command", `"reason":"../.. is outside of the root"`, "exit_code\":0", map[string]any{"command": "pwd", "working_directory": "../.."}},
+		{"command-executor_execute_command", "is outside of the root", "exit_code\":0", map[string]any{"command": "pwd", "working_directory": cmd.Dir + "/link/../../.."}},
 		{"command-executor_execute_command", `/inside\n"`, "denied", map[string]any{"command": "pwd", "working_directory": "inside"}},
 		{"command-executor_execute_command", `"exit_code":0`, "denied", map[string]any{"command": "pwd", "working_directory": ".."}},
 		{"command-executor_execute_command", "not_found", "denied", map[string]any{"command": "pwd", "working_directory": "none"}},

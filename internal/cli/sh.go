@@ -102,23 +102,6 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	return b.once(ctx, s, script, stdin, append(b.granted, args...))
 }
 
-// waiting is the standard input of somebody's own script: while nothing comes,
-// its clock stands still.
-func waiting(stdin io.Reader, g *quota.Gauge) io.Reader {
-	if stdin == nil {
-		return nil
-	}
-	return readerFunc(func(p []byte) (int, error) {
-		defer g.Pause()()
-		return stdin.Read(p)
-	})
-}
-
-type readerFunc func([]byte) (int, error)
-
-// Read implements [io.Reader].
-func (read readerFunc) Read(p []byte) (int, error) { return read(p) }
-
 // unhurried are the limits at a terminal: whoever types can press Ctrl-C.
 func unhurried() quota.Limits {
 	l := quota.Lenient()

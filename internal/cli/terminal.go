@@ -64,6 +64,7 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 			if a, clear := answer(line); clear || err == io.EOF {
 				return a, nil
 			}
+			wait(ctx, afterthought)
 			text = whatAnswersMean + allow
 		}
 		fmt.Fprintln(s.err, "hako: taken for no")
@@ -73,6 +74,19 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 
 // mostTries is how often a question is put to somebody who gives no clear answer.
 const mostTries = 3
+
+// afterthought is within what time of an unclear line the rest of it comes: of
+// text that was pasted, it must not answer the question that is put again.
+const afterthought = 500 * time.Millisecond
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
 
 // answerTo puts a question and returns the line that is typed after it. What was
 // typed before does not count, for a question that is put again neither: it was

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"hako/internal/gate"
 )
@@ -68,6 +69,22 @@ func TestUnclearAnswers(t *testing.T) {
 				t.Errorf("%v, %v, want %v", got.answer, got.err, c.want)
 			}
 		})
+	}
+}
+
+// TestPastedAnswer: text that is pasted comes in pieces, and none of them is an
+// answer to a question that was put in between.
+func TestPastedAnswer(t *testing.T) {
+	watcher, answers := askedAtPty(t, t.Context())
+	watcher.waitFor("[N]o: ")
+	watcher.press("some pasted text\n")
+	time.Sleep(30 * time.Millisecond)
+	watcher.press("y\n")
+	watcher.waitFor("run it this once")
+	watcher.waitFor("[N]o: ")
+	watcher.press("n\n")
+	if got := <-answers; got.answer != gate.No || got.err != nil {
+		t.Errorf("%v, %v", got.answer, got.err)
 	}
 }
 

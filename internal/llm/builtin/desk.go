@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,15 +27,16 @@ type Input struct {
 	FD    int    // of a stream
 }
 
-// streamFile is where a stream is kept, as its layout has to be known first.
-const streamFile = "/tmp/stdin"
+// streamFile is where a stream is kept, as its layout has to be known first. The
+// script that asks may have files of its own, and ask twice at the same time.
+func streamFile() string { return "/.stdin-" + rand.Text() }
 
 // New returns a model that answers one request. What the rules would have
 // executed is spawned and read; the result goes to fd 1 as plain as it can be,
 // and what it is goes to standard error. A request without an answer is an error,
 // as nobody may be there to read an excuse.
 func (k Desk) New() llm.Model {
-	m := &deskModel{desk: k, asked: map[string]func(string){}}
+	m := &deskModel{desk: k, stream: streamFile(), asked: map[string]func(string){}}
 	for _, in := range k.Inputs {
 		if in.Name != "" {
 			m.files = append(m.files, llm.File{Name: in.Name, Bytes: in.Bytes})
@@ -44,12 +46,13 @@ func (k Desk) New() llm.Model {
 }
 
 type deskModel struct {
-	desk  Desk
-	files []llm.File
-	kept  *job   // which keeps the stream in a file
-	jobs  []*job // what the rules wanted, in order
-	asked map[string]func(result string)
-	calls int
+	desk   Desk
+	files  []llm.File
+	stream string // the file for it
+	kept   *job   // which keeps the stream in that file
+	jobs   []*job // what the rules wanted, in order
+	asked  map[string]func(result string)
+	calls  int
 }
 
 // Next implements [llm.Model].
@@ -153,13 +156,13 @@ func (m *deskModel) keepStream() ([]llm.Call, error) {
 	case at < 0:
 		return nil, nil
 	case m.kept == nil:
-		m.kept = &job{script: "cat > " + streamFile + "; wc -c < " + streamFile, stdin: &m.desk.Inputs[at].FD}
+		m.kept = &job{script: "cat > " + m.stream + "; wc -c < " + m.stream, stdin: &m.desk.Inputs[at].FD}
 		return m.unfinished(), nil
 	case m.kept.failed():
 		return nil, m.refusal("standard input could not be kept: " + firstLine(m.kept.Err))
-	case !slices.ContainsFunc(m.files, func(f llm.File) bool { return f.Name == streamFile }):
+	case !slices.ContainsFunc(m.files, func(f llm.File) bool { return f.Name == m.stream }):
 		bytes, _ := strconv.ParseInt(strings.TrimSpace(m.kept.Out), 10, 64)
-		m.files = append(m.files, llm.File{Name: streamFile, Bytes: bytes})
+		m.files = append(m.files, llm.File{Name: m.stream, Bytes: bytes})
 	}
 	return nil, nil
 }
@@ -193,16 +196,30 @@ func (m *deskModel) finish(t *talk, text string) ([]llm.Call, error) {
 	var calls []llm.Call
 	switch {
 	case r.script != "":
-		calls = append(calls, m.call("spawn", map[string]any{"script": r.script, "stdout_fd": 1}, ignore))
+		calls = append(calls, m.call("spawn", map[string]any{"script": r.script + m.putAway(), "stdout_fd": 1}, ignore))
 	case r.text != "":
-		calls = append(calls, m.call("write", map[string]any{"fd": 1, "data": strings.ReplaceAll(r.text, streamFile, "stdin"), "newline": true}, ignore))
+		calls = append(calls, m.call("write", map[string]any{"fd": 1, "data": m.named(r.text), "newline": true}, ignore))
+	}
+	if r.script == "" && m.kept != nil {
+		calls = append(calls, m.call("spawn", map[string]any{"script": "true" + m.putAway()}, ignore))
 	}
 	leave := map[string]any{"code": 0}
 	if r.about != "" {
-		leave["message"] = strings.ReplaceAll(r.about, streamFile, "stdin")
+		leave["message"] = m.named(r.about)
 	}
 	return append(calls, m.call("exit", leave, ignore)), nil
 }
+
+// putAway ends a script with removing what was kept of the stream.
+func (m *deskModel) putAway() string {
+	if m.kept == nil {
+		return ""
+	}
+	return "; rm -f " + m.stream
+}
+
+// named calls the file of the stream what people call it.
+func (m *deskModel) named(text string) string { return strings.ReplaceAll(text, m.stream, "stdin") }
 
 func ignore(string) {}
 

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"hako/internal/run"
 )
@@ -35,7 +34,7 @@ func (b bash) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	// The whole group, or the stages of a pipeline would live on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = soon / 5 // what was printed is read to its end on a busy machine, too
 	if req.Stdin != nil {
 		in, err := cmd.StdinPipe() // rather than cmd.Stdin: Wait would wait for a reader that never ends
 		if err != nil {

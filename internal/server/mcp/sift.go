@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,10 +58,19 @@ func toldID(raw json.RawMessage) json.RawMessage {
 // numbers for whole ones, and keeps no more digits of them than a float has.
 func soundID(raw json.RawMessage) bool {
 	if len(raw) > 0 && raw[0] == '"' {
-		return true
+		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a character would come back as another
 	}
 	n, err := strconv.ParseFloat(string(raw), 64)
 	return err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53
+}
+
+// idValue is the same for all spellings of an id, as 1, 1.0 and 1e0.
+func idValue(raw json.RawMessage) string {
+	var id any
+	if json.Unmarshal(raw, &id) != nil {
+		return string(raw)
+	}
+	return fmt.Sprintf("%T %v", id, id)
 }
 
 // judge tells whether to pass on a line. What is neither passed on nor complained
@@ -99,10 +109,10 @@ func (s *stdin) judgeBatch(line []byte) (pass bool, _ *complaint) {
 			return false, invalid(nil, fmt.Sprintf("message %d of %d: %s", i+1, len(all), complaint.Error.Message))
 		case !pass || m["id"] == nil: // the library would wait for its answer
 			return false, invalid(nil, fmt.Sprintf("message %d of %d is no request: send it on a line of its own", i+1, len(all)))
-		case seen[string(m["id"])]:
+		case seen[idValue(m["id"])]:
 			return false, invalid(nil, fmt.Sprintf("message %d of %d has the id of one before", i+1, len(all)))
 		}
-		seen[string(m["id"])] = true
+		seen[idValue(m["id"])] = true
 	}
 	return true, nil
 }

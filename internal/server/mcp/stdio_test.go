@@ -207,7 +207,7 @@ func TestBatches(t *testing.T) {
 	w := newWire(t, open(t, Options{Maker: newVirtual("")}))
 	w.hello("2025-03-26")
 	ping := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
-	for _, bad := range []string{`[]`, `[1]`, `[` + ping("1.5") + `]`, `[` + ping("1") + `,` + ping("1") + `]`, `[` + oldReady + `]`, `[` + ping("1") + `,` + oldReady + `]`, `[{"jsonrpc":"2.0","id":null,"result":{}}]`} {
+	for _, bad := range []string{`[]`, `[1]`, `[` + ping("1.5") + `]`, `[` + ping("1") + `,` + ping("1") + `]`, `[` + ping("1") + `,` + ping("1.0") + `]`, `[` + ping(`"a"`) + `,` + ping(`"\u0061"`) + `]`, `[` + ping(`"\ud800"`) + `]`, `[` + oldReady + `]`, `[` + ping("1") + `,` + oldReady + `]`, `[{"jsonrpc":"2.0","id":null,"result":{}}]`} {
 		w.says(bad, invalidRequest)
 		w.says(`[`+ping("1")+`,`+ping(`"b"`)+`]`, `[{`, `"id":1,`, `"id":"b",`)
 	}

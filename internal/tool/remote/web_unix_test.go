@@ -28,7 +28,12 @@ func site(t *testing.T, o *mcp.StreamableHTTPOptions, front func(http.ResponseWr
 			h.ServeHTTP(w, r)
 		}
 	}))
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.Close()
+		for session := range server.Sessions() { // of clients that went without a word
+			_ = session.Close()
+		}
+	})
 	return Server{Name: "web", URL: s.URL, Header: map[string]string{"Authorization": "Basic dXNlcjpwYXNz"}}
 }
 
