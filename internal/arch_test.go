@@ -38,6 +38,7 @@ var arrows = map[string]string{
 	"audit":        "fault private redact",
 	"audit/sqlite": "audit fault private/database",
 	"gate":         "audit fault policy quota redact run",
+	"worker":       "audit fault gate quota run", // others' scripts, in a process of their own
 	// hands
 	"vfs":                     "fault quota",
 	"shell":                   "fault pattern quota regex run stream strftime vfs",
@@ -125,12 +126,12 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "approval/hatch container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor health host host/cage host/player jobs private private/database secretary/store speech thread vfs work/forge work/queue work/store fakes/browser fakes/forge fakes/serve tool/remote fakes/forge/show server/pass server/mcp/scribe " + flagsOnly,
+	"os":                       "approval/hatch container container/clone container/deps container/disk container/engine container/guest container/guest/gauge container/guest/nursery container/guest/server container/guest/spool container/keeper audit audit/sqlite cli config editor health host host/cage host/player jobs private private/database secretary/store speech thread vfs work/forge work/queue work/store worker fakes/browser fakes/forge fakes/serve tool/remote fakes/forge/show server/pass server/mcp/scribe " + flagsOnly,
 	"os/exec":                  "container/clone container/disk host/player fakes/browser fakes/forge tool/remote fakes/forge/show",
 	"os/signal":                "container/guest/nursery container/guest/server cli fakes/serve host/cage fakes/forge/show",
 	"os/user":                  "",
 	"io/ioutil":                "",
-	"net":                      "approval/hatch container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch work/forge work/queue health listen server server/mcp " + testsOnly,
+	"net":                      "worker approval/hatch container container/engine container/guest container/guest/server container/keeper container/egress llm/wire speech websearch work/forge work/queue health listen server server/mcp " + testsOnly,
 	"net/http":                 "container/egress container/engine llm/wire llm/openai llm/ollama speech websearch work/forge health listen tool/remote server server/mcp server/console " + testsOnly,
 	"net/rpc":                  "",
 	"net/smtp":                 "",
@@ -140,8 +141,8 @@ var powers = map[string]string{
 	"log/slog":                 "health cli server",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs tool/remote fakes/forge/show",
-	"golang.org/x/sys/unix":    "approval/hatch container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
+	"syscall":                  "worker container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs tool/remote fakes/forge/show",
+	"golang.org/x/sys/unix":    "worker approval/hatch container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
 	"golang.org/x/sys/windows": "cli private",
 	"golang.org/x/term":        "cli",
 	"database/sql":             "private/database audit/sqlite secretary/store",

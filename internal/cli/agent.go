@@ -12,13 +12,15 @@ import (
 	"hako/internal/work"
 	"hako/internal/work/crew"
 	"hako/internal/work/queue"
+	"hako/internal/worker"
 )
 
 // agentFlags are what every command of the coding agent has.
 type agentFlags struct {
 	common
 	modelFlags
-	asked asker // about what the rules want asked; nil means that nobody is there
+	asked   asker        // about what the rules want asked; nil means that nobody is there
+	workers *worker.Pool // where scripts are judged; nil means in this process
 }
 
 func newAgent(s streams) *cobra.Command {

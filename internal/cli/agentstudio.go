@@ -50,6 +50,7 @@ func (o *agentFlags) ledgers(ctx context.Context, s streams) (*ledgers, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.workers = o.workers
 	q, err := openQueue(ctx, s, conf)
 	if err != nil {
 		b.close()

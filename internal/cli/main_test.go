@@ -8,6 +8,7 @@ import (
 
 	"hako/internal/container/guest/server"
 	"hako/internal/host/cage"
+	"hako/internal/worker"
 )
 
 // asHako is the variable that makes the test binary be hako.
@@ -20,6 +21,7 @@ const raceSetting, raceValue = "GORACE", "atexit_sleep_ms=0"
 func TestMain(m *testing.M) {
 	cage.Guest(os.Args[0])
 	server.Guest(os.Args[0], os.Args[1:])
+	worker.Main(os.Args[0], WorkerParts)
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}

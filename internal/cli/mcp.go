@@ -89,7 +89,7 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 
 // options are what a door is made of that has m's sandboxes.
 func (m *mcpMaker) options() mcp.Options {
-	return mcp.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(tokenStore(m.conf)), Policy: rulesOf(m.conf), Secrets: m.secrets, Egress: networkOf(m.conf) != "none"}
+	return mcp.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(tokenStore(m.conf)), Policy: rulesOf(m.conf, m.workers), Secrets: m.secrets, Egress: networkOf(m.conf) != "none"}
 }
 
 // closeDoor closes all sandboxes. What cannot be closed is removed by the next who
@@ -115,10 +115,14 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 	}
 	b.meter, b.patience = quota.NewMeter(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
 	m := &mcpMaker{opened: b, conf: conf, flags: o, asks: make(map[string]asker), larder: larder{limits: conf.Limits(quota.Lenient())}}
-	if m.virtual, err = loadPolicy(conf, "virtual"); err != nil {
+	if _, err = loadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+		m.workers, err = startWorkers(conf, m.larder.kept)
+	}
+	if err != nil {
 		b.close()
 		return nil, err
 	}
+	m.larder.workers, m.pooled = m.workers, m.workers.Close
 	return m, nil
 }
 

@@ -13,18 +13,18 @@ import (
 	"hako/internal/container"
 	"hako/internal/container/guest"
 	"hako/internal/fault"
-	"hako/internal/policy"
 	"hako/internal/run"
 	"hako/internal/server/mcp"
+	"hako/internal/worker"
 )
 
 // An mcpMaker makes sandboxes for MCP clients. It implements [mcp.Maker].
 type mcpMaker struct {
 	*opened
-	conf    *config.Config
-	flags   *mcpFlags
-	virtual *policy.Policy
-	larder  larder
+	conf   *config.Config
+	flags  *mcpFlags
+	larder larder
+	pooled func() // ends the workers, unless they are somebody else's
 
 	sweeping sync.WaitGroup
 
@@ -38,6 +38,7 @@ func (m *mcpMaker) close() {
 	if m.pier != nil {
 		m.pier.Close()
 	}
+	m.pooled()
 	m.opened.close()
 }
 
@@ -88,30 +89,28 @@ func (m *mcpMaker) make(ctx context.Context, caller string, w mcp.Wanted, closed
 	case mcp.Container:
 		return m.containerBox(ctx, w, closed)
 	case mcp.Virtual, "":
-		return m.virtualBox(caller, w, closed)
+		return m.virtualBox(ctx, caller, w, closed)
 	}
 	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: "there is no such kind", Hint: "use virtual, host or container"}
 }
 
-func (m *mcpMaker) virtualBox(caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
+func (m *mcpMaker) virtualBox(ctx context.Context, caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
 	share, err := m.larder.open(caller)
 	if err != nil {
 		return nil, err
 	}
-	o := box{roots: m.flags.readable, writable: m.flags.writable}
-	r, err := m.room(&o, share.all.Fork(), m.virtual, w.Ask)
+	spec := boxSpec{Readable: m.flags.readable, Writable: m.flags.writable}
+	r, err := m.remote(ctx, caller, m.want(spec, m.larder.limits.Time, 0), w.Ask)
+	var inside boxInfo
+	if err == nil {
+		err = json.Unmarshal(r.Info, &inside)
+	}
 	if err != nil {
 		m.larder.leave(share)
 		return nil, err
 	}
-	more := func(ctx context.Context) (run.Runner, func(), error) {
-		r, end, err := r.beside(ctx)
-		return sharing{r, share}, end, err
-	}
-	info := mcp.Info{Directory: o.dir, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
-	b := m.shellBox(sharing{r.Runner, share}, then(then(r.close, func() { m.larder.leave(share) }), closed), more, info)
-	b.scribe.Hold = share.hold
-	return b, nil
+	info := mcp.Info{Directory: inside.Directory, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
+	return m.remoteShell(r, share, m.want(spec, jobTime, 0), info, closed), nil
 }
 
 func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {
@@ -122,28 +121,29 @@ func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, clo
 	if w.Root != "" && resolve(w.Root) != options.Root {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out; who started hako mcp chose the directory with --root"}
 	}
-	judge, err := hostPolicy(m.conf, options.Root)
-	if err != nil {
-		return nil, err
-	}
 	share, err := m.larder.open(caller)
 	if err != nil {
 		return nil, err
 	}
-	more := func(ctx context.Context) (run.Runner, func(), error) {
-		own := options
-		own.Gauge = share.host.Fork()
-		h, err := m.hands(ctx, own, judge, w.Ask)
-		return &rooted{Runner: sharing{h.Runner, share}, root: options.Root, judge: judge, stands: options.Root}, h.close, err
-	}
-	r, end, err := more(context.WithoutCancel(ctx))
+	spec := boxSpec{Host: true, Rooted: true}
+	r, err := m.remote(ctx, caller, m.want(spec, options.Timeout, hostStop), w.Ask)
 	if err != nil {
 		m.larder.leave(share)
 		return nil, err
 	}
-	b := m.shellBox(r, then(then(end, func() { m.larder.leave(share) }), closed), more, mcp.Info{Directory: options.Root})
+	return m.remoteShell(r, share, m.want(spec, jobTime, hostStop), mcp.Info{Directory: options.Root}, closed), nil
+}
+
+// remoteShell is a box of a worker with an editor and jobs; each job has a box
+// beside it.
+func (m *mcpMaker) remoteShell(r remoteBox, share *share, job worker.Want, info mcp.Info, closed func()) *shellBox {
+	more := func(ctx context.Context) (run.Runner, func(), error) {
+		h, err := r.More(ctx, job)
+		return sharing{remoteBox{h, m.secrets}, share}, h.Close, redactError(err, m.secrets)
+	}
+	b := m.shellBox(sharing{r, share}, then(then(r.Close, func() { m.larder.leave(share) }), closed), more, info)
 	b.scribe.Hold = share.hold
-	return b, nil
+	return b
 }
 
 // then does one thing after the other.

@@ -7,30 +7,30 @@ import (
 	"sync"
 
 	"hako/internal/fault"
-	"hako/internal/host"
 	"hako/internal/quota"
 	"hako/internal/run"
+	"hako/internal/worker"
 )
 
 // serverShares is how many times what a caller may hold all may hold together.
 const serverShares = 8
 
-// A larder is the memory of this process for all sandboxes. All virtual ones of a
-// caller hold together what one may, and so do the shells of those for programs:
-// to make a hundred is no way to get a hundred times as much.
+// A larder counts the memory of all sandboxes. All virtual ones of a caller hold
+// together what one may, and so do the shells of those for programs: to make a
+// hundred is no way to get a hundred times as much.
 type larder struct {
-	limits quota.Limits // of a caller
+	limits  quota.Limits // of a caller
+	workers *worker.Pool // where the sandboxes are; nil means that there are none
 
 	mu     sync.Mutex
 	shares map[string]*share // of callers that have a sandbox
 }
 
-// A share is the memory of one caller. Its sandboxes have forks of its gauges.
+// A share is the memory of one caller.
 type share struct {
 	larder *larder
 	caller string
-	all    *quota.Gauge // of virtual sandboxes
-	host   *quota.Gauge // of shells around programs
+	own    *quota.Gauge // what this process holds for it
 	boxes  int          // guarded by the larder
 }
 
@@ -44,9 +44,7 @@ func (l *larder) open(caller string) (*share, error) {
 	defer l.mu.Unlock()
 	s := l.shares[caller]
 	if s == nil {
-		shells := host.ShellLimits()
-		shells.Memory = l.limits.Memory
-		s = &share{larder: l, caller: caller, all: quota.NewGauge(l.limits), host: quota.NewGauge(shells)}
+		s = &share{larder: l, caller: caller, own: quota.NewGauge(l.limits)}
 		if l.shares == nil {
 			l.shares = map[string]*share{}
 		}
@@ -77,18 +75,37 @@ func (l *larder) full() error {
 }
 
 func (l *larder) held() (sum int64) {
+	if l.workers != nil {
+		held := l.workers.Total()
+		sum = held.Virtual + held.Host
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.shares {
-		sum += s.all.Held() + s.host.Held()
+		sum += s.own.Held()
 	}
 	return sum
 }
 
+// kept is what this process holds for a caller.
+func (l *larder) kept(caller string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.shares[caller]; s != nil {
+		return s.own.Held()
+	}
+	return 0
+}
+
 // hold charges what is kept beside a sandbox.
 func (s *share) hold(bytes int64) error {
-	defer s.all.Reset() // one that is refused is not the end of the others
-	return s.explained(s.all.Hold(bytes))
+	defer s.own.Reset() // one that is refused is not the end of the others
+	if l := s.larder; l.workers != nil && bytes > 0 {
+		if err := s.own.Fits(l.workers.Held(s.caller).Virtual + bytes); err != nil {
+			return s.explained(err)
+		}
+	}
+	return s.explained(s.own.Hold(bytes))
 }
 
 // several reports whether the caller has more than one sandbox.

@@ -133,19 +133,30 @@ func (f *front) employ(ctx context.Context) error {
 	f.later(own.close)
 	f.Hands, f.Dir = own.Runner, f.options.Root
 	f.Commands = f.rules()
-	f.ReadOnly = func(script string) bool {
-		file, err := policy.ParseScript(script)
-		return err == nil && f.judge.ReadOnly(file)
-	}
-	f.Declares = func(script string) bool {
-		file, err := policy.ParseScript(script)
-		return err != nil || policy.Declares(file)
-	}
+	f.ReadOnly = func(script string) bool { return f.look(ctx, script).ReadOnly }
+	f.Declares = func(script string) bool { return f.look(ctx, script).Declares }
 	pool := &pool{hire: func() (hands, error) { return f.hire(ctx) }}
 	f.later(pool.close)
 	f.Spare = pool.lend
 	f.background()
 	return nil
+}
+
+// look returns what is known of a script before it runs. One that cannot be read
+// may do anything.
+func (f *front) look(ctx context.Context, script string) (a scriptAnswer) {
+	unknown := scriptAnswer{Declares: true}
+	if f.workers != nil {
+		if err := f.workers.Judge(ctx, scriptQuestion{Profile: "host", Script: script}, &a); err != nil {
+			return unknown
+		}
+		return a
+	}
+	file, err := policy.ParseScript(script)
+	if err != nil {
+		return unknown
+	}
+	return scriptAnswer{ReadOnly: f.judge.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
 // unless answers no for a person while the secretary speaks up herself.

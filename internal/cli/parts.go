@@ -34,6 +34,7 @@ import (
 	"hako/internal/tool/call"
 	"hako/internal/vfs"
 	"hako/internal/websearch"
+	"hako/internal/worker"
 )
 
 // commands is the list of subcommands.
@@ -183,6 +184,7 @@ type opened struct {
 	patience time.Duration // of a question to a person
 	id       string        // begins the ids of what models do, on record
 	granted  []string      // names of the granted files, for $1, $2…
+	workers  *worker.Pool  // where others' scripts are judged and run; nil means in this process
 }
 
 func (b *opened) close() { _ = b.log.Close() }
@@ -290,37 +292,60 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 	}
 }
 
+// guarding is what every gate of a process shares.
+type guarding struct {
+	log      audit.Log
+	meter    gate.Meter
+	patience time.Duration // of a question to a person
+	secrets  *redact.Set
+}
+
+func (b *opened) guarding() guarding { return guarding{b.log, b.meter, b.patience, b.secrets} }
+
+// gate is one before a runner that begins in dir.
+func (g guarding) gate(judge gate.Judge, next run.Runner, dir string, ask asker, pause func() func()) *gate.Gate {
+	return &gate.Gate{Policy: judge, Meter: g.meter, Log: g.log, Next: next, Dir: dir, Ask: ask, AskTimeout: g.patience, Pause: pause, Secrets: g.secrets}
+}
+
 // A virtualRoom is a virtual shell of its own behind a gate of its own.
 type virtualRoom struct {
 	run.Runner
+	gauge *quota.Gauge
 	close func()
 	// beside makes one more over the same files, for a job that runs at the same
 	// time and may take long.
-	beside func(context.Context) (r run.Runner, end func(), err error)
+	beside func(g guarding, ask asker) virtualRoom
 }
 
-// room makes a virtual room on the record that all share.
-func (b *opened) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
+// room makes a virtual room.
+func (g guarding) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
 	own := &opened{gauge: gauge}
 	if err := o.shell(own); err != nil {
 		return virtualRoom{}, err
 	}
 	return virtualRoom{
-		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: own.session, Dir: o.dir, Ask: ask, AskTimeout: b.patience, Pause: own.gauge.Pause, Secrets: b.secrets},
-		close:  own.session.Close,
-		beside: func(context.Context) (run.Runner, func(), error) {
+		Runner: g.gate(judge, own.session, o.dir, ask, gauge.Pause), gauge: gauge, close: own.session.Close,
+		beside: func(g guarding, ask asker) virtualRoom {
 			gauge := own.gauge.Fork()
 			more := own.session.Options
 			more.FS, more.Gauge, more.Dir = own.session.FS.View(), gauge, o.dir
 			session := shell.NewSession(more)
-			return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: longRun{session, gauge}, Dir: o.dir, Ask: ask, AskTimeout: b.patience, Pause: gauge.Pause, Secrets: b.secrets}, session.Close, nil
+			return virtualRoom{Runner: g.gate(judge, longRun{session, gauge}, o.dir, ask, gauge.Pause), gauge: gauge, close: session.Close}
 		},
 	}, nil
 }
 
 // hands returns what runs programs of this machine for an actor, behind a gate
-// of its own: several may work at the same time. They are given up by close.
+// of its own: several may work at the same time. They are given up by close. A
+// server has them in a worker.
 func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
+	if b.workers != nil {
+		return b.handsElsewhere(ctx, o, ask)
+	}
+	return b.guarding().hands(ctx, o, judge, ask)
+}
+
+func (g guarding) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
 	if o.Gauge == nil {
 		o.Gauge = quota.NewGauge(host.ShellLimits())
 	}
@@ -328,10 +353,7 @@ func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy
 	if err != nil {
 		return hands{}, err
 	}
-	return hands{
-		Runner: &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: runner, Dir: o.Root, Ask: ask, AskTimeout: b.patience, Pause: o.Gauge.Pause, Secrets: b.secrets},
-		close:  runner.Close, status: runner.Status,
-	}, nil
+	return hands{Runner: g.gate(judge, runner, o.Root, ask, o.Gauge.Pause), close: runner.Close, status: runner.Status}, nil
 }
 
 // dock is where containers lie: everything that runs in one passes a gate of its
@@ -343,7 +365,7 @@ func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*co
 // dockAsking is a dock in which each task has its own person to ask.
 func (b *opened) dockAsking(o container.Options, judge *policy.Policy, ask func(task string) asker) (*container.Dock, error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
-		return &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: r, Dir: container.Project, Ask: ask(task), AskTimeout: b.patience, Secrets: b.secrets}
+		return b.guarding().gate(b.judgeOf("container", judge), r, container.Project, ask(task), nil)
 	}
 	o.Record = b.deed
 	return container.New(o)
@@ -355,7 +377,7 @@ func (b *opened) outside(tools []call.Tool, judge *policy.Policy, ask asker, tas
 	if err != nil {
 		return nil, err
 	}
-	g := &gate.Gate{Policy: judge, Meter: b.meter, Log: b.log, Next: counter, Ask: ask, AskTimeout: b.patience, Secrets: b.secrets}
+	g := b.guarding().gate(judge, counter, "", ask, nil)
 	return call.Gated(tools, g, func() string { return task + "/" + agent.NewID() }, "agent:"+task), nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"hako/internal/quota"
 	"hako/internal/secretary"
 	"hako/internal/secretary/store"
+	"hako/internal/worker"
 )
 
 // secretaryOptions are the flags of hako secretary.
@@ -34,6 +35,7 @@ type secretaryOptions struct {
 	requery    bool
 	threeStep  bool
 	search     string
+	workers    *worker.Pool // where her commands run; nil means in this process
 }
 
 func newSecretary(s streams) *cobra.Command {
@@ -197,7 +199,7 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 		return nil, err
 	}
 	f.later(f.opened.close)
-	f.opened.id = newSessionID()
+	f.opened.id, f.opened.workers = newSessionID(), o.workers
 	if err := f.think(ctx, o); err != nil && !isCommand(o.once) {
 		return nil, err
 	} else if err != nil {

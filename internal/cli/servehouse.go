@@ -29,6 +29,7 @@ import (
 	"hako/internal/server/pass"
 	"hako/internal/server/source"
 	"hako/internal/server/works"
+	"hako/internal/worker"
 )
 
 // A house is all that hako serve keeps open.
@@ -69,7 +70,7 @@ func (o *serveFlags) house(ctx context.Context, s streams, conf *config.Config) 
 	h.later(h.opened.close)
 	h.says = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), h.secrets)
 	h.sources.Approvals = h.desk
-	for _, open := range []func(context.Context) error{h.openLedger, h.openParlour, h.openDoor, h.openTasks} {
+	for _, open := range []func(context.Context) error{h.openDoor, h.openLedger, h.openParlour, h.openTasks} {
 		if err := open(ctx); err != nil {
 			return h, err
 		}
@@ -96,7 +97,7 @@ func (h *house) openLedger(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.sources.Live, h.sources.Record, h.sources.Policy = ledger.NewLive(path), record, rulesOf(h.conf)
+	h.sources.Live, h.sources.Record, h.sources.Policy = ledger.NewLive(path), record, rulesOf(h.conf, h.workers)
 	h.sources.Budget = ledger.Budget{
 		State: quota.State{Path: h.conf.StateFile("usage.json")}, Total: h.conf.TotalTokens(), Weights: weights(h.conf),
 		Cost: func(model string, u quota.Usage) float64 {
@@ -107,23 +108,16 @@ func (h *house) openLedger(context.Context) error {
 	return nil
 }
 
-// rulesOf shows the rules of all profiles, and tries commands on them.
-func rulesOf(conf *config.Config) ledger.Policy {
-	return ledger.Policy{Load: func(profile string) (*policy.Policy, error) {
-		switch profile {
-		case "", "host":
-			options, err := hostOptions(conf)
-			if err != nil {
-				return nil, err
-			}
-			return hostPolicy(conf, options.Root)
-		case "container":
-			return containerPolicy(conf)
-		case "outside":
-			return outsidePolicy(conf)
-		}
-		return loadPolicy(conf, profile)
-	}}
+// rulesOf shows the rules of all profiles, and has a worker try commands on them.
+func rulesOf(conf *config.Config, workers *worker.Pool) ledger.Policy {
+	return ledger.Policy{
+		Load: func(profile string) (*policy.Policy, error) { return profilePolicy(conf, profile) },
+		Judge: func(ctx context.Context, profile, command string) ([]policy.Verdict, error) {
+			var a scriptAnswer
+			err := workers.Judge(ctx, scriptQuestion{Profile: profile, Script: command, Fresh: true}, &a)
+			return a.verdicts(), err
+		},
+	}
 }
 
 // openParlour is for talking to the secretary. Her questions go to the page.
@@ -138,7 +132,7 @@ func (h *house) openParlour(ctx context.Context) error {
 		return err
 	}
 	h.later(func() { _ = st.Close() })
-	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}}
+	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}, workers: h.workers}
 	p := o.parlour(h.conf, st, h.desk.AskIn)
 	h.later(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -155,6 +149,7 @@ func (h *house) openDoor(ctx context.Context) (err error) {
 		return err
 	}
 	h.later(h.sandbox.close)
+	h.workers = h.sandbox.workers
 	h.sandbox.sweepLater(ctx)
 	options := h.sandbox.options()
 	options.Ask = h.desk.Ask
@@ -183,7 +178,7 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 
 // openAgent is the coding agent in this process. Its questions go to the page.
 func (h *house) openAgent(ctx context.Context) (err error) {
-	o := &agentFlags{common: h.common, modelFlags: modelFlags{model: h.model}, asked: h.desk.Ask}
+	o := &agentFlags{common: h.common, modelFlags: modelFlags{model: h.model}, asked: h.desk.Ask, workers: h.workers}
 	if h.agents, err = o.studio(ctx, h.s, true, true); err != nil {
 		return err
 	}

@@ -140,7 +140,11 @@ func TestQuestionShowsTheWholeCommand(t *testing.T) {
 // unquoting judges words as a shell would read them.
 type unquoting struct{ judge }
 
-func (u unquoting) ProgramAt(dir string, f *syntax.File) []policy.Verdict {
+func (u unquoting) ScriptAt(_ context.Context, _, script string, reprinted bool) (policy.Judged, error) {
+	return judged(script, reprinted, u.program)
+}
+
+func (u unquoting) program(f *syntax.File) []policy.Verdict {
 	var argv []string
 	for _, w := range f.Stmts[0].Cmd.(*syntax.CallExpr).Args {
 		text := ""

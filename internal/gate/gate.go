@@ -29,9 +29,10 @@ import (
 
 // A Judge says what may run. [*policy.Policy] is one.
 type Judge interface {
-	// ProgramAt judges a parsed script that begins in dir, before anything is
-	// expanded. An empty dir is where the judge itself stands.
-	ProgramAt(dir string, file *syntax.File) []policy.Verdict
+	// ScriptAt parses a script that begins in dir and judges it, before anything
+	// is expanded. An empty dir is where the judge itself stands. Reprinted
+	// wants its text anew, for a runner that reads it itself.
+	ScriptAt(ctx context.Context, dir, script string, reprinted bool) (policy.Judged, error)
 	// CallAt judges one command by its expanded words, run in dir, and has
 	// the last word.
 	CallAt(dir string, argv []string) policy.Verdict
@@ -39,12 +40,20 @@ type Judge interface {
 	RedirectAt(dir, op, file string) policy.Verdict
 }
 
+// A Meter charges a budget. [*quota.Meter] is one.
+type Meter interface {
+	// Charge adds usage; the error says that the budget is used up.
+	Charge(quota.Usage) error
+	// Deadline returns when the time of the budget is up; false means never.
+	Deadline() (time.Time, bool)
+}
+
 // A Gate judges, records and meters every request before and while Next runs
 // it. Policy, Meter, Log and Next are required: a gate without one of them lets
 // nothing through. It is safe for concurrent use if Next is.
 type Gate struct {
 	Policy Judge
-	Meter  *quota.Meter
+	Meter  Meter
 	Log    audit.Log
 	Next   run.Runner
 
@@ -117,14 +126,17 @@ func (g *Gate) enter(req *run.Request) *passage {
 
 // run judges the script and hands it on.
 func (p *passage) run(ctx context.Context) (run.Result, error) {
-	file, err := policy.ParseScript(p.req.Script)
+	judged, err := p.gate.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
 	if err != nil {
 		return run.Result{}, err
 	}
-	if err := p.permit(ctx, p.gate.Policy.ProgramAt(p.start(), file)); err != nil {
+	if judged.Program == nil && !p.opaque {
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "it was judged elsewhere, and this runner needs the tree that was judged"}
+	}
+	if err := p.permit(ctx, judged.Verdicts); err != nil {
 		return run.Result{}, err
 	}
-	if err := p.respell(ctx, file); err != nil {
+	if err := p.respell(ctx, judged); err != nil {
 		return run.Result{}, err
 	}
 	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
@@ -134,18 +146,17 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 		return run.Result{}, err
 	}
 	p.running = true
-	return p.hand(ctx, file)
+	return p.hand(ctx, judged.Program)
 }
 
 // respell replaces the script by the judged tree, spelled anew, before a runner
 // that reads the text itself: another shell need not read what our parser read.
-func (p *passage) respell(ctx context.Context, file *syntax.File) error {
+func (p *passage) respell(ctx context.Context, judged policy.Judged) error {
 	if !p.opaque {
 		return nil
 	}
-	text, verdict := policy.Reprint(file)
-	p.req.Script = text
-	return p.settle(ctx, p.start(), verdict)
+	p.req.Script = judged.Text
+	return p.settle(ctx, p.start(), judged.Printed)
 }
 
 // permit settles everything that can be settled before anything runs.

@@ -26,7 +26,24 @@ var _ Judge = (*policy.Policy)(nil)
 // judge decides by the first word of a command: what is not here is denied.
 type judge map[string]policy.Effect
 
-func (j judge) ProgramAt(_ string, f *syntax.File) (vs []policy.Verdict) {
+func (j judge) ScriptAt(_ context.Context, _, script string, reprinted bool) (policy.Judged, error) {
+	return judged(script, reprinted, j.program)
+}
+
+// judged parses a script and has its verdicts made.
+func judged(script string, reprinted bool, verdicts func(*syntax.File) []policy.Verdict) (policy.Judged, error) {
+	file, err := policy.ParseScript(script)
+	if err != nil {
+		return policy.Judged{}, err
+	}
+	out := policy.Judged{Program: file, Verdicts: verdicts(file)}
+	if reprinted {
+		out.Text, out.Printed = policy.Reprint(file)
+	}
+	return out, nil
+}
+
+func (j judge) program(f *syntax.File) (vs []policy.Verdict) {
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			var argv []string
@@ -135,7 +152,7 @@ func TestWalk(t *testing.T) {
 	if end.Exit != 2 || end.Commands["echo"] != 3 || end.ID != "r" || end.Actor != "user" || log.events[0].Reason != "fun" {
 		t.Errorf("%+v", end)
 	}
-	if used := g.Meter.Used(); used.Scripts != 1 {
+	if used := g.Meter.(*quota.Meter).Used(); used.Scripts != 1 {
 		t.Errorf("charged %+v", used)
 	}
 }
@@ -334,8 +351,8 @@ func TestEffects(t *testing.T) {
 			closed += max(1, e.Count)
 		}
 	}
-	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct || g.Meter.Used().Read != want {
-		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed, g.Meter.Used().Read, want)
+	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct || g.Meter.(*quota.Meter).Used().Read != want {
+		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed, g.Meter.(*quota.Meter).Used().Read, want)
 	}
 	if len(log.events) > distinct+10 {
 		t.Errorf("%d events", len(log.events))

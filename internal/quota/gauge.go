@@ -256,3 +256,11 @@ func size(n int64) string {
 	}
 	return fmt.Sprint(n)
 }
+
+// Files returns the number of entries in the tree now.
+func (g *Gauge) Files() int64 {
+	if g == nil {
+		return 0
+	}
+	return g.files.Load()
+}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ type Policy struct {
 	// Load reads the rules of a profile; the profile "" is the usual one. It is
 	// asked each time, as files of rules change.
 	Load func(profile string) (*policy.Policy, error)
+
+	// Judge judges a command by the rules of a profile, which are read anew.
+	Judge func(ctx context.Context, profile, command string) ([]policy.Verdict, error)
 }
 
 // Rules implements [source.Policy], in the order of the files.
@@ -41,24 +45,34 @@ const (
 
 // Check implements [source.Policy], the strictest verdicts first, at most a
 // thousand. A command that cannot be read is denied.
-func (p Policy) Check(_ context.Context, profile, command string) ([]source.Verdict, error) {
+func (p Policy) Check(ctx context.Context, profile, command string) ([]source.Verdict, error) {
 	if len(command) > longestCommand {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command", Why: fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
 			Hint: "check its parts, or use hako policy check"}
 	}
-	rules, err := p.Load(profile)
-	if err != nil {
+	all, err := p.Judge(ctx, profile, command)
+	if err != nil && unread(err) {
 		return nil, err
 	}
-	all, err := rules.Script(command)
 	if err != nil {
 		all = []policy.Verdict{{Argv: []string{command}, Why: err.Error(), Where: "syntax", Hint: fault.Hint(err)}}
 	}
 	slices.SortStableFunc(all, func(a, b policy.Verdict) int { return int(a.Effect) - int(b.Effect) })
 	all = all[:min(len(all), mostVerdicts)]
+	return spelled(all), nil
+}
+
+// unread reports whether an error is about the rules or the judge, not about the
+// command.
+func unread(err error) bool {
+	var e *fault.Error
+	return !errors.As(err, &e) || e.Op != "parse script" && fault.KindOf(err) != fault.Denied
+}
+
+func spelled(all []policy.Verdict) []source.Verdict {
 	out := make([]source.Verdict, 0, len(all))
 	for _, v := range all {
 		out = append(out, source.Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where, Hint: v.Hint})
 	}
-	return out, nil
+	return out
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ func profiles(profile string) (*policy.Policy, error) {
 }
 
 func TestRules(t *testing.T) {
-	p := Policy{Load: profiles}
+	p := locally(profiles)
 	got, err := p.Rules(t.Context(), "")
 	want := []source.Rule{
 		{Effect: "allow", Words: "cat", Reason: "show a file", Where: "own:1"},
@@ -47,7 +48,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	p := Policy{Load: profiles}
+	p := locally(profiles)
 	for command, want := range map[string]string{
 		"cat a":                        "allow own:1",
 		"cat a; git push; git push -f": "deny own:4, ask own:3, allow own:1",
@@ -74,11 +75,22 @@ func TestCheck(t *testing.T) {
 
 // TestCheckIsBounded: a look at the rules costs little, whatever is asked.
 func TestCheckIsBounded(t *testing.T) {
-	p := Policy{Load: func(string) (*policy.Policy, error) { return policy.Default("host", policy.Options{}), nil }}
+	p := locally(func(string) (*policy.Policy, error) { return policy.Default("host", policy.Options{}), nil })
 	if _, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand)); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("too long: %v", err)
 	}
 	if all, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand/2)); err != nil || len(all) != mostVerdicts {
 		t.Errorf("%d verdicts, %v", len(all), err)
 	}
+}
+
+// locally judges in the process of the test.
+func locally(load func(string) (*policy.Policy, error)) Policy {
+	return Policy{Load: load, Judge: func(_ context.Context, profile, command string) ([]policy.Verdict, error) {
+		rules, err := load(profile)
+		if err != nil {
+			return nil, err
+		}
+		return rules.Script(command)
+	}}
 }

@@ -1,0 +1,150 @@
+//go:build unix
+
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// inheritedFile is the descriptor by which a worker reaches its door.
+const inheritedFile = 3
+
+func inherited() io.ReadWriteCloser {
+	unix.CloseOnExec(inheritedFile)
+	return os.NewFile(inheritedFile, "door")
+}
+
+// startChild starts a worker process.
+func startChild(func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child, error) {
+	ours, theirs, err := socketpair()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		ours.Close()
+		return nil, nil, err
+	}
+	defer null.Close()
+	said, saying, err := os.Pipe()
+	if err != nil {
+		ours.Close()
+		return nil, nil, err
+	}
+	defer saying.Close()
+	program, err := executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	proc, err := os.StartProcess(program, []string{Name}, &os.ProcAttr{
+		Env: environment(os.Environ()), Files: []*os.File{null, null, saying, theirs}, Sys: attributes(),
+	})
+	if err != nil {
+		ours.Close()
+		said.Close()
+		return nil, nil, err
+	}
+	c := &childProcess{process: proc, heard: make(chan struct{})}
+	go c.listen(said)
+	return ours, c, nil
+}
+
+// executable is this same program, also when its file has been replaced.
+func executable() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// socketpair returns our end, which waits in the poller, and the worker's.
+func socketpair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "door"), nil
+}
+
+// passed are the variables that a worker gets: where things are, not keys.
+var passed = []string{"HOME", "PATH", "TMPDIR", "LANG", "TZ", "USER", "LOGNAME", "GORACE", "GOCOVERDIR", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"}
+
+func environment(all []string) (env []string) {
+	for _, pair := range all {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "LC_") {
+			env = append(env, pair)
+			continue
+		}
+		for _, p := range passed {
+			if name == p {
+				env = append(env, pair)
+			}
+		}
+	}
+	return env
+}
+
+// A childProcess is a worker process.
+type childProcess struct {
+	process *os.Process
+	heard   chan struct{} // closed when it says no more
+	said    tail
+	once    sync.Once
+}
+
+// mostSaid is how much of what a worker writes to standard error is kept. A Go
+// program says first why it crashes.
+const mostSaid = 4 << 10
+
+func (c *childProcess) listen(r *os.File) {
+	defer close(c.heard)
+	defer r.Close()
+	_, _ = io.Copy(&c.said, r)
+}
+
+// tail keeps the beginning of what is written to it, and drops the rest.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if room := mostSaid - len(t.text); room > 0 {
+		t.text = append(t.text, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+func (c *childProcess) kill() { _ = c.process.Kill() }
+
+func (c *childProcess) wait() (string, error) {
+	state, err := c.process.Wait()
+	<-c.heard
+	c.said.mu.Lock()
+	defer c.said.mu.Unlock()
+	if err == nil && !state.Success() {
+		err = errors.New(state.String())
+	}
+	return string(c.said.text), err
+}
+
+func (c *childProcess) resident() int64 { return residentOf(c.process.Pid) }

@@ -1,0 +1,288 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/fault"
+	"hako/internal/gate"
+	"hako/internal/run"
+)
+
+// A Handle is a box in a worker, as the door has it. It is a [run.Runner] behind
+// a gate: the one inside the worker.
+type Handle struct {
+	Info json.RawMessage // what the worker says of the box
+
+	id     uint64
+	pool   *Pool
+	caller string
+	want   Want
+	door   Door
+
+	mu      sync.Mutex // guards what follows
+	process *process
+	closed  bool
+}
+
+// Want says which box is wanted, and what holds for it.
+type Want struct {
+	Spec any
+
+	// Limit is how long a request may take that has no timeout of its own, and
+	// Stop how much longer it may take to stop: then the worker is ended. A
+	// Limit of zero means that only a cancelled request is watched.
+	Limit, Stop time.Duration
+
+	// Reopen makes the box again when its worker was lost: it keeps nothing in
+	// memory that matters.
+	Reopen bool
+
+	// Clean redacts a question before anybody sees it. Nil means that it is
+	// shown as it is.
+	Clean func(gate.Question) gate.Question
+}
+
+func (h *Handle) clean(q gate.Question) gate.Question {
+	if h.want.Clean == nil {
+		return q
+	}
+	return h.want.Clean(q)
+}
+
+// Run implements [run.Runner]. A request with a Check or a Redirect of its own
+// is refused: they cannot be called from another process.
+func (h *Handle) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	if req.Check != nil || req.Redirect != nil {
+		return run.Result{Exit: notRun}, &fault.Error{Kind: fault.Invalid, Op: "run script", Why: "a worker cannot check its commands for somebody else"}
+	}
+	p, err := h.ready(ctx)
+	if err != nil {
+		return run.Result{Exit: notRun}, err
+	}
+	own := *req
+	if own.ID == "" {
+		own.ID = strings.ToLower(rand.Text())[:12]
+	}
+	return h.runIn(ctx, p, &own)
+}
+
+// ready returns the worker of the box, a new one if it may be made again.
+func (h *Handle) ready(ctx context.Context) (*process, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, errNoBox
+	}
+	select {
+	case <-h.process.gone:
+	default:
+		return h.process, nil
+	}
+	if !h.want.Reopen {
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "its worker process was ended earlier", Hint: lostHint, Err: h.process.failure()}
+	}
+	p, err := h.pool.take(ctx, h.caller)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.openBox(ctx, h, nil); err != nil {
+		return nil, err
+	}
+	h.process = p
+	return p, nil
+}
+
+// failure is why the worker is gone.
+func (p *process) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}
+
+func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.Result, error) {
+	id, replies, err := p.begin()
+	if err != nil {
+		return run.Result{Exit: notRun}, err
+	}
+	r := &running{box: h, request: req, window: make(chan struct{}, 1)}
+	p.mu.Lock()
+	p.running[id] = r
+	p.mu.Unlock()
+	ended := make(chan struct{})
+	defer func() {
+		close(ended)
+		p.mu.Lock()
+		delete(p.running, id)
+		p.mu.Unlock()
+	}()
+	if err := p.sendJSON(runBox, id, h.message(p, req)); err != nil {
+		p.end(diagnose("", err))
+	} else if req.Stdin != nil {
+		go p.pump(id, r, ended)
+	}
+	f, ok := h.wait(ctx, p, id, r, replies)
+	var done doneMessage
+	err = p.result(f, ok, &done)
+	if !ok {
+		return run.Result{Exit: notRun}, err
+	}
+	p.settle(done.Held)
+	if cerr := h.door.Meter.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
+		err = cerr
+	}
+	return done.Result, err
+}
+
+// message spells a request.
+func (h *Handle) message(p *process, req *run.Request) runMessage {
+	m := runMessage{
+		Box: h.id, ID: req.ID, Actor: req.Actor, Reason: req.Reason, Script: req.Script, Dir: req.Dir, Env: req.Env, Args: req.Args,
+		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil, Stderr: req.Stderr != nil, Touched: req.Touched != nil,
+		Others: h.pool.others(p),
+	}
+	m.Deadline, _ = h.door.Meter.Deadline()
+	return m
+}
+
+// wait waits for the reply to a request. One that does not stop when it is
+// cancelled or overdue loses its worker.
+func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, replies <-chan frame) (frame, bool) {
+	began := time.Now()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	most := h.limit(r.request)
+	var cancelled time.Time
+	stop := ctx.Done()
+	for {
+		select {
+		case f, ok := <-replies:
+			return f, ok
+		case <-stop:
+			stop, cancelled = nil, time.Now()
+			_ = p.send(cancel, id, nil)
+		case <-look.C:
+		}
+		switch {
+		case !cancelled.IsZero() && time.Since(cancelled) > h.stopTime():
+			p.end(lost(context.Cause(ctx)))
+		case most > 0 && r.overdue(began, most):
+			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " + (most - h.stopTime()).String()}))
+		}
+	}
+}
+
+// limit is after what time a request must have ended; zero means any time.
+func (h *Handle) limit(req *run.Request) time.Duration {
+	limit := h.want.Limit
+	if req.Timeout > 0 {
+		limit = max(limit, req.Timeout)
+	}
+	if limit == 0 {
+		return 0
+	}
+	return limit + h.stopTime()
+}
+
+func (h *Handle) stopTime() time.Duration {
+	if h.want.Stop > 0 {
+		return h.want.Stop
+	}
+	return defaultStop
+}
+
+const defaultStop = 900 * time.Millisecond
+
+// settle takes down what the worker holds now.
+func (p *process) settle(held Held) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = held
+}
+
+// More opens a box beside this one, over the same files.
+func (h *Handle) More(ctx context.Context, w Want) (*Handle, error) {
+	p, err := h.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	more := &Handle{id: h.pool.next.Add(1), pool: h.pool, caller: h.caller, want: w, door: h.door, process: p}
+	return more, p.openBox(ctx, more, h)
+}
+
+// openBox has the worker make a box.
+func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
+	spec, err := json.Marshal(h.want.Spec)
+	if err != nil {
+		return err
+	}
+	m := openMessage{Box: h.id, Spec: spec, Asks: h.door.Ask != nil}
+	if beside != nil {
+		m.Beside = beside.id
+	}
+	p.mu.Lock()
+	p.boxes[h.id] = h
+	p.mu.Unlock()
+	if err := p.call(ctx, openBox, m, &h.Info); err != nil {
+		p.forgetBox(h.id)
+		return err
+	}
+	return nil
+}
+
+// forgetBox strikes a box off. A worker without boxes ends.
+func (p *process) forgetBox(id uint64) {
+	p.mu.Lock()
+	delete(p.boxes, id)
+	empty := len(p.boxes) == 0
+	p.mu.Unlock()
+	if empty {
+		p.pool.retire(p)
+	}
+}
+
+// call makes a call to the worker. If ctx ends first, nobody waits for the reply.
+func (p *process) call(ctx context.Context, k kind, m, v any) error {
+	id, replies, err := p.begin()
+	if err != nil {
+		return err
+	}
+	if err := p.sendJSON(k, id, m); err != nil {
+		p.forget(id)
+		return err
+	}
+	select {
+	case f, ok := <-replies:
+		return p.result(f, ok, v)
+	case <-ctx.Done():
+		p.forget(id)
+		return context.Cause(ctx)
+	}
+}
+
+// closeTime is how long a worker may take to close a box before it is ended.
+const closeTime = 10 * time.Second
+
+// Close gives the box up.
+func (h *Handle) Close() {
+	h.mu.Lock()
+	p, closed := h.process, h.closed
+	h.closed = true
+	h.mu.Unlock()
+	if closed {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	defer stop()
+	var held Held
+	if err := p.call(ctx, closeBox, boxMessage{h.id}, &held); err != nil {
+		p.end(lost(err))
+	} else {
+		p.settle(held)
+	}
+	p.forgetBox(h.id)
+}

@@ -1,0 +1,356 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hako/internal/fault"
+)
+
+// Options say what the workers of a [Pool] are like.
+type Options struct {
+	// Settings are sent to each worker before anything else.
+	Settings any
+	// Assemble makes the parts of a worker where no process can be started, from
+	// the same settings.
+	Assemble func(settings json.RawMessage) (Parts, error)
+	// Memory is what the boxes of one caller may hold. A worker may use twice as
+	// much, as garbage takes room too. Zero means no limit of the system.
+	Memory int64
+	// Most is how many workers are started so that each box has its own; after
+	// that those of one caller share. Zero means 24.
+	Most int
+	// Kept is what the door holds for a caller itself. Nil means nothing.
+	Kept func(caller string) int64
+}
+
+const (
+	defaultMost = 24
+	hardMost    = 128 // workers; a caller that has none is refused beyond it
+)
+
+// A Pool starts workers, ends them, and says who works in which. A worker has
+// boxes of one caller only. It is safe for concurrent use.
+type Pool struct {
+	options  Options
+	settings json.RawMessage
+	next     atomic.Uint64 // ids of boxes
+	filling  sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	workers []*process // the newest last
+	spare   *process   // started ahead
+	judge   *process
+	filled  bool // somebody is starting a spare
+	closed  bool
+	watcher *time.Timer
+}
+
+// New makes a pool and begins to start a first worker.
+func New(o Options) (*Pool, error) {
+	settings, err := json.Marshal(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	if o.Most == 0 {
+		o.Most = defaultMost
+	}
+	p := &Pool{options: o, settings: settings}
+	p.refill()
+	return p, nil
+}
+
+// Close ends all workers.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	all := append([]*process(nil), p.workers...)
+	for _, w := range []*process{p.spare, p.judge} {
+		if w != nil {
+			all = append(all, w)
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range all {
+		w.end(errStopped)
+	}
+	for _, w := range all {
+		<-w.gone
+	}
+	p.filling.Wait()
+}
+
+var (
+	errStopped = &fault.Error{Kind: fault.Unavailable, Op: "use worker", Why: "the server is stopping", Hint: "try again once it is up"}
+	errRetired = errors.New("nobody uses it any more")
+)
+
+// Open makes a box for a caller.
+func (p *Pool) Open(ctx context.Context, caller string, w Want, d Door) (*Handle, error) {
+	worker, err := p.take(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{id: p.next.Add(1), pool: p, caller: caller, want: w, door: d, process: worker}
+	return h, worker.openBox(ctx, h, nil)
+}
+
+// take returns the worker for one more box of a caller: one of its own as long as
+// there are few, else the newest of the caller. New boxes share with new ones, so
+// that whoever has worked for long is not disturbed by who comes late.
+func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
+	p.mu.Lock()
+	n := len(p.workers)
+	if n >= p.options.Most {
+		if w := p.newest(caller); w != nil {
+			p.mu.Unlock()
+			return w, nil
+		}
+	}
+	if p.closed || n >= hardMost {
+		defer p.mu.Unlock()
+		return nil, p.refusal()
+	}
+	w := p.spare
+	p.spare = nil
+	if w != nil {
+		p.admit(w, caller)
+	}
+	p.mu.Unlock()
+	defer p.refill()
+	if w != nil {
+		return w, nil
+	}
+	w, err := p.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.admit(w, caller)
+	return w, nil
+}
+
+// refusal says why there is no worker. The caller holds mu.
+func (p *Pool) refusal() error {
+	if p.closed {
+		return errStopped
+	}
+	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: "the server has too many clients with sandboxes", Hint: "try again later"}
+}
+
+// admit puts a worker on the list. The caller holds mu.
+func (p *Pool) admit(w *process, caller string) {
+	w.caller = caller
+	p.workers = append(p.workers, w)
+	if p.watcher == nil && p.options.Memory > 0 {
+		p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
+	}
+}
+
+// newest returns the worker of a caller that was started last. The caller holds mu.
+func (p *Pool) newest(caller string) *process {
+	for i := len(p.workers) - 1; i >= 0; i-- {
+		if w := p.workers[i]; w.caller == caller {
+			return w
+		}
+	}
+	return nil
+}
+
+// refill starts a spare worker in the background, unless there is one.
+func (p *Pool) refill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.filled || p.spare != nil {
+		return
+	}
+	p.filled = true
+	p.filling.Go(func() {
+		w, err := p.start(context.Background())
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.filled = false
+		switch {
+		case err != nil: // the next who needs one hears of it
+		case p.closed:
+			w.end(errStopped)
+		default:
+			p.spare = w
+		}
+	})
+}
+
+// startTime is how long a worker may take until it is ready.
+const startTime = 30 * time.Second
+
+// start starts a worker.
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	stream, c, err := startChild(p.options.Assemble)
+	if err != nil {
+		return nil, &fault.Error{Op: "start worker", Err: err}
+	}
+	w := &process{
+		exchange: exchange{link: link{stream: stream}}, pool: p, child: c, gone: make(chan struct{}),
+		boxes: map[uint64]*Handle{}, running: map[uint64]*running{}, asking: map[uint64]context.CancelFunc{}, open: map[string]string{},
+	}
+	go w.listen()
+	ctx, stop := context.WithTimeout(ctx, startTime)
+	defer stop()
+	if err := w.call(ctx, setUp, setUpMessage{p.settings, 2 * p.options.Memory}, nil); err != nil {
+		w.end(errRetired)
+		return nil, &fault.Error{Kind: fault.KindOf(err), Op: "start worker", Err: err}
+	}
+	return w, nil
+}
+
+// remove strikes off a worker that has ended.
+func (p *Pool) remove(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, other := range p.workers {
+		if other == w {
+			p.workers = append(p.workers[:i:i], p.workers[i+1:]...)
+			break
+		}
+	}
+	if p.spare == w {
+		p.spare = nil
+	}
+	if p.judge == w {
+		p.judge = nil
+	}
+}
+
+// retire ends a worker without boxes. Whoever was given it meanwhile keeps it.
+func (p *Pool) retire(w *process) {
+	p.mu.Lock()
+	w.mu.Lock()
+	empty := len(w.boxes) == 0
+	w.mu.Unlock()
+	if !empty {
+		p.mu.Unlock()
+		return
+	}
+	for i, other := range p.workers {
+		if other == w {
+			p.workers = append(p.workers[:i:i], p.workers[i+1:]...)
+			break
+		}
+	}
+	p.mu.Unlock()
+	w.end(errRetired)
+}
+
+// others is what the other workers of the same caller hold, and what the door
+// holds for it.
+func (p *Pool) others(w *process) Held {
+	p.mu.Lock()
+	caller := w.caller
+	p.mu.Unlock()
+	held := p.Held(caller)
+	if p.options.Kept != nil {
+		held.Virtual += p.options.Kept(caller)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return held.minus(w.held)
+}
+
+// Held is what the boxes of a caller hold.
+func (p *Pool) Held(caller string) Held {
+	return p.sum(func(w *process) bool { return w.caller == caller })
+}
+
+// Total is what all boxes hold.
+func (p *Pool) Total() Held { return p.sum(func(*process) bool { return true }) }
+
+func (p *Pool) sum(counts func(*process) bool) (sum Held) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.workers {
+		if counts(w) {
+			w.mu.Lock()
+			sum = sum.plus(w.held)
+			w.mu.Unlock()
+		}
+	}
+	return sum
+}
+
+// judgeTime is how long judging one script may take.
+const judgeTime = 2 * time.Second
+
+// Judge has a worker answer a question about a script. All callers share one
+// worker for it; whoever lost it through somebody else's script is served again.
+func (p *Pool) Judge(ctx context.Context, spec, v any) error {
+	err := p.judgeOnce(ctx, spec, v)
+	if errors.Is(err, errJudgeLost) && ctx.Err() == nil {
+		err = p.judgeOnce(ctx, spec, v)
+	}
+	return err
+}
+
+var errJudgeLost = errors.New("the worker that judged it ended")
+
+func (p *Pool) judgeOnce(ctx context.Context, spec, v any) error {
+	w, err := p.judging(ctx)
+	if err != nil {
+		return err
+	}
+	bounded, stop := context.WithTimeout(ctx, judgeTime)
+	defer stop()
+	err = w.call(bounded, judge, spec, v)
+	switch {
+	case bounded.Err() != nil && ctx.Err() == nil:
+		w.end(errJudgeLost)
+		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "judging it takes too long", Hint: "split it into simpler scripts"}
+	case err != nil && w.ended():
+		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "it could not be judged", Hint: "split it into simpler scripts", Err: errJudgeLost}
+	}
+	return err
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// judging returns the worker that judges.
+func (p *Pool) judging(ctx context.Context) (*process, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errStopped
+	}
+	w := p.judge
+	if w == nil && p.spare != nil {
+		w, p.spare = p.spare, nil
+		p.judge = w
+	}
+	p.mu.Unlock()
+	if w != nil {
+		p.refill()
+		return w, nil
+	}
+	w, err := p.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.judge != nil { // somebody was quicker
+		go w.end(errRetired)
+		return p.judge, nil
+	}
+	p.judge = w
+	return w, nil
+}

@@ -1,0 +1,378 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/audit"
+	"hako/internal/fault"
+	"hako/internal/gate"
+	"hako/internal/quota"
+	"hako/internal/run"
+)
+
+// A process is the door's end of the link to one worker.
+type process struct {
+	exchange
+	pool   *Pool
+	child  child
+	caller string // whose boxes it has; guarded by the pool
+	gone   chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	boxes   map[uint64]*Handle
+	running map[uint64]*running
+	asking  map[uint64]context.CancelFunc
+	open    map[string]string // actors of requests on record that have not ended, by id
+	held    Held
+	why     error // why it was ended
+}
+
+// A child is a started worker: a process, or where there can be none a goroutine.
+type child interface {
+	kill()
+	wait() (said string, err error) // how it ended and what it wrote to standard error
+	resident() int64                // bytes of memory that are its own
+}
+
+// running is a request under way.
+type running struct {
+	box     *Handle
+	request *run.Request
+	window  chan struct{} // has room for what may be sent ahead of the input that was read
+
+	mu     sync.Mutex // guards what follows
+	ahead  int64
+	asks   int
+	since  time.Time
+	waited time.Duration // for a person
+}
+
+// listen takes in what the worker sends until it ends.
+func (p *process) listen() {
+	in := bufio.NewReaderSize(p.stream, 64<<10)
+	for {
+		f, err := receive(in)
+		if err != nil {
+			break
+		}
+		p.take(f)
+	}
+	p.child.kill()
+	said, err := p.child.wait()
+	p.finish(said, err)
+}
+
+// finish puts on record how requests ended whose worker is gone, then ends the
+// calls.
+func (p *process) finish(said string, err error) {
+	p.mu.Lock()
+	why := p.why
+	if why == nil {
+		why = diagnose(said, err)
+	}
+	p.why = why
+	open, asking := p.open, p.asking
+	p.open, p.asking = nil, nil
+	p.held = Held{}
+	log := p.anyLog()
+	p.mu.Unlock()
+	for _, stop := range asking {
+		stop()
+	}
+	for id, actor := range open {
+		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(), Kind: fault.KindOf(why).String()})
+	}
+	p.pool.remove(p)
+	p.fail(why)
+	_ = p.stream.Close()
+	close(p.gone)
+}
+
+// anyLog is the record; all boxes of a door write to the same one.
+func (p *process) anyLog() audit.Log {
+	for _, h := range p.boxes {
+		return h.door.Log
+	}
+	return nil
+}
+
+// end kills the worker.
+func (p *process) end(why error) {
+	p.mu.Lock()
+	if p.why == nil {
+		p.why = why
+	}
+	p.mu.Unlock()
+	p.child.kill()
+}
+
+// diagnose words the end of a worker that nobody ended. What a Go program says
+// before it crashes has addresses and source lines, which are for nobody here.
+func diagnose(said string, err error) error {
+	e := &fault.Error{Kind: fault.Exhausted, Op: "run script", Hint: lostHint}
+	switch {
+	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory"):
+		e.Why = "its worker process went over its memory limit and ended"
+	case strings.Contains(said, "stack overflow") || strings.Contains(said, "stack exceeds"):
+		e.Why = "its worker process went over its stack limit and ended"
+	case err == nil:
+		e.Kind, e.Why = fault.Unavailable, "its worker process was stopped"
+	default:
+		e.Kind, e.Why = fault.Other, "its worker process ended unexpectedly"
+		e.Err = err
+	}
+	return e
+}
+
+const lostHint = "the sandbox and its files in memory are gone: make a new one, and do less at once"
+
+// take handles one frame.
+func (p *process) take(f frame) {
+	switch f.kind {
+	case reply:
+		p.deliver(f)
+	case output, errout:
+		p.print(f)
+	case touched:
+		p.touch(f)
+	case consumed:
+		p.credit(f)
+	case logEvent:
+		_ = p.respond(f.id, nil, p.record(f.body))
+	case charge:
+		_ = p.respond(f.id, nil, p.charge(f.body))
+	case ask:
+		p.ask(f)
+	case cancel:
+		p.stopAsking(f.id)
+	case dying:
+		var m dyingMessage
+		if json.Unmarshal(f.body, &m) == nil {
+			p.end(lost(m.Error.decode()))
+		}
+	}
+}
+
+// lost adds to the error of a limit that the sandbox is gone with its worker.
+func lost(err error) error {
+	return &fault.Error{Kind: fault.KindOf(err), Op: "run script", Why: "it did not stop when it was told to, and its worker process was ended", Hint: lostHint, Err: err}
+}
+
+func (p *process) runningAt(id uint64) *running {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running[id]
+}
+
+// print passes output on. A writer that fails ends its request.
+func (p *process) print(f frame) {
+	r := p.runningAt(f.id)
+	if r == nil {
+		return
+	}
+	to := r.request.Stdout
+	if f.kind == errout {
+		to = r.request.Stderr
+	}
+	if to == nil {
+		return
+	}
+	if _, err := to.Write(f.body); err != nil {
+		_ = p.send(cancel, f.id, nil)
+	}
+}
+
+func (p *process) touch(f frame) {
+	var e run.Effect
+	if r := p.runningAt(f.id); r != nil && r.request.Touched != nil && json.Unmarshal(f.body, &e) == nil {
+		r.request.Touched(e)
+	}
+}
+
+func (p *process) credit(f frame) {
+	var n int64
+	if r := p.runningAt(f.id); r != nil && json.Unmarshal(f.body, &n) == nil {
+		r.consumed(n)
+	}
+}
+
+func (p *process) handle(box uint64) *Handle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.boxes[box]
+}
+
+// record appends an event, and keeps in mind which requests are open.
+func (p *process) record(body []byte) error {
+	var m eventMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		return err
+	}
+	h := p.handle(m.Box)
+	if h == nil {
+		return errNoBox
+	}
+	if err := h.door.Log.Append(m.Event); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.open == nil: // the worker is gone
+	case m.Event.What == audit.Asked:
+		p.open[m.Event.ID] = m.Event.Actor
+	case m.Event.What == audit.Ended:
+		delete(p.open, m.Event.ID)
+	}
+	return nil
+}
+
+func (p *process) charge(body []byte) error {
+	var m chargeMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		return err
+	}
+	h := p.handle(m.Box)
+	if h == nil {
+		return errNoBox
+	}
+	return h.door.Meter.Charge(m.Usage.usage())
+}
+
+func (u usageMessage) usage() quota.Usage {
+	return quota.Usage{Read: u.Read, Written: u.Written, Scripts: u.Scripts}
+}
+
+// ask puts a question to a person. The time that takes is not the script's.
+func (p *process) ask(f frame) {
+	var m askMessage
+	err := json.Unmarshal(f.body, &m)
+	h := p.handle(m.Box)
+	if err != nil || h == nil || h.door.Ask == nil {
+		_ = p.respond(f.id, gate.No, errNoBox)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p.mu.Lock()
+	if p.asking != nil {
+		p.asking[f.id] = stop
+	}
+	p.mu.Unlock()
+	resume := p.pause(m.Box)
+	go func() {
+		answer, err := h.door.Ask(ctx, h.clean(m.Question))
+		resume()
+		p.stopAsking(f.id)
+		stop()
+		_ = p.respond(f.id, answer, err)
+	}()
+}
+
+func (p *process) stopAsking(id uint64) {
+	p.mu.Lock()
+	stop := p.asking[id]
+	delete(p.asking, id)
+	p.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// pause stops the clocks of the requests of a box.
+func (p *process) pause(box uint64) (resume func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var paused []*running
+	for _, r := range p.running {
+		if r.box.id == box {
+			r.pause()
+			paused = append(paused, r)
+		}
+	}
+	return func() {
+		for _, r := range paused {
+			r.resume()
+		}
+	}
+}
+
+func (r *running) pause() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks++; r.asks == 1 {
+		r.since = time.Now()
+	}
+}
+
+func (r *running) resume() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks--; r.asks == 0 {
+		r.waited += time.Since(r.since)
+	}
+}
+
+// overdue reports whether a request has had more than the given time of its own.
+func (r *running) overdue(began time.Time, most time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asks == 0 && time.Since(began)-r.waited > most
+}
+
+// inputWindow is how far input is sent ahead of what was read.
+const inputWindow = 1 << 20
+
+// pump sends the standard input of a request.
+func (p *process) pump(id uint64, r *running, ended <-chan struct{}) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.request.Stdin.Read(buf)
+		if n > 0 {
+			if !r.mayGoAhead(int64(n), ended) || p.send(input, id, buf[:n]) != nil {
+				return
+			}
+		}
+		if err == io.EOF {
+			_ = p.send(input, id, nil)
+			return
+		}
+		if err != nil { // an input that breaks off is not a whole one
+			_ = p.send(cancel, id, nil)
+			return
+		}
+	}
+}
+
+// mayGoAhead waits until there is room for n more bytes.
+func (r *running) mayGoAhead(n int64, ended <-chan struct{}) bool {
+	for {
+		r.mu.Lock()
+		if r.ahead < inputWindow {
+			r.ahead += n
+			r.mu.Unlock()
+			return true
+		}
+		r.mu.Unlock()
+		select {
+		case <-r.window:
+		case <-ended:
+			return false
+		}
+	}
+}
+
+func (r *running) consumed(n int64) {
+	r.mu.Lock()
+	r.ahead -= n
+	r.mu.Unlock()
+	select {
+	case r.window <- struct{}{}:
+	default:
+	}
+}
