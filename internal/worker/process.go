@@ -259,6 +259,9 @@ func (p *process) ask(f frame) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	if !m.Deadline.IsZero() {
+		ctx, stop = context.WithDeadline(context.Background(), m.Deadline)
+	}
 	p.mu.Lock()
 	if p.asking != nil {
 		p.asking[f.id] = stop

@@ -26,7 +26,9 @@ func (s *server) call(ctx context.Context, k kind, m, v any) error {
 		return s.result(f, ok, v)
 	case <-ctx.Done():
 		s.forget(id)
-		_ = s.send(cancel, id, nil)
+		if ctx.Err() != context.DeadlineExceeded { // which the door knows
+			_ = s.send(cancel, id, nil)
+		}
 		return context.Cause(ctx)
 	}
 }
@@ -49,7 +51,8 @@ type remoteAsker struct {
 }
 
 func (a remoteAsker) ask(ctx context.Context, q gate.Question) (answer gate.Answer, err error) {
-	err = a.server.call(ctx, ask, askMessage{a.box, q}, &answer)
+	deadline, _ := ctx.Deadline()
+	err = a.server.call(ctx, ask, askMessage{a.box, q, deadline}, &answer)
 	return answer, err
 }
 

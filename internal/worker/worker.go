@@ -116,6 +116,7 @@ type (
 	askMessage struct {
 		Box      uint64
 		Question gate.Question
+		Deadline time.Time // zero means none
 	}
 	dyingMessage struct{ Error *wireError }
 )
