@@ -15,6 +15,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/internal/worker"
 )
 
 // doorTable names the file for the table of make attacks. With it all scripts are
@@ -360,4 +362,80 @@ func (d commandDoor) run(t *testing.T, state, script string) (took time.Duration
 		t.Errorf("%s: %s: %v %.1000s", d.name, headline(script), cmd.ProcessState, errs.String())
 	}
 	return time.Since(began), peakMemory(cmd.ProcessState)
+}
+
+// workersOf are the workers of a door.
+func workersOf(t *testing.T, door int) (pids []string) {
+	t.Helper()
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", door))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range children {
+		text, _ := os.ReadFile(file)
+		for pid := range strings.FieldsSeq(string(text)) {
+			if name, _ := os.ReadFile("/proc/" + pid + "/cmdline"); strings.HasPrefix(string(name), worker.Name) {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// TestWorkersEndWithTheDoor: whoever kills a door leaves nothing behind, not even
+// what was busy or ran programs.
+func TestWorkersEndWithTheDoor(t *testing.T) {
+	cmd := hakoCommand(t, "mcp")
+	c := connect(t, &sdk.CommandTransport{Command: cmd})
+	virtual, host := c.make(map[string]any{"kind": "virtual"}), c.make(map[string]any{"kind": "host"})
+	c.call("job_start", map[string]any{"sandbox_id": virtual, "command": "sleep 3000"})
+	c.call("job_start", map[string]any{"sandbox_id": host, "command": "sleep 3001"})
+	waitFor(t, func() bool { return len(running("sleep 3001")) > 0 })
+	pids := workersOf(t, cmd.Process.Pid)
+	if len(pids) < 2 {
+		t.Fatalf("workers: %v", pids)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		waitFor(t, func() bool {
+			name, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			return !strings.HasPrefix(string(name), worker.Name)
+		})
+	}
+	waitFor(t, func() bool { return len(running("sleep 3001")) == 0 })
+}
+
+// TestLostSandbox: a client that loses its worker is told so, its other sandboxes
+// and a new one work, and the record has the end of what was running.
+func TestLostSandbox(t *testing.T) {
+	cmd := hakoCommand(t, "mcp")
+	c := connect(t, &sdk.CommandTransport{Command: cmd})
+	first := c.make(map[string]any{"kind": "virtual"})
+	before := workersOf(t, cmd.Process.Pid)
+	host := c.make(map[string]any{"kind": "host"})
+	c.wants(host, "pwd", cmd.Dir)
+	c.wants(first, "echo kept > f; cat f", "kept")
+	for _, pid := range workersOf(t, cmd.Process.Pid) {
+		if !slices.Contains(before, pid) {
+			continue // the one of the host, and a spare
+		}
+		var n int
+		fmt.Sscan(pid, &n)
+		if p, err := os.FindProcess(n); err == nil {
+			_ = p.Kill()
+		}
+	}
+	waitFor(t, func() bool {
+		out := c.call("execute", map[string]any{"sandbox_id": first, "command": "cat f"})
+		return strings.Contains(fmt.Sprint(out["words"]), "worker process")
+	})
+	out := c.call("execute", map[string]any{"sandbox_id": first, "command": "cat f"})
+	if words := fmt.Sprint(out["words"]); !strings.Contains(words, "files in memory are gone") || strings.Contains(words, "kept") {
+		t.Errorf("%v", out)
+	}
+	c.wants(host, "echo still here", "still here")
+	c.wants(c.make(map[string]any{"kind": "virtual"}), "echo new", "new")
+	c.call("sandbox_destroy", map[string]any{"sandbox_id": first})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -245,21 +246,39 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer w.opened.close()
+	w.options.Gauge = w.hurried()
 	h, err := w.hire(ctx)
 	if err != nil {
 		return err
 	}
 	defer h.close()
+	defer watch(w.options.Gauge, func(error) int { return int(w.stopped(s)) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
 	}
 	res, err := h.Run(ctx, req)
 	if res.TimedOut {
-		fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", w.options.Timeout)
-		return exitStatus(124)
+		return w.stopped(s)
 	}
 	return finished(res, err)
+}
+
+// hurried limits the shell around programs to the time of a command, and what it
+// takes to end that: a shell that goes on is ended with the process.
+func (w *workshop) hurried() *quota.Gauge {
+	limits := host.ShellLimits()
+	limits.Time = w.options.Timeout + endTime
+	return quota.NewGauge(limits)
+}
+
+// endTime is how long programs may take to end when their time is up.
+const endTime = 1300 * time.Millisecond
+
+// stopped says that a command had no more time.
+func (w *workshop) stopped(s streams) exitStatus {
+	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", w.options.Timeout)
+	return exitStatus(124)
 }
 
 func finished(res run.Result, err error) error {

@@ -146,6 +146,11 @@ const grace = 700 * time.Millisecond
 // watchdog ends the process if a script outlives its time limit: the last
 // resort against a command that does not notice that it was stopped.
 func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
+	return watch(g, func(err error) int { return report(err, stderr) })
+}
+
+// watch ends the process with the status that end returns.
+func watch(g *quota.Gauge, end func(error) int) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		for {
@@ -155,7 +160,7 @@ func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
 			case <-time.After(100 * time.Millisecond):
 			}
 			if err := g.Err(); err != nil && g.Overdue(grace) {
-				os.Exit(report(err, stderr))
+				os.Exit(end(err))
 			}
 		}
 	}()
