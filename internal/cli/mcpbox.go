@@ -100,7 +100,7 @@ func (m *mcpMaker) virtualBox(ctx context.Context, caller string, w mcp.Wanted, 
 		return nil, err
 	}
 	spec := boxSpec{Readable: m.flags.readable, Writable: m.flags.writable}
-	r, err := m.remote(ctx, caller, m.want(spec, m.larder.limits.Time, 0), w.Ask)
+	r, err := m.remote(ctx, caller, m.want(spec, 0, 0), w.Ask)
 	var inside boxInfo
 	if err == nil {
 		err = json.Unmarshal(r.Info, &inside)
@@ -110,7 +110,7 @@ func (m *mcpMaker) virtualBox(ctx context.Context, caller string, w mcp.Wanted, 
 		return nil, err
 	}
 	info := mcp.Info{Directory: inside.Directory, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
-	return m.remoteShell(r, share, m.want(spec, jobTime, 0), info, closed), nil
+	return m.remoteShell(r, share, m.want(spec, 0, 0), info, closed), nil
 }
 
 func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, closed func()) (mcp.Box, error) {

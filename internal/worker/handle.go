@@ -33,9 +33,10 @@ type Handle struct {
 type Want struct {
 	Spec any
 
-	// Limit is how long a request may take that has no timeout of its own, and
-	// Stop how much longer it may take to stop: then the worker is ended. A
-	// Limit of zero means that only a cancelled request is watched.
+	// Limit is how long a request may take that has no timeout of its own. Zero
+	// means that the worker alone watches the time. Stop is how much longer it
+	// may take to stop, then or when it is cancelled, before the worker is
+	// ended; zero means 0.9 s.
 	Limit, Stop time.Duration
 
 	// Reopen makes the box again when its worker was lost: it keeps nothing in
@@ -170,6 +171,8 @@ func (h *Handle) wait(ctx context.Context, p *process, id uint64, r *running, re
 		switch {
 		case !cancelled.IsZero() && time.Since(cancelled) > h.stopTime():
 			p.end(lost(context.Cause(ctx)))
+		case p.silent(began):
+			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "run script", Why: "its worker process does not answer"}))
 		case most > 0 && r.overdue(began, most):
 			p.end(lost(&fault.Error{Kind: fault.Timeout, Op: "stop script", Why: "it went over its time limit of " + (most - h.stopTime()).String()}))
 		}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hako/internal/audit"
@@ -23,6 +25,7 @@ type process struct {
 	child  child
 	caller string // whose boxes it has; guarded by the pool
 	gone   chan struct{}
+	heard  atomic.Int64 // when it last sent something, in nanoseconds
 
 	mu      sync.Mutex // guards what follows
 	boxes   map[uint64]*Handle
@@ -61,11 +64,21 @@ func (p *process) listen() {
 		if err != nil {
 			break
 		}
+		p.heard.Store(time.Now().UnixNano())
 		p.take(f)
 	}
 	p.child.kill()
 	said, err := p.child.wait()
 	p.finish(said, err)
+}
+
+// silence is how long a worker may send nothing while a request runs. It shows
+// itself ten times a second, unless it is stuck or starved.
+const silence = 5 * time.Second
+
+// silent reports whether nothing was heard of the worker since began.
+func (p *process) silent(began time.Time) bool {
+	return time.Since(began) > silence && time.Now().UnixNano()-p.heard.Load() > int64(silence)
 }
 
 // finish puts on record how requests ended whose worker is gone, then ends the
@@ -89,9 +102,9 @@ func (p *process) finish(said string, err error) {
 		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(), Kind: fault.KindOf(why).String()})
 	}
 	p.pool.remove(p)
-	p.fail(why)
 	_ = p.stream.Close()
-	close(p.gone)
+	close(p.gone) // before anybody hears of it
+	p.fail(why)
 }
 
 // anyLog is the record; all boxes of a door write to the same one.
@@ -117,9 +130,9 @@ func (p *process) end(why error) {
 func diagnose(said string, err error) error {
 	e := &fault.Error{Kind: fault.Exhausted, Op: "run script", Hint: lostHint}
 	switch {
-	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory"):
+	case says(said, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "failed to allocate"):
 		e.Why = "its worker process went over its memory limit and ended"
-	case strings.Contains(said, "stack overflow") || strings.Contains(said, "stack exceeds"):
+	case says(said, "stack overflow", "stack exceeds"):
 		e.Why = "its worker process went over its stack limit and ended"
 	case err == nil:
 		e.Kind, e.Why = fault.Unavailable, "its worker process was stopped"
@@ -128,6 +141,10 @@ func diagnose(said string, err error) error {
 		e.Err = err
 	}
 	return e
+}
+
+func says(text string, any ...string) bool {
+	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(text, words) })
 }
 
 const lostHint = "the sandbox and its files in memory are gone: make a new one, and do less at once"

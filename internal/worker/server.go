@@ -223,7 +223,7 @@ func (s *server) accept(f frame) {
 	s.running[f.id] = r
 	first := len(s.running) == 1
 	s.mu.Unlock()
-	if first && s.end != nil {
+	if first {
 		go s.watch()
 	}
 	go s.run(ctx, f.id, box, r, &m)
@@ -283,7 +283,8 @@ func (s *server) cancel(id uint64) {
 }
 
 // watch ends the process if a script outlives its limit: the last resort against
-// a command that does not look at the clock. It works while anything runs.
+// a command that does not look at the clock. It works while anything runs, and
+// shows the door that it does.
 func (s *server) watch() {
 	for {
 		time.Sleep(100 * time.Millisecond)
@@ -293,7 +294,8 @@ func (s *server) watch() {
 		if idle {
 			return
 		}
-		if err := s.parts.Overdue(grace); err != nil {
+		_ = s.send(alive, 0, nil)
+		if err := s.parts.Overdue(grace); err != nil && s.end != nil {
 			_ = s.sendJSON(dying, 0, dyingMessage{encodeError(err)})
 			s.end()
 		}

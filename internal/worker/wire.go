@@ -29,6 +29,7 @@ const (
 	charge        // to the door: usage for the budget; call
 	ask           // to the door: a question for a person; call
 	dying         // to the door: why the worker ends itself
+	alive         // to the door: the worker still runs
 )
 
 // maxFrame bounds one frame. Scripts and events have at most a few megabytes.

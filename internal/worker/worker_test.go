@@ -1,3 +1,5 @@
+//go:build unix
+
 package worker
 
 import (
@@ -11,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -136,6 +139,10 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 		for {
 			runtime.Gosched()
 		}
+	case "stop":
+		fmt.Fprint(req.Stdout, "stopping")
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Signal(syscall.SIGSTOP)
 	case "wait":
 		<-ctx.Done()
 		return run.Result{}, ctx.Err()
@@ -302,6 +309,15 @@ func TestLostWorker(t *testing.T) {
 				t.Errorf("a new box: %q %v", out, err)
 			}
 		})
+	}
+}
+
+// TestSilence: a worker that is stopped is ended.
+func TestSilence(t *testing.T) {
+	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{})
+	out, err := do(t, h, "stop")
+	if out != "stopping" || fault.KindOf(err) != fault.Timeout {
+		t.Errorf("%q %v", out, err)
 	}
 }
 
