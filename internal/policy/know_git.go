@@ -120,6 +120,7 @@ func (c *command) goTo(w word) {
 	}
 	out := make([]string, 0, len(c.dirs))
 	for _, d := range c.dirs {
+		c.cost.spend(costPath + costText*len(d))
 		out = append(out, d+"/"+w.text)
 	}
 	c.dirs = out
