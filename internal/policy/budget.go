@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxSteps bounds the work of one judgement. A step is about a nanosecond.
-	maxSteps = 50_000_000
+	maxSteps = 64_000_000
 	// maxKept bounds the bytes that the verdicts and values of one judgement hold.
 	maxKept = 12 << 20
 	// maxLevels bounds how deep statements are walked inside one another,
@@ -30,11 +30,11 @@ const (
 
 // What things cost, in steps.
 const (
-	costStmt    = 250
+	costStmt    = 150
 	costWord    = 40
 	costParam   = 150
-	costVerdict = 150
-	costJudge   = 1000
+	costVerdict = 100
+	costJudge   = 700
 	costPath    = 150
 	costHint    = 30_000
 	costResolve = 4000
@@ -60,6 +60,7 @@ type budget struct {
 	until  time.Time
 
 	hints map[string]string // by the name that no rule allows
+	links map[string]string // where paths lead to
 }
 
 func newBudget() *budget {

@@ -10,7 +10,7 @@ import (
 // into .git/hooks or .git/config runs with the next git command. A link leads
 // there by any name, so what a path comes to counts as much as its spelling.
 func (c *command) guarded(target word) *finding {
-	c.cost.spend((1 + len(c.dirs)) * (costJudge + 2*costText*len(target.text)))
+	c.cost.spend((1 + len(c.dirs)) * (2*costPath + 2*costText*len(target.text)))
 	if f := guardedPath(c.below(target.text)); f != nil {
 		return f
 	}
@@ -178,8 +178,21 @@ func (c *command) reached(text string) []string {
 
 // resolve asks where a path leads to.
 func (c *command) resolve(abs string) string {
+	if c.cost == nil {
+		return c.p.opts.Resolve(abs)
+	}
+	if to, ok := c.cost.links[abs]; ok {
+		c.cost.spend(costEntry)
+		return to
+	}
 	c.cost.spend(costResolve)
-	return c.p.opts.Resolve(abs)
+	to := c.p.opts.Resolve(abs)
+	c.cost.keep(verdictSize + len(abs) + len(to))
+	if c.cost.links == nil {
+		c.cost.links = make(map[string]string)
+	}
+	c.cost.links[abs] = to
+	return to
 }
 
 // real follows the links in a path. What is not there is where its directory

@@ -39,7 +39,7 @@ const insideName = "x"
 const maxFields = 256
 
 // maxWords bounds the words of one command.
-const maxWords = 1 << 16
+const maxWords = 1 << 15
 
 // A fieldList collects the words that one shell word expands to.
 type fieldList struct {
