@@ -77,6 +77,7 @@ func gitEnv(root string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"GIT_PAGER=cat", "GIT_EDITOR=true", "GIT_ASKPASS=false", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(root),
+		"GIT_NO_LAZY_FETCH=1", // a partial clone would fetch what git log or git show finds missing
 		"GIT_CONFIG_COUNT=" + strconv.Itoa(len(gitSettings)),
 	}
 	for i, s := range gitSettings {

@@ -16,8 +16,11 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 		}
 		return
 	}
-	for _, a := range cmd.Assigns {
-		w.prefix(a, startsMake(cmd.Args))
+	if len(cmd.Assigns) > 0 {
+		building := startsMake(cmd.Args)
+		for _, a := range cmd.Assigns {
+			w.prefix(a, building)
+		}
 	}
 	var buf [8]word
 	words := w.appendFields(buf[:0], cmd.Args)
@@ -46,17 +49,18 @@ func (w *walker) judge(words []word) {
 		return
 	}
 	if words[0].late {
-		w.out = append(w.out, w.dynamic(words))
+		w.dynamic(words)
 		return
 	}
-	if f := w.sc.funcs[words[0].text]; f != nil {
-		w.invoke(f, words)
-		if !f.maybe {
+	if fn := w.sc.funcs[words[0].text]; fn != nil {
+		w.invoke(fn, words)
+		if !fn.maybe {
 			return
 		}
 	}
 	c := w.newCommand(words)
-	w.out = append(w.out, c.judge().verdict(words))
+	f := c.judge()
+	w.add(&f, words)
 	if !w.p.manner.strict {
 		return // paths are not judged
 	}
@@ -71,7 +75,7 @@ func (w *walker) looks(words []word) bool {
 	if onlyLooks(words[0].text) && !byWords {
 		return true
 	}
-	r := reader{p: w.p}
+	r := reader{p: w.p, cost: w.cost}
 	return r.command(words, 0)
 }
 
@@ -87,23 +91,22 @@ func onlyLooks(name string) bool {
 
 // newCommand is a command with what the walk knows around it.
 func (w *walker) newCommand(words []word) command {
-	return command{p: w.p, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked, told: w.told}
+	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked, told: w.told}
 }
 
-// dynamic is the verdict on a command whose name is not known yet. Where it
+// dynamic records the verdict on a command whose name is not known yet. Where it
 // would read names from a pipe, waiting for its name is not enough: Call sees
 // the words of xargs, not the names it reads.
-func (w *walker) dynamic(words []word) Verdict {
+func (w *walker) dynamic(words []word) {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
 	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
 		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where, weighed: w.p.manner.blind}
 	}
-	v := f.verdict(words)
-	if w.p.manner.strict && w.sc.fed.kind == fedUnknown {
-		v.Late = false
+	w.add(&f, words)
+	if last := &w.out[len(w.out)-1]; w.p.manner.strict && w.sc.fed.kind == fedUnknown {
+		last.Late = false
 	}
-	return v
 }
 
 // maxTracked bounds the variables and functions the walk remembers, since
@@ -164,7 +167,7 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 	if w.ints[name] {
 		w.evaluates(v, "declare -i", 0)
 	}
-	if v.late && v.text == "" && substitutes(a.Value) {
+	if v.late && v.text == "" && w.substitutes(a.Value) {
 		w.mark(&w.named, name)
 	}
 	w.set(name, v)
@@ -185,6 +188,7 @@ func (w *walker) assigned(a *syntax.Assign) value {
 		}
 		return v
 	}
+	w.cost.spend(costWord * len(a.Array.Elems))
 	for _, e := range a.Array.Elems {
 		if e.Index != nil && a.Name != nil {
 			w.subscriptOf(a.Name.Value, e.Index)
@@ -210,9 +214,13 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 				all = append(all, unknownArgs()...) // how many there are is not known
 			}
 			all = append(all, value{f.text, f.late, f.loose})
+			w.cost.keep(argSize + 8)
 		}
 	}
 	w.quiet = quiet
+	for range w.sc.arrays[name] {
+		w.cost.keep(-argSize - 8)
+	}
 	if w.sc.arrays == nil {
 		w.sc.arrays = make(map[string][]value)
 	}
@@ -291,6 +299,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 
 // attributes remembers the names that declare -i and -A change for good.
 func (w *walker) attributes(opt string, args []*syntax.Assign) {
+	w.cost.spend(costWord * len(args))
 	for _, a := range args {
 		if a.Name == nil || !strings.HasPrefix(opt, "-") {
 			continue
@@ -306,6 +315,7 @@ func (w *walker) attributes(opt string, args []*syntax.Assign) {
 
 // pinned reports whether declare -r makes its names readonly.
 func (w *walker) pinned(cmd *syntax.DeclClause) bool {
+	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "r") {
 			return true
@@ -319,10 +329,12 @@ func (w *walker) mark(set *map[string]bool, name string) {
 		*set = make(map[string]bool)
 	}
 	(*set)[name] = true
+	w.cost.spend(costEntry)
 }
 
 // evaluatedIfInteger knows that declare -i evaluates the value.
 func (w *walker) evaluatedIfInteger(cmd *syntax.DeclClause, v value) {
+	w.cost.spend(costSource * len(cmd.Args))
 	for _, a := range cmd.Args {
 		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "in") && strings.HasPrefix(a.Value.Lit(), "-") {
 			w.evaluates(v, cmd.Variant.Value+" -i", 0)
@@ -352,6 +364,7 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
 		w.wrote = true
 	}
+	w.cost.spend(costJudge)
 	words := []word{{text: r.Op.String()}, target}
 	c := w.newCommand(words)
 	if f := c.judgeRedirect(r.Op.String(), target); f.effect != Allow || target.late {

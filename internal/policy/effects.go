@@ -11,6 +11,9 @@ func (w *walker) effects(words []word) {
 	args := words[1:]
 	switch words[0].text {
 	case "command", "builtin":
+		for len(args) > 0 && inList(" command builtin ", args[0].text) {
+			args = args[1:]
+		}
 		if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
 			w.effects(args)
 		}
@@ -47,6 +50,7 @@ func (w *walker) effects(words []word) {
 // the parser.
 func (w *walker) declareQuoted(builtin string, args []word) {
 	for _, a := range args {
+		w.cost.spend(costWord + costSource*len(args))
 		name, text, ok := strings.Cut(a.text, "=")
 		name = strings.TrimSuffix(name, "+")
 		if !isName(name) {
@@ -74,6 +78,7 @@ func (w *walker) declareQuoted(builtin string, args []word) {
 // the program of its name to be judged.
 func (w *walker) unset(args []word) {
 	for _, a := range args {
+		w.cost.spend(costEntry * (2 + len(w.sc.funcs)))
 		if a.late {
 			w.sc.forget()
 		}
@@ -94,6 +99,7 @@ func (w *walker) chdir(args []word) {
 	}
 	ok := make([]string, 0, len(w.sc.dirs))
 	for _, d := range w.sc.dirs {
+		w.cost.spend(costPath + costText*(len(d)+len(args[0].text)))
 		if path.IsAbs(args[0].text) {
 			d = "/"
 		}
@@ -105,6 +111,7 @@ func (w *walker) chdir(args []word) {
 // readInto gives the variables of read and mapfile what is known about the
 // text they read.
 func (w *walker) readInto(args []word) {
+	w.cost.spend(costSource*len(w.sc.fed.text) + costEntry*len(args))
 	v := anything
 	if w.sc.fed.kind == fedConfined {
 		v = value{text: insideName, late: true}
@@ -162,6 +169,7 @@ func (w *walker) shift(args []word) {
 
 // output says what is known about a command's standard output.
 func (w *walker) output(words []word) feed {
+	w.cost.spend(costWord + costSource*len(words))
 	unknown := feed{kind: fedUnknown}
 	args := words[1:]
 	switch words[0].text {
@@ -338,6 +346,7 @@ func (w *walker) some(f feed) feed {
 	if f.kind != fedKnown {
 		return f
 	}
+	w.cost.spend(2 * costText * len(f.text))
 	var items []word
 	for _, s := range strings.Fields(f.text) {
 		items = append(items, word{text: s})
@@ -425,7 +434,7 @@ func (w *walker) grepOutput(args []word) feed {
 	}
 	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
 		out := w.some(w.sc.fed)
-		out.git = sifted(out.git, args)
+		out.git = w.cost.sifted(out.git, args)
 		return out
 	}
 	return feed{kind: fedUnknown}

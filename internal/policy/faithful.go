@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -49,11 +48,7 @@ func spelled(f *syntax.File) (string, bool) {
 
 // portable reports whether a plain sh reads the text as the same tree.
 func portable(f *syntax.File, text string) bool {
-	var r io.Reader = strings.NewReader(text)
-	if couldBeDeep(text) {
-		r = &depthReader{text: text}
-	}
-	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(r, "")
+	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(watched(text), "")
 	return err == nil && shapeOf(plain) == shapeOf(f)
 }
 
@@ -140,7 +135,7 @@ func continuesComment(src string) bool {
 	if !strings.Contains(src, "\\\n") || !strings.Contains(src, "#") {
 		return false
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(src), "")
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(watched(src), "")
 	found := err != nil
 	if err == nil {
 		syntax.Walk(f, func(n syntax.Node) bool {

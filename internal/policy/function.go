@@ -10,6 +10,7 @@ import (
 // invoke walks a function's body with the arguments of this call.
 func (w *walker) invoke(f *fn, words []word) {
 	f.called = true
+	w.cost.spend(costStmt + costSource*len(w.stack))
 	if w.jobs > 0 && slices.Contains(w.stack, f) {
 		w.refuse(words, refusal("background &", "a function that starts itself in the background never stops", "use a loop"))
 		return
@@ -43,6 +44,7 @@ func (w *walker) invoke(f *fn, words []word) {
 
 // argsOf are the positional parameters that words become.
 func (w *walker) argsOf(words []word) []value {
+	w.cost.spend(costWord * len(words))
 	args := make([]value, len(words))
 	for i, a := range words {
 		if a.splits && w.p.manner.blind {

@@ -10,6 +10,7 @@ import (
 // into .git/hooks or .git/config runs with the next git command. A link leads
 // there by any name, so what a path comes to counts as much as its spelling.
 func (c *command) guarded(target word) *finding {
+	c.cost.spend((1 + len(c.dirs)) * (2*costPath + 2*costText*len(target.text)))
 	if f := guardedPath(c.below(target.text)); f != nil {
 		return f
 	}
@@ -175,10 +176,29 @@ func (c *command) reached(text string) []string {
 	return out
 }
 
+// resolve asks where a path leads to.
+func (c *command) resolve(abs string) string {
+	if c.cost == nil {
+		return c.p.opts.Resolve(abs)
+	}
+	if to, ok := c.cost.links[abs]; ok {
+		c.cost.spend(costEntry)
+		return to
+	}
+	c.cost.spend(costResolve)
+	to := c.p.opts.Resolve(abs)
+	c.cost.keep(verdictSize + len(abs) + len(to))
+	if c.cost.links == nil {
+		c.cost.links = make(map[string]string)
+	}
+	c.cost.links[abs] = to
+	return to
+}
+
 // real follows the links in a path. What is not there is where its directory
 // leads to.
 func (c *command) real(abs string) string {
-	to := c.p.opts.Resolve(abs)
+	to := c.resolve(abs)
 	if to != abs || abs == c.p.opts.Root || !within(c.p.opts.Root, abs) || abs == "/" {
 		return to
 	}
@@ -191,7 +211,7 @@ func (c *command) climbed(dir, text string) string {
 	at := dir
 	for _, part := range strings.Split(text, "/") {
 		if part == ".." {
-			at = path.Dir(c.p.opts.Resolve(at))
+			at = path.Dir(c.resolve(at))
 		} else {
 			at = path.Join(at, part)
 		}

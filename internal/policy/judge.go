@@ -8,6 +8,7 @@ import (
 // A command is one command about to be judged, with what is known around it.
 type command struct {
 	p      *Policy
+	cost   *budget
 	words  []word
 	dirs   []string // where it may run; nil means anywhere inside the root
 	fed    feed
@@ -35,6 +36,7 @@ func (c *command) judge() finding {
 	if c.depth > maxWrapped {
 		return finding{effect: Deny, why: "commands are wrapped in one another too deeply", where: name.text, hint: "run the inner command itself"}
 	}
+	c.cost.spend(c.work())
 	r := c.findRule()
 	if r == nil && c.told && !c.mayBeAllowed() {
 		r = &tolerated
@@ -60,6 +62,13 @@ func (c *command) judge() finding {
 		done.weighed = true
 	}
 	return done
+}
+
+// work is what it costs to hold the words of a command against the rules and
+// against what is known about its program.
+func (c *command) work() int {
+	rules := len(c.p.rules.byName[c.words[0].text]) + len(c.p.rules.globs)
+	return costJudge + len(c.words)*(2*costWord+costSource*rules)
 }
 
 // findRule returns the most specific rule for the command, or nil.
@@ -140,7 +149,7 @@ func (c *command) byRule(r *rule, name string) *finding {
 	case r == nil && c.mayBeAllowed():
 		return c.mayBecome(nil, c.firstLate())
 	case r == nil:
-		return ruled(refusal("no rule", "no rule allows it", c.hintToAllow(name)), name)
+		return ruled(refusal("no rule", "no rule allows it", c.hintFor(name)), name)
 	case r.effect == Deny:
 		why := r.why
 		if why == "" {
@@ -167,6 +176,17 @@ func ruled(f *finding, name string) *finding {
 	return f
 }
 
+// hintFor is hintToAllow with a memory: to find a name that is spelled nearly
+// the same takes a while.
+func (c *command) hintFor(name string) string {
+	if hint, ok := c.cost.hint(name); ok {
+		return hint
+	}
+	hint := c.hintToAllow(name)
+	c.cost.remember(name, hint)
+	return hint
+}
+
 // hintToAllow says how to permit a command that no rule names. Where rules
 // speak about the name, it says what they allow.
 func (c *command) hintToAllow(name string) string {
@@ -179,6 +199,7 @@ func (c *command) hintToAllow(name string) string {
 	if len(allowed) > 0 {
 		return "allowed of " + name + " are: " + strings.Join(allowed, ", ")
 	}
+	c.cost.spend(costHint)
 	if near := nearest(name, c.p.names()); near != "" && near != name {
 		return "did you mean " + near + "? to permit it, add a rule: allow " + name
 	}
@@ -270,7 +291,7 @@ func (c *command) inner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told, expanded: c.expanded}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told, expanded: c.expanded}
 	f := in.judge()
 	if f.effect == Allow {
 		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
@@ -286,16 +307,18 @@ func (c *command) innerScript(src word) *finding {
 	if c.depth+1 > maxWrapped {
 		return refusal(c.words[0].text, "scripts are wrapped in one another too deeply", "write the commands into the script itself")
 	}
+	c.cost.spend(costParse * len(src.text))
 	f, err := ParseScript(src.text)
 	if err != nil {
 		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
 	}
 	if c.p.manner.blind {
+		c.cost.spend(costShape * len(src.text))
 		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
 			return bad
 		}
 	}
-	w := &walker{p: c.p, sc: scope{dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told}
+	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	worst := finding{effect: Allow}

@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // A program is what is known about one program: the options it may be given,
 // and what its operands are. An option that is not listed is refused, so that
@@ -86,8 +89,9 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 			ops = ops[1:]
 		}
 	}
+	copied := copiedOperands(name, a)
 	for i, w := range ops {
-		if onlyCopied(name, i, a) {
+		if i < copied {
 			if f := c.copied(w); f != nil {
 				return f
 			}
@@ -111,11 +115,18 @@ func (c *command) copied(w word) *finding {
 	return f
 }
 
-// onlyCopied reports whether an operand is what cp copies, not where to.
-func onlyCopied(name string, i int, a *arguments) bool {
-	_, linked := a.get("-l", "--link", "-s", "--symbolic-link")
-	_, into := a.get("-t", "--target-directory")
-	return name == "cp" && !linked && (into || i < len(a.operands)-1)
+// copiedOperands is how many operands are what cp copies, not where to.
+func copiedOperands(name string, a *arguments) int {
+	if name != "cp" {
+		return 0
+	}
+	if _, linked := a.get("-l", "--link", "-s", "--symbolic-link"); linked {
+		return 0
+	}
+	if _, into := a.get("-t", "--target-directory"); into {
+		return len(a.operands)
+	}
+	return len(a.operands) - 1
 }
 
 // file judges a word that names a file.
@@ -132,6 +143,7 @@ func (c *command) file(w word, written bool) *finding {
 
 // sort takes the words of a command apart by the program's options.
 func (c *command) sort(name string, prog *program, args []word) (*arguments, *finding) {
+	c.cost.spend(costParam * len(args))
 	a := &arguments{operands: make([]word, 0, len(args))}
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -182,12 +194,18 @@ func (c *command) longOption(a *arguments, name string, prog *program, w word, n
 	return took, c.optionFile(o, given || took)
 }
 
+// maxLetters bounds the options that are written as one word.
+const maxLetters = 256
+
 func (c *command) shortOptions(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
 	t := w.text
 	if strings.Trim(t[1:], "0123456789") == "" && strings.Contains(prog.short, "#") {
 		return false, nil
 	}
 	for i := 1; i < len(t); i++ {
+		if i > maxLetters {
+			return false, refusal(name+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
+		}
 		at := strings.IndexByte(prog.short, t[i])
 		if at < 0 || strings.IndexByte(":@?#", t[i]) >= 0 {
 			return false, c.unlisted(name, "-"+t[i:i+1], prog)
@@ -281,6 +299,7 @@ const leavesOut = " --exclude --extend-exclude --force-exclude --ignore-pattern 
 
 func (c *command) anyWord(w word) *finding {
 	t := w.text
+	c.cost.spend(2*costWord + 2*costText*len(t))
 	if w.loose {
 		return c.file(w, false)
 	}

@@ -23,6 +23,7 @@ func (c *command) awk(a *arguments) *finding {
 	if prog.loose {
 		return &finding{effect: Deny, late: true, where: "awk: program", why: "part of the program is only known at run time, and a program can run commands", hint: "write the program out; pass values with -v"}
 	}
+	c.cost.spend(costAwk * len(prog.text))
 	// awk joins lines before it reads words: system\<newline>("x") is a call.
 	prog.text = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(prog.text)
 	if m := awkNever().FindString(prog.text); m != "" {

@@ -49,7 +49,7 @@ var gitSubcommands = map[string]program{
 	"name-rev":     {long: "tags refs: all name-only always", args: texts}, "count-objects": {short: "vH", long: "verbose human-readable", args: nothing}, "check-ignore": {short: "vqn", long: "verbose quiet non-matching no-index"},
 	"apply":   {short: "vRp:3", long: "stat numstat summary check index cached 3way reverse verbose recount ignore-whitespace ignore-space-change whitespace: exclude: include: reject directory@"},
 	"init":    {short: "qb:", long: "quiet initial-branch: object-format:"},
-	"remote":  {short: "v", long: "verbose", args: texts},
+	"remote":  {short: "vn", long: "verbose", args: texts},
 	"config":  {short: "lz", long: "get get-all get-regexp list local show-origin show-scope name-only null type: bool int default: includes no-includes", args: texts},
 	"fetch":   {short: "aqvptfnj:", long: "all quiet verbose prune prune-tags tags no-tags depth: deepen: unshallow force dry-run jobs: progress no-progress no-recurse-submodules atomic", args: texts},
 	"pull":    {short: "qvr?", long: "quiet verbose rebase? no-rebase ff-only ff no-ff depth: all prune tags autostash no-autostash no-edit no-recurse-submodules progress no-progress", args: texts},
@@ -120,6 +120,7 @@ func (c *command) goTo(w word) {
 	}
 	out := make([]string, 0, len(c.dirs))
 	for _, d := range c.dirs {
+		c.cost.spend(costPath + costText*len(d))
 		out = append(out, d+"/"+w.text)
 	}
 	c.dirs = out
@@ -157,12 +158,7 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 	case "fetch", "pull", "push", "clone", "ls-remote":
 		return c.gitAddress(sub, a.operands)
 	case "remote":
-		if first == "update" || first == "prune" {
-			return refusal("git remote: "+first, "it talks to another machine", "use git remote -v to see the names")
-		}
-		if first != "" && first != "show" && first != "get-url" && first != "-v" {
-			return c.gitAddress(sub, a.operands)
-		}
+		return c.gitRemote(first, a)
 	case "archive":
 		if format, ok := a.get("--format"); ok && !inList(" tar zip tgz tar.gz ", format.text) {
 			return c.refused("--format", "a format of another name is a program in git's settings", "use tar, tar.gz or zip")
@@ -171,11 +167,33 @@ func (c *command) gitWords(sub string, a *arguments) *finding {
 			return c.file(prefix, true) // tar x puts .git/hooks/ where it says
 		}
 	case "submodule":
-		if first == "update" || first == "foreach" || first == "add" || first == "set-url" {
+		if first != "" && !inList(gitSubmoduleHere, first) {
 			return refusal("git submodule: "+first, "it runs commands or fetches from elsewhere", "use git submodule status")
 		}
 	}
 	return nil
+}
+
+// gitSubmoduleHere are the subcommands of git submodule that neither run commands
+// nor talk to other machines.
+const gitSubmoduleHere = " status init deinit summary sync set-branch absorbgitdirs "
+
+// gitRemote judges git remote. Its list of names is here; what a remote has is
+// not, and git remote show asks it, unless it is told not to.
+func (c *command) gitRemote(first string, a *arguments) *finding {
+	switch first {
+	case "update", "prune":
+		return refusal("git remote: "+first, "it talks to another machine", "use git remote -v to see the names")
+	case "show":
+		if _, here := a.get("-n"); here || len(a.operands) == 1 {
+			return nil
+		}
+		return &finding{effect: Ask, where: "git remote: show", why: "it talks to another machine",
+			hint: "a person has to agree; git remote show -n shows what is known here, and talks to nobody"}
+	case "", "get-url":
+		return nil
+	}
+	return c.gitAddress("remote", a.operands)
 }
 
 func (c *command) anyFiles(words []word) *finding {

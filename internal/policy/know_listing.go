@@ -129,9 +129,9 @@ func anyPart(pattern, p string) bool {
 }
 
 // sifted is what grep lets through of the paths in .git that it reads.
-func sifted(git string, args []word) string {
+func (b *budget) sifted(git string, args []word) string {
 	prog := grepProgram
-	a, f := (&command{p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", &prog, args)
+	a, f := (&command{cost: b, p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", &prog, args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git
 	}
@@ -140,7 +140,8 @@ func sifted(git string, args []word) string {
 	if has("-F", "--fixed-strings") {
 		text = regexp.QuoteMeta(text)
 	}
-	re := plainRegexp(text, !has("-E", "--extended-regexp", "-F", "--fixed-strings", "-P"), has("-i", "--ignore-case"))
+	b.spend(costMatch * len(text) * (1 + len(git)/64))
+	re := b.regexp(text, !has("-E", "--extended-regexp", "-F", "--fixed-strings", "-P"), has("-i", "--ignore-case"))
 	if re == nil || has("-e", "-f", "--regexp", "--file", "-w", "-x") {
 		return git
 	}

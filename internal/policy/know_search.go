@@ -42,6 +42,9 @@ type search struct {
 	path  string // as find spells it
 	dir   bool
 	other bool // one of otherPaths
+	cost  *budget
+
+	compiled map[string]*regexp.Regexp // the expressions of all paths
 
 	asked  bool         // a test asked for a name like this one
 	acts   bool         // the expression says what to do
@@ -110,8 +113,10 @@ func (c *command) holdsGit(start word) bool {
 }
 
 func (c *command) searchFrom(start string, args []word, n int, all *found) {
+	compiled := make(map[string]*regexp.Regexp)
+	c.cost.spend((len(gitPaths) + len(otherPaths)) * searchCost(args[n:]))
 	for i, p := range append(gitPaths[:len(gitPaths):len(gitPaths)], otherPaths...) {
-		s := search{words: args[n:], other: i >= len(gitPaths)}
+		s := search{words: args[n:], other: i >= len(gitPaths), cost: c.cost, compiled: compiled}
 		if !s.comesTo(start, p) || s.other && !s.asked {
 			continue
 		}
@@ -127,6 +132,19 @@ func (c *command) searchFrom(start string, args []word, n int, all *found) {
 			}
 		}
 	}
+}
+
+// searchCost is what it costs to hold an expression against one path. With
+// -prune the directories above are tried, too.
+func searchCost(words []word) int {
+	cost := costPath
+	for _, w := range words {
+		cost += 2*costWord + costText*len(w.text)
+	}
+	if hasAny(words, "-prune") {
+		cost *= 4
+	}
+	return cost
 }
 
 // comesTo evaluates the expression for a path, unless find stops at a directory
@@ -319,14 +337,48 @@ func globMatches(pattern, text string, fold bool) (ok, sure bool) {
 }
 
 func (s *search) matchesRegexp(pattern word, fold bool) truth {
-	re := plainRegexp(pattern.text, !hasAny(s.words, "posix-extended", "egrep", "posix-egrep"), fold)
-	switch {
-	case pattern.late || re == nil:
+	re := s.regexp(pattern.text, fold)
+	if pattern.late || re == nil {
 		return maybe
-	case regexp.MustCompile("^(?:" + re.String() + ")$").MatchString(s.path):
+	}
+	s.cost.spend(costMatch * len(pattern.text))
+	if re.MatchString(s.path) {
 		return yes
 	}
 	return no
+}
+
+// regexp returns an expression that has to match as a whole, or nil where it is
+// not understood.
+func (s *search) regexp(text string, fold bool) *regexp.Regexp {
+	key := text
+	if fold {
+		key = "i" + text
+	}
+	re, known := s.compiled[key]
+	if known {
+		return re
+	}
+	re = s.cost.regexp(text, !hasAny(s.words, "posix-extended", "egrep", "posix-egrep"), fold)
+	if re != nil {
+		re = regexp.MustCompile("^(?:" + re.String() + ")$")
+	}
+	s.compiled[key] = re
+	return re
+}
+
+// regexp is plainRegexp with what it costs: repetitions make an expression many
+// times as large as its text.
+func (b *budget) regexp(text string, basic, fold bool) *regexp.Regexp {
+	if len(text) > maxTried {
+		return nil
+	}
+	cost := costRegexp
+	if strings.Contains(text, "{") {
+		cost *= costRepeat
+	}
+	b.spend(costMatch + cost*len(text))
+	return plainRegexp(text, basic, fold)
 }
 
 // plainRegexp reads an expression as grep and find do, or returns nil where that

@@ -33,17 +33,19 @@ func (c *command) sed(a *arguments) *finding {
 // sedScript joins the scripts given with -e.
 func sedScript(a *arguments) (word, bool) {
 	var all word
+	var text strings.Builder
 	found := false
 	for _, o := range a.options {
 		if o.name == "-e" || o.name == "--expression" {
 			if found {
-				all.text += "\n"
+				text.WriteByte('\n')
 			}
-			all.text += o.val.text
+			text.WriteString(o.val.text)
 			all.late, all.loose = all.late || o.val.late, all.loose || o.val.loose
 			found = true
 		}
 	}
+	all.text = text.String()
 	return all, found
 }
 
@@ -56,6 +58,7 @@ type sedReader struct {
 }
 
 func (c *command) sedRead(script string, brackets bool) *finding {
+	c.cost.spend(costSed * len(script))
 	r := &sedReader{c: c, s: script, brackets: brackets}
 	for {
 		r.s = strings.TrimLeft(r.s, " \t\n\r;}{")
@@ -160,6 +163,7 @@ func (r *sedReader) delimited(n int) {
 // endOfPart returns the index behind the next delimiter, or -1.
 func (r *sedReader) endOfPart(i int, delim byte, pattern bool) int {
 	bracket := false
+	var unclosed [256]bool
 	for ; i < len(r.s); i++ {
 		switch b := r.s[i]; {
 		case b == '\\' && !bracket:
@@ -175,8 +179,13 @@ func (r *sedReader) endOfPart(i int, delim byte, pattern bool) int {
 				i++
 			}
 		case b == '[' && bracket && i+1 < len(r.s) && strings.IndexByte(":.=", r.s[i+1]) >= 0:
+			if unclosed[r.s[i+1]] {
+				continue // looking for its end again would take the square of the length
+			}
 			if end := strings.Index(r.s[i+2:], r.s[i+1:i+2]+"]"); end >= 0 {
 				i += end + 3
+			} else {
+				unclosed[r.s[i+1]] = true
 			}
 		case b == ']' && bracket:
 			bracket = false

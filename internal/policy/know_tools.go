@@ -105,7 +105,7 @@ func (c *command) toolOrNil(words []word) *finding {
 
 // tool judges one tool: what wraps or is known is judged as if it stood alone.
 func (c *command) tool(words []word) *finding {
-	inner := command{p: c.p, words: words}
+	inner := command{p: c.p, cost: c.cost, words: words}
 	r := c.p.rules.find(inner.texts())
 	name := words[0].text
 	if _, known := programs[name]; !known && !runsOthers(name) && (r == nil || r.effect != Deny) {

@@ -62,7 +62,7 @@ func (c *command) uvRuns(words []word, module bool) *finding {
 	case name == "-" || strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw"):
 		words = append([]word{{text: "python"}}, words...)
 	}
-	in := command{p: c.p, words: words, dirs: c.dirs, fed: c.fed, rule: c.rule, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, fed: c.fed, rule: c.rule, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
 	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
 		return c.inner(words)
 	}

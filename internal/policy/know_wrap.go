@@ -129,6 +129,7 @@ func judgeEnv(c *command, args []word) *finding {
 				return f
 			}
 		}
+		c.cost.spend(costParam + costSource*len(args))
 		if f := c.orders(name, value{text: text, late: args[0].late}); f != nil {
 			return f
 		}
@@ -220,6 +221,7 @@ func judgeXargs(c *command, args []word) *finding {
 		return c.xargsInner(append(inner[:len(inner):len(inner)], read...))
 	}
 	for _, w := range read {
+		c.cost.spend(completedCost(inner, w))
 		if f := c.xargsInner(completed(inner, mark, w)); f != nil {
 			return f
 		}
@@ -257,13 +259,14 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.fed.blanks && !cut && !zero && !lines {
 		return unknown // cut elsewhere than at lines, a name becomes others
 	}
+	c.cost.spend(costText * len(c.fed.text))
 	switch c.fed.kind {
 	case fedKnown:
 		if strings.ContainsAny(c.fed.text, "\\'\"") {
 			return unknown
 		}
 		var out []word
-		for _, s := range strings.FieldsFunc(c.fed.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
+		for s := range strings.FieldsFuncSeq(c.fed.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
 			out = append(out, word{text: s})
 			if len(out) > 64 {
 				return unknown
@@ -295,6 +298,16 @@ func replaceMark(own *arguments) string {
 		}
 	}
 	return mark
+}
+
+// completedCost is what it costs to put a name in. Each letter of the command may
+// be the mark.
+func completedCost(words []word, name word) int {
+	cost := costWord * len(words)
+	for _, w := range words {
+		cost += len(w.text) * (1 + len(name.text))
+	}
+	return cost
 }
 
 // completed is the command with a name put in. A mark inside the command's
@@ -434,6 +447,7 @@ func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 	if c.p.manner.blind && isOption(rest[0]) {
 		return end + 1, nil // no program is called so
 	}
+	c.cost.spend(costParam * (1 + end))
 	inner := make([]word, end)
 	for i, w := range rest[:end] {
 		if strings.Contains(w.text, "{}") {

@@ -81,6 +81,7 @@ func (w *walker) common(items []word) value {
 // loop walks a body that may run many times or never.
 func (w *walker) loop(node syntax.Node, walk func()) {
 	w.havoc(node)
+	w.cost.source(node)
 	if w.sc.lost || changesDir(node) {
 		w.sc.dirs = nil
 	}
@@ -104,7 +105,7 @@ func (w *walker) loopAgain(node syntax.Node, walk func(), before *scope) {
 		*before = w.sc.share()
 		first := len(w.out)
 		walk()
-		w.out = append(w.out[:first], notAllowed(w.out[first:])...)
+		w.out = append(w.out[:first], w.notAllowed(w.out[first:])...)
 		w.sc.merge(before)
 		w.ok = nil
 	}
@@ -114,12 +115,14 @@ func (w *walker) loopAgain(node syntax.Node, walk func(), before *scope) {
 }
 
 // notAllowed drops what a second look at a command need not repeat.
-func notAllowed(vs []Verdict) []Verdict {
+func (w *walker) notAllowed(vs []Verdict) []Verdict {
 	out := vs[:0:0]
 	for _, v := range vs {
-		if v.Effect != Allow {
-			out = append(out, v)
+		if v.Effect == Allow {
+			w.cost.keep(-sizeOfVerdict(v))
+			continue
 		}
+		out = append(out, v)
 	}
 	return out
 }
@@ -130,6 +133,7 @@ func (w *walker) havoc(node syntax.Node) {
 		w.sc.forget()
 		return
 	}
+	w.cost.source(node)
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
@@ -177,6 +181,7 @@ func later(a *syntax.Assign) value {
 func (w *walker) havocCall(call *syntax.CallExpr) {
 	switch call.Args[0].Lit() {
 	case "read", "mapfile", "readarray", "printf", "getopts", "unset", "export", "declare", "local", "typeset", "readonly", "let":
+		w.cost.spend(costWord * len(call.Args))
 		for _, a := range call.Args[1:] {
 			if v, ok := w.sc.vars[a.Lit()]; ok && a.Lit() != "" {
 				w.set(a.Lit(), value{v.text, true, true})

@@ -234,7 +234,7 @@ func wordMatches(pattern, s string) bool {
 func nearest(s string, candidates []string) string {
 	best, bestDist := "", 1+len(s)/3
 	for _, c := range candidates {
-		if s == "" || c == "" || s[0] != c[0] && s[len(s)-1] != c[len(c)-1] {
+		if s == "" || c == "" || s[0] != c[0] && s[len(s)-1] != c[len(c)-1] || max(len(s)-len(c), len(c)-len(s)) > bestDist {
 			continue
 		}
 		if d := editDistance(s, c); d <= bestDist {

@@ -17,7 +17,7 @@ func printsNumber(name string, args []word) bool {
 		for len(args) > 0 && inList(" -r -s -c -e ", args[0].text) {
 			args = args[1:]
 		}
-		return len(args) > 0 && !args[0].late && countsLength().MatchString(args[0].text) && plainOperands(args[1:])
+		return len(args) > 0 && !args[0].late && len(args[0].text) < maxTried && countsLength().MatchString(args[0].text) && plainOperands(args[1:])
 	case "seq":
 		return len(args) > 0 && !slices.ContainsFunc(args, func(w word) bool { return !isNumber(w) })
 	case "expr":

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -28,6 +29,7 @@ func (w *walker) param(part *syntax.ParamExp) value {
 	if part.Param == nil {
 		return anything
 	}
+	w.cost.spend(costParam)
 	name := part.Param.Value
 	v, known := w.lookup(name)
 	if bare(part) {
@@ -110,7 +112,9 @@ func (w *walker) positional(name string) (value, bool) {
 		if w.sc.args == nil {
 			return value{late: true}, true
 		}
-		return joined(w.sc.args), true
+		v := joined(w.sc.args)
+		w.cost.spend(costWord*len(w.sc.args) + len(v.text))
+		return v, true
 	}
 	if strings.Trim(name, "0123456789") != "" || len(name) > 3 {
 		return value{}, false
@@ -206,20 +210,38 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 // compute works out an operator on a value that is known. Where it is not,
 // cutting and replacing can turn any value into any other.
 func (w *walker) compute(part *syntax.ParamExp, v value) value {
-	if len(v.text) > 4096 || v.loose || part.Index != nil {
+	if len(v.text) > 4096 || v.loose || part.Index != nil || sizeOf(part) > maxOperator {
 		return anything
 	}
+	w.cost.spend(costMatch * (costWord + (1+len(v.text))*sizeOf(part)/4))
 	if v.late && v.text == "" || v.late && v.text == insideName {
 		return value{text: v.text, late: true}
 	}
-	cp := *part
-	env := oneVariable{part.Param.Value, v.text}
-	out, err := expand.Literal(&expand.Config{Env: env}, &syntax.Word{Parts: []syntax.WordPart{&cp}})
+	out, err := worked(part, v.text)
 	if err != nil || len(out) > 4096 {
 		return anything
 	}
 	return value{text: out, late: v.late}
 }
+
+// maxOperator bounds the source of an operator that is worked out: a pattern in
+// it may make the text many times as long, or take its square in time.
+const maxOperator = 512
+
+// worked works out an operator. The library panics at patterns that it cannot
+// compile.
+func worked(part *syntax.ParamExp, text string) (out string, err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = errNotWorked
+		}
+	}()
+	cp := *part
+	env := oneVariable{part.Param.Value, text}
+	return expand.Literal(&expand.Config{Env: env}, &syntax.Word{Parts: []syntax.WordPart{&cp}})
+}
+
+var errNotWorked = errors.New("the operator cannot be worked out")
 
 // oneVariable is an environment with a single variable.
 type oneVariable struct{ name, text string }
@@ -239,6 +261,7 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}
+	w.cost.source(x)
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryArithm:
@@ -264,6 +287,7 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 			return false
 		}
 		v := w.one(word)
+		w.cost.source(word)
 		v.loose = v.loose || v.late && v.text == "" && substitutes(word)
 		w.evaluates(v, "arithmetic", 0)
 		return false
@@ -282,6 +306,14 @@ func substitutes(word *syntax.Word) bool {
 		return !found
 	})
 	return found
+}
+
+func (w *walker) substitutes(word *syntax.Word) bool {
+	if word == nil {
+		return false
+	}
+	w.cost.source(word)
+	return substitutes(word)
 }
 
 // element takes a[i] apart, as arithmetic spells it.
@@ -305,6 +337,7 @@ func (w *walker) evaluatesElements(name string) {
 		}
 		return
 	}
+	w.cost.spend(costWord * len(all))
 	for _, v := range all {
 		w.evaluates(v, "arithmetic", 0)
 	}
@@ -358,18 +391,27 @@ func (w *walker) subscript(name string, x syntax.ArithmExpr, v value) {
 // it would run something: 'a[$(touch x)]' as a name or a number.
 func (w *walker) evaluated(text, where string) {
 	if (w.p.manner.strict || w.p.manner.blind) && runsWhenEvaluated(text) {
-		w.refuse(nil, refusal(where, "evaluating "+text+" runs the command inside it", "use plain names and numbers"))
+		w.refuse(nil, refusal(where, "evaluating "+shown(text)+" runs the command inside it", "use plain names and numbers"))
 	}
 }
 
-// maxNames bounds how often a value that is a name is looked up again.
+// maxNames bounds how long a chain of names is that stand for one another.
 const maxNames = 8
+
+// shown is a text for a message, cut short where it is long.
+func shown(text string) string {
+	const most = 120
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
 
 // evaluates judges a value that the shell takes for arithmetic or for a name.
 // A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
 func (w *walker) evaluates(v value, where string, depth int) {
 	if !w.p.manner.strict {
-		if w.p.manner.blind && depth <= maxNames {
+		if w.p.manner.blind {
 			w.evaluatesText(v.text, where, depth) // what is known of it
 		}
 		return
@@ -383,7 +425,10 @@ func (w *walker) evaluates(v value, where string, depth int) {
 
 // evaluatesText follows the names in a text that the shell evaluates: with
 // X='a[$(touch x)]' and Y=X, ((Y)) runs touch.
+//
+// A name is followed once, however often it comes up: its value is the same.
 func (w *walker) evaluatesText(text, where string, depth int) {
+	w.cost.spend(costParam + costText*len(text))
 	w.evaluated(text, where)
 	sets := strings.Contains(text, "=") || strings.Contains(text, "++") || strings.Contains(text, "--")
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !isNameByte(byte(r)) }) {
@@ -393,10 +438,34 @@ func (w *walker) evaluatesText(text, where string, depth int) {
 		if f := judgeVariable(name, false); f != nil && sets && w.p.manner.strict {
 			w.refuse(nil, f)
 		}
-		if v, known := w.lookup(name); known {
-			v.loose = v.loose || w.named[name] && v.late && v.text == "" // X=$(ls); ((X))
-			w.evaluates(v, where, depth+1)
-		}
+		w.follow(name, where, depth)
+	}
+}
+
+// follow evaluates what a name stands for.
+func (w *walker) follow(name, where string, depth int) {
+	w.cost.spend(2 * costParam)
+	v, known := w.lookup(name)
+	if !known {
+		return
+	}
+	active, seen := w.followed[name]
+	switch {
+	case active && w.p.manner.strict:
+		w.refuse(nil, refusal(where, "the value of "+name+" refers to "+name+" itself, which never comes to a number", "calculate with the number: "+name+"=$(("+name+" + 1))"))
+		return
+	case seen:
+		return
+	}
+	if w.followed == nil {
+		w.followed = make(map[string]bool)
+	}
+	w.followed[name] = true
+	v.loose = v.loose || w.named[name] && v.late && v.text == "" // X=$(ls); ((X))
+	w.evaluates(v, where, depth+1)
+	w.followed[name] = false
+	if depth == 0 {
+		w.followed = nil // what comes next may set the names anew
 	}
 }
 

@@ -3,9 +3,13 @@ package policy
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
+
+// maxPath is the longest path that systems take.
+const maxPath = 4096
 
 // path judges a word that names a file. It returns nil when the file is
 // inside the root wherever the command may stand.
@@ -20,6 +24,10 @@ func (c *command) path(w word) *finding {
 	if text == "" || harmlessDevice(text) {
 		return nil
 	}
+	if len(text) > maxPath {
+		return refusal("path", "a path has at most "+strconv.Itoa(maxPath)+" bytes", "use a shorter path")
+	}
+	c.cost.spend((1 + len(c.dirs)) * (costPath + costText*len(text)))
 	if c.linked && goesUp(text) || upAfterName(text, w.late || c.wrote) {
 		return refusal("path", "where .. leads to in "+text+" depends on links and names that are only known at run time", "write the path without ..")
 	}
@@ -73,14 +81,14 @@ func (c *command) climbsOut(dir, text string) bool {
 	if c.p.opts.Resolve == nil || !goesUp(text) {
 		return false
 	}
-	return !within(c.p.opts.Root, c.p.opts.Resolve(c.climbed(dir, text)))
+	return !within(c.p.opts.Root, c.resolve(c.climbed(dir, text)))
 }
 
 func (c *command) inside(abs string) bool {
 	if !within(c.p.opts.Root, abs) {
 		return c.expanded && fromMktemp(abs)
 	}
-	return c.p.opts.Resolve == nil || within(c.p.opts.Root, c.p.opts.Resolve(abs))
+	return c.p.opts.Resolve == nil || within(c.p.opts.Root, c.resolve(abs))
 }
 
 func within(root, abs string) bool {

@@ -151,8 +151,18 @@ func (p *Policy) Call(argv []string) Verdict {
 	for i, s := range argv {
 		words[i] = word{text: s}
 	}
-	c := command{p: p, words: words, dirs: p.startDirs(), fed: confined, expanded: true}
-	return c.judge().verdict(words)
+	c := command{p: p, cost: newBudget(), words: words, dirs: p.startDirs(), fed: confined, expanded: true}
+	return c.bounded(c.judge)
+}
+
+// bounded returns the verdict of a judgement that may turn out to cost too much.
+func (c *command) bounded(judge func() finding) (v Verdict) {
+	defer func() {
+		if f := overran(recover()); f != nil {
+			v = f.verdict(c.words)
+		}
+	}()
+	return judge().verdict(c.words)
 }
 
 // Redirect judges the file a redirection opens; op is the operator, such as
@@ -164,8 +174,8 @@ func (p *Policy) Redirect(op, file string) Verdict {
 		return v
 	}
 	words := []word{{text: op}, {text: file}}
-	c := command{p: p, words: words, dirs: p.startDirs(), expanded: true}
-	return c.judgeRedirect(op, words[1]).verdict(words)
+	c := command{p: p, cost: newBudget(), words: words, dirs: p.startDirs(), expanded: true}
+	return c.bounded(func() finding { return c.judgeRedirect(op, words[1]) })
 }
 
 func (p *Policy) startDirs() []string {

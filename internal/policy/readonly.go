@@ -17,11 +17,16 @@ import (
 // things are for the caller to see to: ReadOnly does not say that the script may
 // run, and it knows nothing of a session in which date is a function. Where a
 // script before it [Declares] something, its answer means nothing.
-func (p *Policy) ReadOnly(file *syntax.File) bool {
+func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 	if p == nil || file == nil || len(file.Stmts) == 0 {
 		return false
 	}
-	r := reader{p: p, reads: true, steady: true}
+	defer func() {
+		if overran(recover()) != nil {
+			reads = false
+		}
+	}()
+	r := reader{p: p, cost: newBudget(), reads: true, steady: true}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		r.node(n)
 		return r.reads
@@ -32,6 +37,7 @@ func (p *Policy) ReadOnly(file *syntax.File) bool {
 // A reader looks for anything in a script that does more than read.
 type reader struct {
 	p      *Policy
+	cost   *budget
 	reads  bool
 	steady bool // and for anything whose answer does not come from files alone
 }
@@ -150,8 +156,9 @@ func (r *reader) command(words []word, depth int) bool {
 	if len(words) == 0 || words[0].late || depth > 3 {
 		return false
 	}
+	r.cost.spend(costJudge + 2*costWord*len(words))
 	name, args := words[0].text, words[1:]
-	c := &command{p: r.p, words: words, frozen: true}
+	c := &command{p: r.p, cost: r.cost, words: words, frozen: true}
 	if r.steady && unsteady(name, args) {
 		return false
 	}

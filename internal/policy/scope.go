@@ -33,6 +33,7 @@ var confined = feed{kind: fedConfined}
 // A scope is what the walk knows at one point of the script. The maps are
 // shared between copies and copied before they are changed.
 type scope struct {
+	cost   *budget
 	vars   map[string]value
 	arrays map[string][]value
 	funcs  map[string]*fn
@@ -51,6 +52,7 @@ func (s *scope) share() scope {
 
 func (s *scope) own() {
 	if s.shared {
+		s.cost.spend(s.work())
 		s.vars, s.arrays, s.funcs = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.funcs)
 		s.shared = false
 	}
@@ -59,9 +61,15 @@ func (s *scope) own() {
 	}
 }
 
+// work is what it costs to copy or to compare what is known.
+func (s *scope) work() int {
+	return costEntry * (2 + len(s.vars) + len(s.arrays) + len(s.funcs))
+}
+
 // forget makes everything unknown, for what runs is unknown.
 func (s *scope) forget() {
 	s.own()
+	s.cost.spend(s.work())
 	for name := range s.vars {
 		s.vars[name] = anything
 	}
@@ -71,6 +79,7 @@ func (s *scope) forget() {
 // merge makes s what is known when either s or o may have happened.
 func (s *scope) merge(o *scope) {
 	s.own()
+	s.cost.spend(s.work() + o.work())
 	for name, v := range s.vars {
 		if ov, ok := o.vars[name]; !ok || ov != v {
 			s.vars[name] = either(v, ov, ok)
@@ -97,16 +106,23 @@ func (s *scope) mergeArgs(o *scope) {
 		s.args = unknownArgs()
 		return
 	}
+	s.cost.spend(costSource * len(s.args))
+	args := s.args
 	for i, v := range s.args {
-		if o.args[i] != v {
-			s.args = append([]value(nil), s.args...)
-			s.args[i] = either(v, o.args[i], true)
+		if o.args[i] == v {
+			continue
 		}
+		if &args[0] == &s.args[0] {
+			args = slices.Clone(s.args)
+		}
+		args[i] = either(v, o.args[i], true)
 	}
+	s.args = args
 }
 
 // same reports whether s knows what o knows, no more and no less.
 func (s *scope) same(o *scope) bool {
+	s.cost.spend(s.work() + costSource*len(s.args))
 	return maps.Equal(s.vars, o.vars) && maps.Equal(s.funcs, o.funcs) && slices.Equal(s.dirs, o.dirs) &&
 		slices.Equal(s.args, o.args) && s.lost == o.lost && (s.dirs == nil) == (o.dirs == nil)
 }

@@ -20,6 +20,10 @@ const MaxScript = 1 << 20
 // hundred levels of nesting.
 const maxFrames = 4000
 
+// maxComments bounds the lines of comment in a row, for each of which the parser
+// calls itself once more.
+const maxComments = 8000
+
 var errTooDeep = errors.New("nested too deeply")
 
 // parsers are reused because one holds two kilobytes of buffers.
@@ -32,10 +36,17 @@ func ParseScript(src string) (*syntax.File, error) {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
 			Why: fmt.Sprintf("it has %d bytes, at most %d are read", len(src), MaxScript), Hint: "put the data into a file and the commands into the script"}
 	}
+	size := treeSize(src)
+	if size > maxTree {
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
+			Why:  "it has too many words, commands and expansions: some 300,000 words or 100,000 commands are read at most",
+			Hint: "split it into several scripts, or put the data into a file"}
+	}
 	f, err := parse(src)
-	for tries := 0; err != nil && tries < maxMends; tries++ {
+	for spent := size; err != nil; {
 		mended := mend(src, err)
-		if mended == "" {
+		spent += size + mendCost
+		if mended == "" || spent > maxTree {
 			break
 		}
 		again, err2 := parse(mended)
@@ -50,9 +61,6 @@ func ParseScript(src string) (*syntax.File, error) {
 	return f, nil
 }
 
-// maxMends bounds how often one script is mended and parsed again.
-const maxMends = 50
-
 // further reports whether the parser got further than before.
 func further(now, before error) bool {
 	a, ok1 := offset(now)
@@ -61,22 +69,22 @@ func further(now, before error) bool {
 }
 
 func parse(src string) (*syntax.File, error) {
-	var r io.Reader = strings.NewReader(src)
-	if couldBeDeep(src) {
-		r = &depthReader{text: src}
-	}
 	p := parsers.Get().(*syntax.Parser)
-	f, err := p.Parse(r, "")
-	if err == nil {
-		parsers.Put(p)
+	f, err := p.Parse(watched(src), "")
+	if err != nil {
+		return f, err
 	}
-	return f, err
+	parsers.Put(p)
+	if tooDeep(f, src) {
+		return nil, errTooDeep
+	}
+	return f, nil
 }
 
 func parseFault(err error) error {
 	if errors.Is(err, errTooDeep) {
 		return &fault.Error{Kind: fault.TooLarge, Op: "parse script",
-			Why: "it is nested more than about 500 levels deep", Hint: "split it into several scripts or functions"}
+			Why: fmt.Sprintf("it is nested more than about 500 levels deep, joins too many commands in one list, or has %d lines of comment in a row", maxComments), Hint: "split it into several scripts or functions"}
 	}
 	e := &fault.Error{Kind: fault.Invalid, Op: "parse script", Why: err.Error(), Hint: "quote text that is not meant as shell syntax"}
 	if syntax.IsIncomplete(err) {
@@ -94,43 +102,71 @@ func parseFault(err error) error {
 	return e
 }
 
-// couldBeDeep counts everything that can open a level, quoted or not. Most
-// scripts have few and need no further thought.
-func couldBeDeep(src string) bool {
-	n := 0
-	for i := 0; i < len(src); i++ {
-		switch src[i] {
-		case '(', '{', '[', '`', '!', '-', '+', '~', '?', ':', '=', '<', '>':
-			n++
-		case 'f', 'o', 'e': // the ends of if, for, do, while, case, time
-			if i+1 == len(src) || src[i+1] <= ' ' || src[i+1] == ';' {
-				n++
-			}
-		case 'n', 'l', 'c': // then, function, until, coproc
-			if i+1 < len(src) && src[i+1] <= ' ' {
-				n++
-			}
-		}
+// watched returns source for the parser to read that ends where the parser has
+// called itself too often.
+func watched(src string) io.Reader {
+	if len(src) < maxShallow {
+		return strings.NewReader(src)
 	}
-	return n > 400
+	return &depthReader{text: src}
 }
+
+// maxShallow is the size up to which a script cannot be nested too deeply: the
+// parser calls itself a few times for each byte at most.
+const maxShallow = 400
 
 // A depthReader feeds the parser in small pieces and looks, at each, how deep
 // the parser has called itself. Counting brackets in the text could be misled
-// by quotes and comments; the stack can not.
+// by quotes and comments; the stack cannot.
 type depthReader struct {
 	text string
-	pcs  [maxFrames]uintptr
+	pcs  []uintptr
+	skip int // reads until the next look
 }
 
 func (r *depthReader) Read(b []byte) (int, error) {
-	if runtime.Callers(0, r.pcs[:]) == maxFrames {
-		return 0, errTooDeep
+	if r.skip--; r.skip < 0 {
+		frames := r.frames()
+		if frames < 0 {
+			return 0, errTooDeep
+		}
+		r.skip = frames / 1000 // the more there are, the longer it takes to count them
 	}
 	if r.text == "" {
 		return 0, io.EOF
 	}
-	n := copy(b[:min(len(b), 256)], r.text)
+	n := copy(b[:min(len(b), 512)], r.text)
 	r.text = r.text[n:]
 	return n, nil
+}
+
+// frames counts the calls that are under way, or returns -1 for too many.
+func (r *depthReader) frames() int {
+	if r.pcs == nil {
+		r.pcs = make([]uintptr, 256)
+	}
+	for {
+		n := runtime.Callers(0, r.pcs)
+		if n < len(r.pcs) {
+			if n > maxFrames && n-comments(r.pcs[:n]) > maxFrames {
+				return -1
+			}
+			return n
+		}
+		if len(r.pcs) > maxFrames+maxComments {
+			return -1
+		}
+		r.pcs = make([]uintptr, 2*len(r.pcs))
+	}
+}
+
+// comments counts the calls that are those of a comment behind a comment.
+func comments(pcs []uintptr) int {
+	n := 0
+	for i := 1; i < len(pcs); i++ {
+		if pcs[i] == pcs[i-1] && strings.HasSuffix(runtime.FuncForPC(pcs[i]).Name(), "(*Parser).next") {
+			n++
+		}
+	}
+	return n
 }

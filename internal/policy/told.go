@@ -99,6 +99,7 @@ func (c *command) runs(name string, args []word) *finding {
 
 // tells judges the options that name a command.
 func (c *command) tells(t *teller, args []word) *finding {
+	c.cost.spend(4 * costParam * len(args))
 	for _, o := range loosely(&t.program, args).options {
 		if !inList(t.tells, o.name) {
 			continue

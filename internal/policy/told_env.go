@@ -72,6 +72,7 @@ func (w *walker) declaresBlind(cmd *syntax.DeclClause, a *syntax.Assign) {
 		c := w.newCommand([]word{{text: cmd.Variant.Value}})
 		w.refuse(nil, c.evaluating(cmd.Variant.Value, []word{{text: v.text, late: v.late}}))
 	}
+	w.cost.spend(costSource * len(cmd.Args))
 	if a.Name == nil || !refers(cmd) {
 		return
 	}
@@ -118,7 +119,7 @@ func (c *command) evaluating(name string, args []word) *finding {
 		for _, w := range args {
 			_, text, _ := strings.Cut(w.text, "=")
 			if list := strings.TrimSpace(text); (strings.HasPrefix(list, "(") || strings.HasPrefix(w.text, "(")) && runsWhenEvaluated(w.text) {
-				return refusal(name, "evaluating "+w.text+" runs the command inside it", "write the list without quotes: a=(…)")
+				return refusal(name, "evaluating "+shown(w.text)+" runs the command inside it", "write the list without quotes: a=(…)")
 			}
 		}
 		return c.evaluatedWords(args)

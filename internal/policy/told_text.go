@@ -66,6 +66,7 @@ func (c *command) awkTold(args []word) *finding {
 		texts = append(texts, a.operands[0].text)
 	}
 	for _, text := range texts {
+		c.cost.spend(costAwk * len(text))
 		if f := c.awkText(strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(text)); f != nil {
 			return f
 		}

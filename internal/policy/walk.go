@@ -18,15 +18,24 @@ func (p *Policy) Script(src string) ([]Verdict, error) {
 }
 
 // Program judges a script that is parsed already.
-func (p *Policy) Program(f *syntax.File) []Verdict {
+// One that would take too much work to judge gets a single verdict: it is
+// denied as a whole.
+func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 	if p == nil {
 		return []Verdict{(*Policy)(nil).Call(nil)}
 	}
-	w := p.walk(f, false, false)
+	defer func() {
+		if over := overran(recover()); over != nil {
+			out = []Verdict{over.verdict([]word{{text: "script"}})}
+		}
+	}()
+	cost := newBudget()
+	w := p.walk(f, cost, false, false)
 	if w.beside && (w.wrote || w.linked || w.moved) {
 		// What runs side by side has no before and after: all of it is judged
 		// as if whatever the script writes, links and moves were there already.
-		w = p.walk(f, w.wrote, w.linked || w.moved)
+		cost.bytes = maxKept
+		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
 	}
 	if p.manner.blind {
 		w.refuse(nil, foreign(f))
@@ -34,8 +43,8 @@ func (p *Policy) Program(f *syntax.File) []Verdict {
 	return w.out
 }
 
-func (p *Policy) walk(f *syntax.File, wrote, linked bool) *walker {
-	w := &walker{p: p, sc: scope{dirs: p.startDirs()}, wrote: wrote, linked: linked}
+func (p *Policy) walk(f *syntax.File, cost *budget, wrote, linked bool) *walker {
+	w := &walker{p: p, cost: cost, sc: scope{cost: cost, dirs: p.startDirs()}, wrote: wrote, linked: linked}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	return w
@@ -48,6 +57,7 @@ const maxUnfolded = 1 << 20
 // A walker goes through a script the way a shell would, with what is known.
 type walker struct {
 	p        *Policy
+	cost     *budget
 	out      []Verdict
 	sc       scope
 	ok       []string // directories if the last command succeeded; nil means sc.dirs
@@ -69,6 +79,8 @@ type walker struct {
 	beside   bool                 // something runs in the background
 	wrapped  int                  // how many scripts and commands this one is inside of
 	told     bool                 // another program was told to run it
+	noted    map[note]bool        // refusals that are in out
+	followed map[string]bool      // names whose values are being evaluated, or were
 }
 
 // A fn is a function the script defines.
@@ -80,15 +92,66 @@ type fn struct {
 	counts bool // walked with numbers that are not known
 }
 
+// A note is a refusal of something that is no command.
+type note struct{ where, why string }
+
 func (w *walker) refuse(words []word, f *finding) {
 	if w.quiet || f == nil {
 		return
 	}
-	v := f.verdict(words)
-	if words == nil {
-		v.Argv = []string{f.where}
+	if words != nil {
+		w.add(f, words)
+		return
 	}
+	w.cost.spend(costVerdict)
+	n := note{f.where, f.why}
+	if w.noted[n] {
+		return // the same again would say nothing new
+	}
+	if w.noted == nil {
+		w.noted = make(map[note]bool)
+	}
+	w.noted[n] = true
+	v := f.verdict(nil)
+	v.Argv = []string{f.where}
+	w.keep(v)
+}
+
+// add records the verdict on a command.
+func (w *walker) add(f *finding, words []word) {
+	w.cost.spend(costVerdict + costSource*lateSize(words))
+	w.keep(f.verdict(words))
+}
+
+func (w *walker) keep(v Verdict) {
+	w.cost.keep(sizeOfVerdict(v))
 	w.out = append(w.out, v)
+}
+
+// sizeOfVerdict is what a verdict takes in memory.
+func sizeOfVerdict(v Verdict) int {
+	size := verdictSize + len(v.Why) + len(v.Hint) + len(v.Where)
+	for _, s := range v.Argv {
+		size += argSize + len(s)
+	}
+	return size
+}
+
+// The size of a verdict by itself, and of one of its words.
+const (
+	verdictSize = 120
+	argSize     = 16
+)
+
+// lateSize is how much source is printed to show words that are late.
+func lateSize(words []word) int {
+	n := 0
+	for i := range words {
+		if words[i].late && words[i].src != nil {
+			n += costStmt + 4*sizeOf(words[i].src)
+		}
+	}
+	return n
 }
 
 // refuseStrict is for what harms nobody in a closed shell.
@@ -105,6 +168,9 @@ func (w *walker) stmts(list []*syntax.Stmt) {
 }
 
 func (w *walker) stmt(s *syntax.Stmt) {
+	w.cost.spend(costStmt)
+	w.cost.enter()
+	defer w.cost.leave()
 	w.ok, w.made = nil, feed{kind: fedUnknown}
 	switch {
 	case s.Background && w.mayStart():

@@ -23,6 +23,10 @@ func (c *command) weigh() *finding {
 	if late == nil || c.p.rules.everything != nil {
 		return nil
 	}
+	c.cost.spend(3 * c.work())
+	if c.words[0].text == "chmod" {
+		c.cost.spend(costSource * len(c.words) * len(c.words)) // see mayBeMode
+	}
 	var threat *rule
 	if c.rule == &tolerated {
 		if threat = c.threat(c.rule); threat == nil {
@@ -46,6 +50,7 @@ func (c *command) mayBeAllowed() bool {
 	if !c.p.manner.blind || c.firstLate() == nil {
 		return false
 	}
+	c.cost.spend(c.work())
 	name, found := c.words[0].text, false
 	c.p.rules.each(name, func(r *rule) {
 		found = found || r.effect != Deny && r.mayMatch(name, c.words[1:])

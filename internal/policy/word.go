@@ -39,7 +39,7 @@ const insideName = "x"
 const maxFields = 256
 
 // maxWords bounds the words of one command.
-const maxWords = 1 << 16
+const maxWords = 1 << 15
 
 // A fieldList collects the words that one shell word expands to.
 type fieldList struct {
@@ -53,6 +53,7 @@ type fieldList struct {
 
 func (f *fieldList) end() {
 	if f.open || len(f.cur) > 0 || f.part.late {
+		f.w.cost.spend(2 * costWord)
 		f.out = append(f.out, word{text: string(f.cur), late: f.part.late, loose: f.part.loose, src: f.src, head: f.part.head, splits: f.part.splits})
 	}
 	f.cur, f.part, f.open = nil, word{}, false
@@ -60,6 +61,10 @@ func (f *fieldList) end() {
 
 // addText adds a value without splitting it.
 func (f *fieldList) addText(v value) {
+	f.w.cost.spend(1 + 2*len(v.text))
+	if len(f.cur)+len(v.text) > MaxScript {
+		panic(overrun{"a word in it becomes longer than a megabyte"})
+	}
 	if v.late && !f.part.late {
 		f.part.head = string(f.cur)
 	}
@@ -97,10 +102,12 @@ func (w *walker) fields(src *syntax.Word) []word {
 			return []word{{text: lit.Value}}
 		}
 	}
+	w.cost.spend(costWord)
 	words := []*syntax.Word{src}
 	if n := braces(src); n > maxBraces {
 		w.refuseStrict(refusal("brace expansion", "it has more than "+strconv.Itoa(maxBraces)+" braces", "write the words out, or use a loop"))
 	} else if n > 0 {
+		w.cost.spend(costWord*n + 10*n*n)
 		cp := *src
 		if syntax.SplitBraces(&cp) {
 			words = w.braces(&cp)
@@ -118,6 +125,7 @@ func (w *walker) fields(src *syntax.Word) []word {
 
 // appendFields is fields for all words of a command.
 func (w *walker) appendFields(out []word, words []*syntax.Word) []word {
+	w.cost.spend(costWord * len(words))
 	for _, src := range words {
 		if len(out) > maxWords {
 			w.refuse(nil, refusal("words", "a command has too many words to judge", "use a file and xargs, or a loop"))
@@ -140,6 +148,7 @@ func (w *walker) one(src *syntax.Word) value {
 	if src == nil {
 		return value{}
 	}
+	w.cost.spend(costWord)
 	f := &fieldList{w: w, src: src}
 	w.addParts(f, src.Parts, true)
 	return value{text: string(f.cur), late: f.part.late, loose: f.part.loose}
@@ -186,7 +195,7 @@ func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 		for _, head := range all {
 			for _, elem := range br.Elems {
 				for _, tail := range w.braces(elem) {
-					next = append(next, joinWords(head, tail))
+					next = append(next, w.joinWords(head, tail))
 				}
 				if len(next) > maxFields {
 					w.refuseStrict(refusal("brace expansion", "it makes more than "+strconv.Itoa(maxFields)+" words", "write fewer alternatives, or use a loop"))
@@ -199,7 +208,8 @@ func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 	return all
 }
 
-func joinWords(a, b *syntax.Word) *syntax.Word {
+func (w *walker) joinWords(a, b *syntax.Word) *syntax.Word {
+	w.cost.spend(costBrace + 2*costText*(len(a.Parts)+len(b.Parts)))
 	parts := make([]syntax.WordPart, 0, len(a.Parts)+len(b.Parts))
 	return &syntax.Word{Parts: append(append(parts, a.Parts...), b.Parts...)}
 }
@@ -270,6 +280,7 @@ func (w *walker) addArgs(f *fieldList, part *syntax.ParamExp) bool {
 		return false
 	}
 	f.open = false
+	w.cost.spend(2 * costWord * len(all))
 	for i, v := range all {
 		if i > 0 {
 			f.open = true
