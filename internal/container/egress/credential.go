@@ -157,7 +157,7 @@ func (r *rules) find(w want) (*repository, error) {
 		}
 		why, hint = "the credential of this repository is not for "+w.service, "let the credential permit "+w.service+", if that is meant"
 		if w.service == ReceivePack {
-			why, hint = "containers may fetch from this repository, not push to it", "a person can allow pushes when the container is made: hako env up --push"
+			why, hint = "containers may fetch from this repository, not push to it", "only a container that a person made with hako env up --push may push"
 		}
 	}
 	return nil, refuse(why, hint)
