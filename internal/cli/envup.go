@@ -428,10 +428,11 @@ func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
 	cmd := &cobra.Command{
 		Use:   "prune [--json]",
-		Short: "Remove what is left of processes that have ended, and what is too old",
-		Long: `prune removes containers whose owner was killed, and those that nobody took down
-for command_executor.cleanup.stale_threshold_hours. What belongs to a process
-that lives, to another user or to another machine is left alone.`,
+		Short: "Remove what is left of processes that have ended, and what nobody uses",
+		Long: `prune removes containers whose owner was killed, and those that nobody used
+for command_executor.cleanup.stale_threshold_hours. One in which a command or job
+runs is kept, and so is what belongs to a process that lives, to another user or
+to another machine.`,
 		Example: "  hako env prune\n  hako env prune --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) },

@@ -108,13 +108,14 @@ func (d *Dock) outlives(ctx context.Context, b *box) bool {
 	return true
 }
 
-// readyBox returns the box of a task that commands can run in.
+// readyBox returns the box of a task that commands can run in, or one that is
+// being removed: [Dock.use] waits for the end of that.
 func (d *Dock) readyBox(task string) (*box, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return nil, err
 	}
-	if b.Status != Ready {
+	if b.Status != Ready && !b.Doomed {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is not ready, it is " + string(b.Status), Hint: "wait until hako env up has ended, or run it again"}
 	}
 	return b, nil

@@ -25,12 +25,20 @@ func (k *Keyring) Limit(setting string, list []string) (*Keyring, error) {
 	for _, text := range list {
 		g, err := parseGrant(text)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: shown(text), Why: "it is neither a repository nor all of an owner",
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "read " + setting, Subject: plainly(text), Why: "it is neither a repository nor all of an owner",
 				Hint: "write github.com/owner/project or github.com/owner/*"}
 		}
 		limited.grants = append(limited.grants, g)
 	}
 	return limited, nil
+}
+
+// plainly shows what was listed, unless there may be a password in it.
+func plainly(text string) string {
+	if strings.Contains(text, "@") {
+		return ""
+	}
+	return shown(text)
 }
 
 func parseGrant(text string) (grant, error) {
@@ -47,7 +55,8 @@ func parseGrant(text string) (grant, error) {
 	g.scheme, g.host = origin(u)
 	if all {
 		g.path = u.Path + "/"
-	} else if strings.Count(u.Path, "/") < 2 { // an owner, of whom nothing would ever match
+	}
+	if strings.Count(g.path, "/") < 2 { // an owner, of whom nothing would ever match
 		return grant{}, refused("", "it names no repository", writeURL)
 	}
 	return g, nil
