@@ -281,7 +281,7 @@ func (w *studio) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options.Enabled, options.Detached, options.FetchOnly = true, false, true
+	options.Enabled, options.Detached, options.Push = true, false, false
 	options.Progress = w.view.progress
 	if _, err := options.Engine.Ping(ctx); err != nil {
 		return err

@@ -154,6 +154,23 @@ var registryNetwork = sync.OnceValue(func() string {
 	return ""
 })
 
+// serveGit serves the repositories in a directory to whoever has the token.
+func serveGit(root string) (*httptest.Server, error) {
+	core, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		return nil, err
+	}
+	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != envToken {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	})), nil
+}
+
 // gitServer serves the directories of a script as bare repositories to whoever
 // has the token, and sets GIT to its address: gitserver app other
 func gitServer(ts *testscript.TestScript, neg bool, args []string) {
@@ -165,17 +182,8 @@ func gitServer(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: %v: %s", name, err, out)
 		}
 	}
-	core, err := exec.Command("git", "--exec-path").Output()
+	server, err := serveGit(root)
 	ts.Check(err)
-	backend := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, _ := r.BasicAuth(); password != envToken {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "no", http.StatusUnauthorized)
-			return
-		}
-		backend.ServeHTTP(w, r)
-	}))
 	ts.Defer(server.Close)
 	ts.Setenv("GIT", server.URL)
 	ts.Setenv("SERVER", strings.TrimPrefix(server.URL, "http://"))

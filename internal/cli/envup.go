@@ -204,17 +204,20 @@ type envUpOptions struct {
 	environment, network string
 	repo, branch, target string
 	full, noInstall      bool
+	push                 bool
 }
 
 func newEnvUp(s streams) *cobra.Command {
 	var o envUpOptions
 	cmd := &cobra.Command{
-		Use:   "up --task ID [--environment NAME] [--repo URL] [--branch B]",
+		Use:   "up --task ID [--environment NAME] [--repo URL] [--branch B] [--push]",
 		Short: "Give a task a clean container, with a repository and its dependencies",
 		Long: `up starts a container for a task, clones the repository into /workspace/project
 and installs its dependencies. One that the task had before is removed. Tokens
 come from GITHUB_PERSONAL_ACCESS_TOKEN and GITLAB_PERSONAL_ACCESS_TOKEN (with
-GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into the container.`,
+GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into the
+container. Git in it can fetch from the repository with them; with --push it can
+also push, after the dependencies are installed: so can whatever runs in it.`,
 		Example: `  hako env up --task t1
   hako env up --task t2 --environment node --network none
   hako env up --task t3 --repo https://github.com/owner/project --branch feature --target main`,
@@ -229,6 +232,7 @@ GITHUB_API_URL and GITLAB_API_URL for servers of your own) and never get into th
 	f.Var((*filled)(&o.branch), "branch", "check out `BRANCH` (default the repository's own)")
 	f.Var((*filled)(&o.target), "target", "fetch `BRANCH` too, which the other is to be merged into")
 	f.BoolVar(&o.full, "full", false, "clone the whole history")
+	f.BoolVar(&o.push, "push", false, "let git in the container push to the repository with your token")
 	f.BoolVar(&o.noInstall, "no-install", false, "leave dependencies alone")
 	f.BoolVar(&o.json, "json", false, "print what is known about the container as JSON")
 	return cmd
@@ -247,12 +251,16 @@ func (o *envUpOptions) apply(_ *config.Config, c *container.Options) error {
 	}
 	c.Full = c.Full || o.full
 	c.Install = c.Install && !o.noInstall
+	c.Push = o.push
 	return nil
 }
 
 func (o *envUpOptions) run(ctx context.Context, s streams) error {
 	if o.repo == "" && (o.branch != "" || o.target != "") {
 		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Why: "there is a branch, but no repository", Hint: "add --repo URL"}
+	}
+	if o.push && o.repo == "" {
+		return &fault.Error{Kind: fault.Invalid, Op: "start environment", Subject: "--push", Why: "there is no repository to push to", Hint: "add --repo URL"}
 	}
 	say, end := telling(s, o.json)
 	defer end()
@@ -308,6 +316,9 @@ func printUp(s streams, info container.Info) error {
 	if info.Commit != "" {
 		line += ", " + visible(info.Branch) + " at " + info.Commit[:min(12, len(info.Commit))]
 	}
+	if info.Push {
+		line += ", may push"
+	}
 	_, err := fmt.Fprintf(s.out, "%s\nhako env exec --task %s -- 'ls -la'\n", line, info.TaskUUID)
 	return err
 }
@@ -349,6 +360,7 @@ func printInfo(w io.Writer, x container.Details) error {
 	}
 	if x.Repository != "" {
 		rows = append(rows, []string{"repository:", visible(x.Repository + " " + x.Branch + " " + x.Commit)})
+		rows = append(rows, []string{"git:", map[bool]string{false: "may fetch", true: "may fetch and push"}[x.Push]})
 	}
 	if u := x.Usage; u != nil {
 		rows = append(rows,
@@ -416,10 +428,11 @@ func newEnvPrune(s streams) *cobra.Command {
 	var o envFlags
 	cmd := &cobra.Command{
 		Use:   "prune [--json]",
-		Short: "Remove what is left of processes that have ended, and what is too old",
-		Long: `prune removes containers whose owner was killed, and those that nobody took down
-for command_executor.cleanup.stale_threshold_hours. What belongs to a process
-that lives, to another user or to another machine is left alone.`,
+		Short: "Remove what is left of processes that have ended, and what nobody uses",
+		Long: `prune removes containers whose owner was killed, and those that nobody used
+for command_executor.cleanup.stale_threshold_hours. One in which a command or job
+runs is kept, and so is what belongs to a process that lives, to another user or
+to another machine.`,
 		Example: "  hako env prune\n  hako env prune --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.prune(cmd.Context(), s) },

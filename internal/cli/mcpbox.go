@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"hako/internal/config"
 	"hako/internal/container"
@@ -118,6 +119,7 @@ func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, clo
 	if err != nil {
 		return nil, err
 	}
+	options.Network = options.Network && w.Network != string(container.None)
 	if w.Root != "" && resolve(w.Root) != options.Root {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out; who started hako mcp chose the directory with --root"}
 	}
@@ -170,7 +172,10 @@ func (m *mcpMaker) dockFor() (*container.Dock, error) {
 		return nil, err
 	}
 	options.Clones.Keys.Hide(m.secrets.Add)
-	options.Enabled, options.Detached = true, false
+	if options.Clones.Keys, err = options.Clones.Keys.Limit(config.MCPRepositories.Name, config.MCPRepositories.Of(m.conf).V); err != nil {
+		return nil, err
+	}
+	options.Enabled, options.Detached, options.Push = true, false, false // a client never pushes with the user's token
 	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
 	options.Keep = keepWith(m.conf)
 	m.pier, err = m.dockAsking(options, judge, m.asker)
@@ -206,8 +211,9 @@ func (m *mcpMaker) containerBox(ctx context.Context, w mcp.Wanted, closed func()
 	if err != nil {
 		return nil, err
 	}
-	if w.Network != "" && container.Network(w.Network) != d.Network {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + w.Network, Why: "the settings say " + string(d.Network), Hint: "leave network out"}
+	network := container.Network(w.Network)
+	if network != "" && !d.Network.Covers(network) {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + visible(w.Network), Why: "the settings allow " + string(d.Network) + " at most", Hint: "leave network out, or set it to none"}
 	}
 	task := "mcp-" + strings.ToLower(rand.Text()[:12])
 	m.mu.Lock()
@@ -218,7 +224,7 @@ func (m *mcpMaker) containerBox(ctx context.Context, w mcp.Wanted, closed func()
 		environment = d.DefaultEnvironment()
 	}
 	w.Tell("starting the " + environment + " environment")
-	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch}, environment)
+	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch, Network: network}, environment)
 	if err != nil {
 		m.forget(task)
 		return nil, err
@@ -298,6 +304,16 @@ func (b *dockBox) JobOutput(ctx context.Context, id string, start, size int64) (
 		return mcp.JobPage{}, err
 	}
 	return jobPage(j, page), nil
+}
+
+// askJobs is how long a container may take to report its jobs.
+const askJobs = 5 * time.Second
+
+// Working implements [mcp.Working].
+func (b *dockBox) Working(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askJobs)
+	defer cancel()
+	return b.dock.Busy(ctx, b.task)
 }
 
 // KillJob implements [mcp.Jobs].

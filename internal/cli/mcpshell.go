@@ -152,6 +152,12 @@ func pageOf(st jobs.Status) mcp.JobPage {
 	return out
 }
 
+// Working implements [mcp.Working].
+func (b *shellBox) Working(context.Context) bool {
+	desk := b.opened()
+	return desk != nil && desk.Busy()
+}
+
 // ListJobs implements [mcp.Lister].
 func (b *shellBox) ListJobs() (list []source.Job) {
 	desk := b.opened()

@@ -70,7 +70,7 @@ var (
 	CleanupInterval = Key[int]{Name: "command_executor.cleanup.interval_hours", Parse: between(1, 8760), Default: constant(24), Decides: mayUse,
 		Help: "after how many hours a service removes again what others left, from 1 to 8760"}
 	CleanupStale = Key[int]{Name: "command_executor.cleanup.stale_threshold_hours", Parse: between(1, 8760), Default: constant(24), Decides: mayUse,
-		Help: "how many hours old a container may become that nobody took down, from 1 to 8760"}
+		Help: "after how many hours without use a container is removed that nobody took down, from 1 to 8760; one in which something runs is kept"}
 	PoolSize = Key[int]{Name: "command_executor.pool.size", Env: "EXECUTOR_POOL_SIZE", Parse: between(0, 100), Default: constant(1), Decides: mayUse,
 		Help: "how many containers a service keeps ready for tasks to come, from 0 to 100"}
 	PoolEnvironment = Key[[]string]{Name: "command_executor.pool.environments", Parse: words, Many: true, Decides: mayUse,

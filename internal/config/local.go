@@ -27,6 +27,8 @@ const (
 	whoseName   = "in whose name the agent acts"
 	whatTaken   = "which tasks the agent takes on"
 	whomTrusted = "whom programs trust"
+
+	whichRepository = "which of your repositories others get"
 )
 
 // guarded is what stands between a setting and a stranger.

@@ -26,7 +26,26 @@ type MCPServer struct {
 // String returns the name alone: the rest may be secret.
 func (m MCPServer) String() string { return m.Name }
 
-var mcpKeys = []key{mcpList}
+var mcpKeys = []key{mcpList, MCPRepositories}
+
+// MCPRepositories are the repositories that MCP clients may have cloned with the
+// user's token.
+var MCPRepositories = Key[[]string]{
+	Name: "mcp.repositories", Env: "HAKO_MCP_REPOSITORIES", Many: true, Parse: grantedRepositories, Decides: whichRepository,
+	Help: "a list of repositories that sandboxes of MCP clients clone and fetch with your token, as github.com/owner/project or github.com/owner/*; others are cloned without a token, as anybody could",
+}
+
+// repositoryForm is a host with a path of at least two names; the last may be *.
+var repositoryForm = compiled(`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
+
+func grantedRepositories(s setting) ([]string, error) {
+	for _, word := range s.words {
+		if !repositoryForm().MatchString(word) {
+			return nil, fmt.Errorf("%q is not a repository as github.com/owner/project, nor all of an owner as github.com/owner/*", word)
+		}
+	}
+	return s.words, nil
+}
 
 // mcpList has the servers as they are written, with ${NAME} in them.
 var mcpList = Key[mcpServers]{

@@ -191,3 +191,17 @@ func TestMCPMistakes(t *testing.T) {
 		}
 	}
 }
+
+func TestMCPRepositories(t *testing.T) {
+	for word, good := range map[string]bool{
+		"github.com/owner/project": true, "https://github.com/owner/project.git": true, "github.com/owner/*": true, "http://git.corp.example:8080/a/b/*": true,
+		"owner/project": false, "owner/*": false, "*": false, "github.com/*": false, "github.com/*/project": false, "github.com/owner/pro*": false, "*/owner/project": false,
+		"github.com/owner/**": false, "https://me:pw@github.com/a/b": false, "ssh://github.com/a/b": false, "github.com/a/b?x": false, "github.com/a/b#x": false,
+		"github.com/a%2fb/c": false, "": false, "github.com//a/b": false, "github.com/a/b c": false,
+	} {
+		_, err := Load(newWorld(t, "mcp: {repositories: ['"+word+"']}").named())
+		if (err == nil) != good {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+}

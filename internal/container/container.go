@@ -49,14 +49,14 @@ type Options struct {
 	Clones    *clone.Store
 	Depth     int  // of clones; zero means 1
 	Full      bool // clones have their whole history
-	FetchOnly bool // git in containers may fetch but not push: what is to be kept goes by [Dock.Save]. False means that it may do both
+	Push      bool // git in containers may push to the repository of their task, once it is prepared. False means that it may only fetch: what is to be kept goes by [Dock.Save]
 	Packages  *deps.Store
 	Install   bool // dependencies are installed
 	Own       bool // a repository may bring its own image, .hako/Dockerfile
 
 	Timeout  time.Duration // of a command; zero means 30 min
 	Output   int           // bytes of stdout, and of stderr, that a result holds; zero means 1 MB
-	Stale    time.Duration // how old a container without owner may become; zero means 24 h
+	Stale    time.Duration // how long a container without owner may be unused; zero means 24 h
 	Detached bool          // containers outlive this process; false means that they are its own
 	Warm     map[string]int
 
@@ -98,6 +98,15 @@ const (
 	Open      Network = "open"       // every public host, by HTTP and HTTPS
 	AllowList Network = "allow-list" // those that are listed
 )
+
+// Covers reports whether what a network reaches is all that another one does.
+func (n Network) Covers(less Network) bool {
+	reach := map[Network]int{None: 1, AllowList: 2, Open: 3}
+	return reach[less] > 0 && reach[less] <= reach[n]
+}
+
+// networkOf is the network of a task.
+func (d *Dock) networkOf(t Task) Network { return cmp.Or(t.Network, d.Network) }
 
 // A Dock is where the containers of tasks lie. It is safe for concurrent use.
 type Dock struct {

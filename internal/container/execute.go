@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -42,10 +43,11 @@ func (taskRunner) Opaque() {}
 
 // Run implements [run.Runner].
 func (r taskRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	b, err := r.dock.readyBox(r.task)
+	b, done, err := r.dock.use(ctx, r.task)
 	if err != nil {
 		return run.Result{}, err
 	}
+	defer done()
 	h, err := r.dock.hands(ctx, b)
 	if err != nil {
 		return run.Result{}, err
@@ -106,13 +108,14 @@ func (d *Dock) outlives(ctx context.Context, b *box) bool {
 	return true
 }
 
-// readyBox returns the box of a task that commands can run in.
+// readyBox returns the box of a task that commands can run in, or one that is
+// being removed: [Dock.use] waits for the end of that.
 func (d *Dock) readyBox(task string) (*box, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return nil, err
 	}
-	if b.Status != Ready {
+	if b.Status != Ready && !b.Doomed {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is not ready, it is " + string(b.Status), Hint: "wait until hako env up has ended, or run it again"}
 	}
 	return b, nil
@@ -272,17 +275,23 @@ func (c *captured) text() string {
 	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", cut, c.total, strings.ToValidUTF8(string(tail), "\uFFFD"))
 }
 
-// prune removes the oldest files of a directory, whose names are in order, until
-// there are no more than so many with no more than so many bytes.
+// prune removes the files of a directory that were written to least recently,
+// until there are no more than so many with no more than so many bytes: the log of
+// a command that still prints is not among them.
 func prune(dir string, keep int, most int64) {
 	entries, _ := os.ReadDir(dir)
-	for i, e := range slices.Backward(entries) {
-		info, err := e.Info()
-		if err != nil {
-			continue // somebody else was faster
+	var files []os.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // or somebody else was faster
+			files = append(files, info)
 		}
-		if most -= info.Size(); most < 0 || len(entries)-i > keep {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+	}
+	slices.SortStableFunc(files, func(a, b os.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(b.Name(), a.Name()))
+	})
+	for i, info := range files {
+		if most -= info.Size(); most < 0 || i >= keep {
+			_ = os.Remove(filepath.Join(dir, info.Name()))
 		}
 	}
 }

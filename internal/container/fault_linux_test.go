@@ -453,7 +453,7 @@ func TestUselessWithoutEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := d.make(t.Context(), l, img, "", "")
+	b, err := d.make(t.Context(), l, img, Task{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,10 +132,11 @@ type Desk interface {
 
 // Desk returns what answers about the jobs of a task. It starts nothing.
 func (d *Dock) Desk(ctx context.Context, task string) (Desk, error) {
-	b, err := d.readyBox(task)
+	b, done, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	if b.Bare {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "list jobs", Subject: task, Why: "there are none on an engine that is another machine", Hint: "use a local engine"}
 	}
@@ -153,10 +154,11 @@ func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.R
 
 // Edit makes one call of the text editor in the container of a task.
 func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (answer json.RawMessage, err error) {
-	b, err := d.readyBox(task)
+	b, finish, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
 	}
+	defer finish()
 	if b.Bare {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task, Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
 	}

@@ -73,10 +73,14 @@ func obtain(environment, image string) string {
 
 // make makes a container and waits until its guest answers. It is that of its
 // task before it exists: whoever comes after us finds it.
-func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, name, task string) (*box, error) {
+func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
+	name := ""
+	if t.ID != "" {
+		name = Name(t.ID)
+	}
 	b, err := d.newBox(record{
-		Info: Info{TaskUUID: task, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created, Name: name, Image: l.Image, Network: d.Network},
-		Fit:  d.fit(img.ID), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
+		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created, Name: name, Image: l.Image, Network: d.networkOf(t)},
+		Fit:  d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
 	})
 	if err != nil {
 		return b, err
@@ -84,7 +88,7 @@ func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, name
 	if b.Name == "" {
 		b.Name = "coding-agent-pool-" + b.Box
 	}
-	if task != "" {
+	if t.ID != "" {
 		err = d.enter(b)
 	}
 	if err == nil {
@@ -161,7 +165,7 @@ func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Di
 		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
 		Tmpfs:   d.inMemory(),
 		Ulimits: []engine.Ulimit{{Name: "core"}, {Name: "nofile", Soft: openFiles, Hard: openFiles}},
-		Env:     l.Environ(lang.Surroundings{Proxy: d.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
+		Env:     l.Environ(lang.Surroundings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
 	}
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
@@ -212,7 +216,7 @@ func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	for _, folder := range l.Folders {
 		o.Make = append(o.Make, Workspace+"/"+folder)
 	}
-	if d.Network != None {
+	if b.Network != None {
 		o.Bridge = proxyAt + "=" + runDir + "/egress.sock"
 	}
 	s.Entrypoint = append([]string{program}, o.Args()...)
@@ -279,13 +283,13 @@ func systemRoots() []byte {
 
 // fit says what a warm container was made for: one that was made for anything
 // else is of no use.
-func (d *Dock) fit(image string) string {
+func (d *Dock) fit(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""
 	if info != nil {
 		made = info.ModTime().String() + strconv.FormatInt(info.Size(), 10)
 	}
-	data, _ := json.Marshal([]any{image, d.Resources, d.Network, d.CA, d.binary, made})
+	data, _ := json.Marshal([]any{image, d.Resources, n, d.CA, d.binary, made})
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:12])
 }

@@ -50,7 +50,7 @@ func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
 		return err
 	}
 	built, err := d.buildOwn(ctx, p, clone.Folder{ID: files.ID, Tar: judged})
-	if built && err == nil && d.Network == Open {
+	if built && err == nil && p.network == Open {
 		p.warnings = append(p.warnings, pastTheProxy)
 	}
 	return err
@@ -78,7 +78,7 @@ func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (b
 		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none", CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
 	}
 	tag := files.ID
-	if d.Network == Open {
+	if p.network == Open {
 		b.Network = ""
 		tag += "-open"
 	}
@@ -90,7 +90,7 @@ func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (b
 		return false, err
 	}
 	d.say("building the image that the repository brings, " + ownFolder + "/Dockerfile")
-	if d.Network == Open {
+	if p.network == Open {
 		d.say("warning: " + pastTheProxy)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)

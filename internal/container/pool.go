@@ -118,9 +118,9 @@ func (d *Dock) warm(ctx context.Context, environment string, want int) error {
 	if err != nil {
 		return err
 	}
-	d.weed(ctx, environment, d.fit(img.ID))
-	for have := d.countWarm(environment, d.fit(img.ID)); have < want; have++ {
-		b, err := d.make(ctx, l, img, "", "")
+	d.weed(ctx, environment, d.fit(img.ID, d.Network))
+	for have := d.countWarm(environment, d.fit(img.ID, d.Network)); have < want; have++ {
+		b, err := d.make(ctx, l, img, Task{})
 		if err == nil {
 			d.pool.made[b.Box] = d.lockOf(b.Box)
 			err = os.WriteFile(filepath.Join(b.dir, poolMark), nil, 0o600)
@@ -158,7 +158,7 @@ func (d *Dock) WaitWarm(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			missing = missing || d.countWarm(name, d.fit(img.ID)) < want
+			missing = missing || d.countWarm(name, d.fit(img.ID, d.Network)) < want
 		}
 		if !missing {
 			return nil
@@ -173,12 +173,12 @@ func (d *Dock) WaitWarm(ctx context.Context) error {
 
 // claim takes a container out of the pool, whoever filled it. Nil means that
 // there is none.
-func (d *Dock) claim(ctx context.Context, task, environment, image string) (*box, error) {
+func (d *Dock) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
 	all, err := d.boxes()
 	if err != nil {
 		return nil, err
 	}
-	fit := d.fit(image)
+	fit := d.fit(image, d.networkOf(t))
 	for _, b := range all {
 		if !b.warm(environment, fit) {
 			continue
@@ -187,7 +187,7 @@ func (d *Dock) claim(ctx context.Context, task, environment, image string) (*box
 		if err != nil {
 			continue // somebody was faster
 		}
-		if err := d.adopt(ctx, b, f, task); err != nil {
+		if err := d.adopt(ctx, b, f, t.ID); err != nil {
 			d.discard(ctx, b)
 			if fault.KindOf(err) == fault.Unavailable {
 				continue // it died while it was waiting

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hako/internal/container/clone"
+	"hako/internal/container/egress"
 	"hako/internal/fault"
 	"hako/internal/private"
 )
@@ -44,6 +45,7 @@ type Info struct {
 	Repository  string    `json:"repository,omitempty"`
 	Branch      string    `json:"branch,omitempty"`
 	Commit      string    `json:"commit,omitempty"`
+	Push        bool      `json:"push,omitempty"` // git in it may push to Repository
 	Warnings    []string  `json:"warnings,omitempty"`
 }
 
@@ -68,7 +70,8 @@ type record struct {
 type box struct {
 	record
 	dir    string
-	unmade bool // there is no container, and nobody asked for one who has got no answer
+	push   *egress.Permission // to push, when all is prepared; nil means never
+	unmade bool               // there is no container, and nobody asked for one who has got no answer
 }
 
 const (
@@ -158,6 +161,7 @@ func (d *Dock) hold(id string, f *os.File) {
 // settle ends the making of a box. A detached one then belongs to nobody.
 func (d *Dock) settle(b *box) error {
 	b.Status, b.Settled = Ready, d.Detached
+	b.touch()
 	if err := b.save(); err != nil || !d.Detached {
 		return err
 	}

@@ -21,10 +21,11 @@ func (d *Dock) Save(ctx context.Context, task string, s Save) (commit string, er
 	if err := s.Check(); err != nil {
 		return "", err
 	}
-	b, err := d.readyBox(task)
+	b, finish, err := d.use(ctx, task)
 	if err != nil {
 		return "", err
 	}
+	defer finish()
 	done, err := d.record(task, visible("keep "+s.Ref))
 	if err != nil {
 		return "", err

@@ -30,6 +30,12 @@ const smithyHost, smithyRepo = "forge.example", "owner/project"
 
 func newSmithy(t *testing.T) *smithy {
 	t.Helper()
+	return newSmithyWith(t, map[string]string{"README": "a project\n", "src/a.py": "x = 1\n"}, func(*Options) {})
+}
+
+// newSmithyWith is newSmithy with other files in the repository, and other options.
+func newSmithyWith(t *testing.T, files map[string]string, change func(*Options)) *smithy {
+	t.Helper()
 	openEngine(t, pythonImage) // before all the rest is made for nothing
 	s := &smithy{t: t, forge: forge.For(t, forge.GitHub), cache: filepath.Join(t.TempDir(), "cache")}
 	s.forge.GitRoot(t.TempDir())
@@ -37,7 +43,7 @@ func newSmithy(t *testing.T) *smithy {
 	s.forge.Private(smithyRepo)
 	s.forge.Member(smithyRepo, "bot", "write")
 	s.token = s.forge.User("bot")
-	if err := s.forge.Seed(smithyRepo, map[string]string{"README": "a project\n", "src/a.py": "x = 1\n"}); err != nil {
+	if err := s.forge.Seed(smithyRepo, files); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := clone.FromEnviron(func(name string) string {
@@ -48,12 +54,13 @@ func newSmithy(t *testing.T) *smithy {
 	}
 	s.dock = newDock(t, pythonImage, func(o *Options) {
 		o.Resources = Resources{CPUs: 2, Memory: 256 << 20, Disk: 64 << 20, Pids: 128}
-		o.Network, o.FetchOnly = AllowList, true
+		o.Network = AllowList
 		o.Keep = func(ctx context.Context, w Way) error { return serveEgress(t, s.proxy())(ctx, w) }
 		o.Clones = &clone.Store{Dir: s.cache, Keys: keys, Environ: []string{"http_proxy=" + s.forge.URL}}
 		o.Record = func(_, what string) (func(error), error) {
 			return func(err error) { s.record = append(s.record, what+": "+errText(err)) }, nil
 		}
+		change(o)
 	})
 	return s
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // CleanupStale removes what is left of processes that have certainly ended, and
-// containers that nobody owns once they are old enough. It returns how many
+// containers that nobody owns once nobody has used them for long. It returns how many
 // containers and records it removed. What others own, or may own, is left alone.
 func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
@@ -28,11 +28,14 @@ func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
 	n, known := 0, make(map[string]bool)
 	for _, b := range all {
 		known[b.Box] = true
-		if !d.stale(b) || !b.wrest() {
+		if !d.stale(ctx, b) {
 			continue
 		}
-		n++
-		err = errors.Join(err, d.remove(ctx, b))
+		removed, rerr := d.sweepBox(ctx, b)
+		if removed {
+			n++
+		}
+		err = errors.Join(err, rerr)
 	}
 	m, oerr := d.sweepOrphans(ctx, listed, known)
 	verr := d.removeVolumes(ctx, map[string]string{labelState: d.id}, d.homeless)
@@ -43,9 +46,12 @@ func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
 }
 
 // stale reports whether nobody wants a box any more.
-func (d *Dock) stale(b *box) bool {
-	if b.Doomed || b.Settled {
-		return b.Doomed || time.Since(b.Created) > d.Stale
+func (d *Dock) stale(ctx context.Context, b *box) bool {
+	switch {
+	case b.Doomed:
+		return true
+	case b.Settled:
+		return d.unused(ctx, b)
 	}
 	return b.abandoned()
 }

@@ -17,8 +17,9 @@ type Task struct {
 	Start string
 	// Commit is one that [Dock.Save] kept, to go on from: with its changes, and
 	// without itself if it is a snapshot. Empty means the tip of Start or Branch.
-	Commit string
-	Target string // the branch that this one is to be merged into, fetched besides; empty means none
+	Commit  string
+	Network Network // as far as that of the dock or less; empty means that of the dock
+	Target  string  // the branch that this one is to be merged into, fetched besides; empty means none
 }
 
 // Name returns the name of a task's container.

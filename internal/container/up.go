@@ -69,6 +69,13 @@ func (d *Dock) check(t Task) error {
 	if err := CheckTask(t.ID); err != nil {
 		return err
 	}
+	if t.Network != "" && !d.Network.Covers(t.Network) {
+		return &fault.Error{Kind: fault.Denied, Op: "start environment of task", Subject: t.ID, Why: "network " + shown(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
+			Hint: "use " + string(d.Network) + " or less; there are none, allow-list and open"}
+	}
+	if d.Push && (t.Repository == "" || d.networkOf(t) == None || d.bare) {
+		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID, Why: "there is no repository, or no network by which it could be reached", Hint: "add --repo URL and a network, or leave out --push"}
+	}
 	if t.Repository == "" {
 		return nil
 	}
@@ -86,12 +93,14 @@ func (d *Dock) source(t Task) clone.Source {
 type prospect struct {
 	lang.Language
 	image    engine.Image
+	network  Network
 	warnings []string // about the choice of the environment and its image
 }
 
 // survey finds out what can be known before anything is removed or made: whoever
 // mistypes a branch shall not lose the container there was.
 func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
+	p.network = d.networkOf(t)
 	name, warning := lang.Choose(environment, d.Images, d.Default)
 	if warning != "" {
 		p.warnings = append(p.warnings, warning)
@@ -127,10 +136,10 @@ func (d *Dock) clear(ctx context.Context, task string) error {
 // raise takes a warm container or makes one, and fills it. What it returns
 // beside an error is to be discarded.
 func (d *Dock) raise(ctx context.Context, t Task, p prospect) (*box, error) {
-	b, err := d.claim(ctx, t.ID, p.Name, p.image.ID)
+	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
 		d.say("starting the " + p.Name + " environment")
-		b, err = d.make(ctx, p.Language, p.image, Name(t.ID), t.ID)
+		b, err = d.make(ctx, p.Language, p.image, t)
 	}
 	if err != nil {
 		return b, nameTaken(err, t.ID)
@@ -160,10 +169,12 @@ func (d *Dock) equip(ctx context.Context, b *box, t Task, l lang.Language) error
 	if err := d.fetch(ctx, b, t); err != nil {
 		return err
 	}
-	if !d.Install || d.Packages == nil {
-		return nil
+	if d.Install && d.Packages != nil {
+		if err := d.install(ctx, b, l); err != nil {
+			return err
+		}
 	}
-	return d.install(ctx, b, l)
+	return d.permitPush(ctx, b)
 }
 
 func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {

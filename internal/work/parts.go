@@ -41,7 +41,8 @@ type Board interface {
 	Propose(ctx context.Context, t Task, p Proposal) (url string, err error)
 }
 
-// A Proposal is a pull or merge request to be.
+// A Proposal is a pull or merge request to be. It closes the issue of its task,
+// which the board sees to.
 type Proposal struct {
 	Title string
 	Text  string

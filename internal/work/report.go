@@ -169,7 +169,7 @@ func (e *errand) commitMessage() string {
 }
 
 func (e *errand) proposal() Proposal {
-	what := fmt.Sprintf("\n\nCloses #%d", e.task.Number)
+	what := "" // the board adds what it closes
 	if e.task.Kind == Pull {
 		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
 	}

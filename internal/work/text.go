@@ -140,7 +140,7 @@ func defusedLine(s *redact.Set, text string, most int) string {
 
 // quietLine is a line that is shown as it is, as titles are.
 func quietLine(s *redact.Set, text string, most int) string {
-	return tame.Quiet(oneLine(s.Text(tame.Visible(text)), most))
+	return tame.Line(oneLine(s.Text(tame.Visible(text)), most))
 }
 
 // quoted makes a block of code of a text, with a fence that it has not in it.

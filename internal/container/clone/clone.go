@@ -155,6 +155,9 @@ func (s *Store) Check(src Source) error {
 	if err != nil {
 		return err
 	}
+	if u.Scheme == "http" && s.Keys.withheld(u) {
+		return refused(u.Redacted(), "http is not encrypted, and the repository is not listed in "+s.Keys.setting, "use https, or have the user list it there")
+	}
 	if u.Scheme == "http" && s.Keys.find(u) == nil && !s.PlainHTTP {
 		return refused(u.Redacted(), "http is not encrypted", "use https; for a server of your own that has none, set GITLAB_API_URL to its address, beginning with http://, and GITLAB_PERSONAL_ACCESS_TOKEN")
 	}

@@ -120,6 +120,9 @@ func (j *job) tokenHint() string {
 	if j.key != nil {
 		return "see that " + j.key.token + " may " + j.verb("read", "push to") + " it"
 	}
+	if j.Keys.withheld(j.url) {
+		return "if it is private, the user must list it: " + j.Keys.setting + ": [" + j.url.Host + strings.TrimSuffix(j.url.Path, ".git") + "]"
+	}
 	for _, f := range forges() {
 		if j.url.Hostname() == f.host {
 			return "if it is private, set " + f.token

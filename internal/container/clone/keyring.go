@@ -67,6 +67,10 @@ func (c Credential) secrets() []string {
 type Keyring struct {
 	keys []key
 	out  *handed
+
+	limited bool // to grants
+	grants  []grant
+	setting string // the name of the list of grants
 }
 
 // Format implements fmt.Formatter: only the servers show.
@@ -168,6 +172,9 @@ func (k *Keyring) find(u *url.URL) *key {
 	if k == nil || u == nil {
 		return nil
 	}
+	if k.limited && !slices.ContainsFunc(k.grants, func(g grant) bool { return g.covers(u) }) {
+		return nil
+	}
 	scheme, host := origin(u)
 	for i := range k.keys {
 		if k.keys[i].scheme == scheme && k.keys[i].host == host {
@@ -188,9 +195,8 @@ func (k *Keyring) For(ctx context.Context, u *url.URL) (c Credential, known bool
 	return c, true, err
 }
 
-// Lend returns the credential for exactly this repository, to fetch from it and
-// to push to it, in the form that the egress proxy takes. Without one there is
-// nothing to lend. It is the one of now: that of an [Account] is lent for as long
+// Lend returns the credential for exactly this repository, to fetch from it, in
+// the form that the egress proxy takes. Without one there is nothing to lend. It is the one of now: that of an [Account] is lent for as long
 // as it lasts, which is an hour at GitHub. [Store.Lend] knows about TLS besides.
 func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, error) {
 	c, known, err := k.For(ctx, u)
@@ -199,7 +205,7 @@ func (k *Keyring) Lend(ctx context.Context, u *url.URL) ([]egress.Credential, er
 	}
 	return []egress.Credential{{
 		Host: u.Host, Repository: strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git"),
-		Services:  []string{egress.UploadPack, egress.ReceivePack},
+		Services:  []string{egress.UploadPack},
 		Header:    func() (string, string, error) { return "Authorization", c.basic(), nil },
 		PlainHTTP: u.Scheme == "http",
 	}}, nil

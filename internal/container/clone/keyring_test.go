@@ -159,7 +159,7 @@ func TestLend(t *testing.T) {
 		if c, _, _ := k.For(t.Context(), u); name != "Authorization" || value != c.basic() || err != nil {
 			t.Errorf("%s: %s, %v", at, name, err)
 		}
-		if !slices.Equal(got[0].Services, []string{egress.UploadPack, egress.ReceivePack}) {
+		if !slices.Equal(got[0].Services, []string{egress.UploadPack}) || got[0].Push != nil {
 			t.Errorf("%s: %q", at, got[0].Services)
 		}
 		if err := (&egress.Proxy{Credentials: got, Log: func(egress.Event) error { return nil }}).Check(); err != nil {

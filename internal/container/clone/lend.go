@@ -10,9 +10,9 @@ import (
 	"hako/internal/fault"
 )
 
-// Lend returns the credential for exactly this repository, to fetch from it and
-// to push to it, in the form that the egress proxy takes; the proxy will check
-// the server as this store does. Without a credential there is nothing to lend.
+// Lend returns the credential for exactly this repository, to fetch from it, in
+// the form that the egress proxy takes; the proxy will check the server as this
+// store does. Without a credential there is nothing to lend.
 // See [Keyring.Lend] for how long.
 func (s *Store) Lend(ctx context.Context, address string) ([]egress.Credential, error) {
 	u, err := parseURL(address)

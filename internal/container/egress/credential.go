@@ -34,6 +34,9 @@ type Credential struct {
 	// Services are what the credential may be used for: [UploadPack],
 	// [ReceivePack]. Empty means nothing.
 	Services []string
+	// Push lets the credential be used for [ReceivePack] too, once it was given.
+	// Nil means never.
+	Push *Permission
 	// Header returns the line that is added to a request, such as
 	// Authorization. It is required, and called for every request.
 	Header func() (name, value string, err error)
@@ -149,10 +152,13 @@ func (r *rules) find(w want) (*repository, error) {
 		if err != nil || at != repo.at || w.path != repo.path && w.path != repo.path+".git" {
 			continue
 		}
-		if slices.Contains(repo.Services, w.service) {
+		if slices.Contains(repo.Services, w.service) || w.service == ReceivePack && repo.Push.Given() {
 			return repo, nil
 		}
 		why, hint = "the credential of this repository is not for "+w.service, "let the credential permit "+w.service+", if that is meant"
+		if w.service == ReceivePack {
+			why, hint = "containers may fetch from this repository, not push to it", "only a container that a person made with hako env up --push may push"
+		}
 	}
 	return nil, refuse(why, hint)
 }

@@ -37,6 +37,9 @@ type Settings struct {
 	CA      string   `json:"ca"`    // a file of certificates that git servers may be vouched for by, besides the usual; empty means none
 	Lent    []Lent   `json:"lent"`
 	Hidden  []string `json:"hidden"` // values that are never to be shown or written down
+
+	push  *egress.Permission // of Lent; nil means that nobody pushes
+	later *json.Decoder      // brings the permission to push
 }
 
 // Lent is a credential that git is lent.
@@ -48,6 +51,13 @@ type Lent struct {
 	Value       string   `json:"value"`
 	InsecureTLS bool     `json:"insecure_tls"`
 	PlainHTTP   bool     `json:"plain_http"`
+	Push        bool     `json:"push"` // it may be used for pushes, once the permission comes
+}
+
+// permitted is what a keeper gets when pushes are permitted. Without it nobody
+// pushes, whatever becomes of the process that was to send it.
+type permitted struct {
+	Push bool `json:"push"`
 }
 
 // Lend takes credentials into the settings.
@@ -57,7 +67,10 @@ func (s *Settings) Lend(list []egress.Credential) error {
 		if err != nil {
 			return err
 		}
-		s.Lent = append(s.Lent, Lent{c.Host, c.Repository, c.Services, name, value, c.InsecureTLS, c.PlainHTTP})
+		s.Lent = append(s.Lent, Lent{c.Host, c.Repository, c.Services, name, value, c.InsecureTLS, c.PlainHTTP, c.Push != nil})
+		if c.Push != nil {
+			s.push = c.Push
+		}
 	}
 	return nil
 }
@@ -65,7 +78,12 @@ func (s *Settings) Lend(list []egress.Credential) error {
 func (s *Settings) credentials() (list []egress.Credential) {
 	roots := s.roots()
 	for _, l := range s.Lent {
+		var push *egress.Permission
+		if l.Push {
+			push = s.push
+		}
 		list = append(list, egress.Credential{
+			Push: push,
 			Host: l.Host, Repository: l.Repository, Services: l.Services, Roots: roots, InsecureTLS: l.InsecureTLS, PlainHTTP: l.PlainHTTP,
 			Header: func() (string, string, error) { return l.Name, l.Value, nil },
 		})
@@ -109,10 +127,12 @@ func Read() (s Settings, l net.Listener, err error) {
 	if in == nil {
 		return s, nil, alone
 	}
-	defer in.Close()
-	if err := json.NewDecoder(io.LimitReader(in, 8<<20)).Decode(&s); err != nil {
+	s.later = json.NewDecoder(io.LimitReader(in, 8<<20))
+	if err := s.later.Decode(&s); err != nil {
+		in.Close()
 		return s, nil, alone
 	}
+	s.push = new(egress.Permission)
 	socket := os.NewFile(listenerFD, "egress")
 	defer socket.Close()
 	l, err = net.FileListener(socket)
@@ -134,6 +154,7 @@ func Serve(ctx context.Context, s Settings, l net.Listener, log func(egress.Even
 		<-c.Gone()
 		cancel()
 	}()
+	go s.awaitPush()
 	err = s.Proxy(log).Serve(ctx, l)
 	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 		return nil
@@ -141,11 +162,26 @@ func Serve(ctx context.Context, s Settings, l net.Listener, log func(egress.Even
 	return err
 }
 
-// tell writes the settings where the keeper reads them.
+// awaitPush waits for the permission to push. The end of the pipe is none.
+func (s *Settings) awaitPush() {
+	var p permitted
+	if s.later != nil && s.later.Decode(&p) == nil && p.Push {
+		_ = s.push.Give() // nobody is to be notified here
+	}
+}
+
+// tell writes the settings where the keeper reads them. The pipe stays open if
+// pushes may be permitted later.
 func tell(w *os.File, s Settings) error {
-	defer w.Close()
 	_ = w.SetWriteDeadline(time.Now().Add(5 * time.Second))
-	return json.NewEncoder(w).Encode(s)
+	if err := json.NewEncoder(w).Encode(s); err != nil || s.push == nil {
+		return errors.Join(err, w.Close())
+	}
+	s.push.Notify(func() error {
+		_ = w.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		return errors.Join(json.NewEncoder(w).Encode(permitted{true}), w.Close())
+	})
+	return nil
 }
 
 // environ is what a keeper inherits: nothing that may hold a secret.

@@ -3,10 +3,12 @@ package keeper
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +158,73 @@ func TestStart(t *testing.T) {
 		_, err := net.Dial("unix", w.egress)
 		return errors.Is(err, syscall.ECONNREFUSED)
 	})
+}
+
+// git asks for a push, or a fetch, and returns the status.
+func (w *world) git(t *testing.T, service string) int {
+	t.Helper()
+	c, err := net.Dial("unix", w.egress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	io.WriteString(c, "GET http://"+egress.Endpoint+"/"+w.settings.Lent[0].Host+"/a/b/info/refs?service="+service+" HTTP/1.1\r\nHost: "+egress.Endpoint+"\r\nConnection: close\r\n\r\n")
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+// pushWorld is a world whose credential may be used for pushes once that is permitted.
+func pushWorld(t *testing.T) (*world, *egress.Permission) {
+	w := newWorld(t)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	push := new(egress.Permission)
+	err := w.settings.Lend([]egress.Credential{{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "/a/b", Services: []string{egress.UploadPack}, Push: push, PlainHTTP: true,
+		Header: func() (string, string, error) { return "Authorization", "Basic very-secret-value", nil }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, _ := os.Executable()
+	if err := Start(exe, []string{"hako", asKeeper, w.note}, w.settings, w.listener); err != nil {
+		t.Fatal(err)
+	}
+	w.listener.Close()
+	return w, push
+}
+
+// A keeper lends nothing for pushes before it is permitted.
+func TestPermission(t *testing.T) {
+	w, push := pushWorld(t)
+	for range 3 {
+		if got := w.git(t, egress.UploadPack); got != http.StatusOK {
+			t.Errorf("a fetch: %d", got)
+		}
+		if got := w.git(t, egress.ReceivePack); got != http.StatusForbidden {
+			t.Errorf("a push that was not permitted: %d", got)
+		}
+	}
+	if err := push.Give(); err != nil || push.Give() != nil {
+		t.Error(err)
+	}
+	await(t, "the permission", func() bool { return w.git(t, egress.ReceivePack) == http.StatusOK })
+}
+
+// Nothing but the permission is one: whoever was to send it may have been killed.
+func TestNoPermission(t *testing.T) {
+	for text, given := range map[string]bool{"": false, "{}": false, `{"push":false}`: false, `{"push":tr`: false, "nonsense": false, `{"push":true}`: true} {
+		s := Settings{later: json.NewDecoder(strings.NewReader(text)), push: new(egress.Permission)}
+		if s.awaitPush(); s.push.Given() != given {
+			t.Errorf("%q: given is %v", text, !given)
+		}
+	}
+	if (*egress.Permission)(nil).Given() {
+		t.Error("no permission is one")
+	}
 }
 
 func TestServeWithoutGuest(t *testing.T) {

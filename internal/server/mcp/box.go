@@ -188,9 +188,17 @@ func (d *Door) destroy(ctx context.Context, caller, id string) (bool, error) {
 // remove takes a box off the list, ends its calls and closes it. Only one of
 // several that try does so.
 func (d *Door) remove(ctx context.Context, b *box, why error) (bool, error) {
+	return d.removeIf(ctx, b, func(*box) bool { return true }, why)
+}
+
+// removeIf is remove for a box that still fits when it is taken off the list: a
+// call may have entered it since it was picked.
+func (d *Door) removeIf(ctx context.Context, b *box, fits func(*box) bool, why error) (bool, error) {
 	d.mu.Lock()
-	there := d.boxes[b.id] == b
-	delete(d.boxes, b.id)
+	there := d.boxes[b.id] == b && fits(b)
+	if there {
+		delete(d.boxes, b.id)
+	}
 	d.mu.Unlock()
 	if !there {
 		return false, nil
@@ -226,7 +234,7 @@ func (d *Door) closeBoxes(ctx context.Context, fits func(*box) bool, why error) 
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if _, err := d.remove(ctx, b, why); err != nil {
+			if _, err := d.removeIf(ctx, b, fits, why); err != nil {
 				mu.Lock()
 				all = append(all, err)
 				mu.Unlock()
@@ -240,8 +248,29 @@ func (d *Door) closeBoxes(ctx context.Context, fits func(*box) bool, why error) 
 // pace is how often the door looks for boxes that nobody uses.
 func (d *Door) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
 
+// askJobs is how long a sandbox may take to report whether jobs run in it.
+const askJobs = 5 * time.Second
+
+// keepWorking marks those of the boxes that fit as used in which jobs run: they
+// expire after the last of them has ended.
+func (d *Door) keepWorking(fits func(*box) bool) {
+	for _, b := range d.pick(fits) {
+		w, ok := b.Box.(Working)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), askJobs)
+		if w.Working(ctx) {
+			d.mu.Lock()
+			b.used = time.Now()
+			d.mu.Unlock()
+		}
+		cancel()
+	}
+}
+
 // expire closes what nobody has used for long. A command that waits for its
-// caller's answer counts as use.
+// caller's answer counts as use, and so does a job that runs.
 func (d *Door) expire() {
 	d.mu.Lock()
 	if d.closed {
@@ -252,7 +281,9 @@ func (d *Door) expire() {
 	d.mu.Unlock()
 	defer d.making.Done()
 	now := time.Now()
-	_ = d.closeBoxes(context.Background(), func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }, errExpired)
+	idle := func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
+	d.keepWorking(idle)
+	_ = d.closeBoxes(context.Background(), idle, errExpired)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,64 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%d closed, %v", maker.closed.Load(), err)
 		}
 	})
+}
+
+// jobBox is a sandbox in which a job runs.
+type jobBox struct {
+	Box
+	running *atomic.Bool
+}
+
+func (b jobBox) Working(context.Context) bool { return b.running.Load() }
+
+type jobMaker struct {
+	*virtual
+	running atomic.Bool
+}
+
+func (m *jobMaker) Make(ctx context.Context, caller string, w Wanted) (Box, error) {
+	b, err := m.virtual.Make(ctx, caller, w)
+	return jobBox{b, &m.running}, err
+}
+
+// TestIdleWithJob checks that a sandbox does not expire while a job runs in it,
+// and does so half an hour after its end.
+func TestIdleWithJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		maker := &jobMaker{virtual: newVirtual("")}
+		maker.running.Store(true)
+		d := New(Options{Maker: maker})
+		if _, err := d.build(t.Context(), "ann", "ann", Wanted{Kind: Virtual}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		if maker.closed.Load() != 0 {
+			t.Fatal("it was closed while a job was running")
+		}
+		maker.running.Store(false)
+		time.Sleep(20 * time.Minute)
+		if maker.closed.Load() != 0 {
+			t.Error("it was closed as soon as the job had ended")
+		}
+		time.Sleep(40 * time.Minute)
+		if maker.closed.Load() != 1 {
+			t.Error("it was not closed after the job had ended")
+		}
+		d.Close(t.Context())
+	})
+}
+
+// TestNoNetworkIsAlwaysPossible checks that every kind can be had without network.
+func TestNoNetworkIsAlwaysPossible(t *testing.T) {
+	c := pipes(t, open(t, Options{Maker: newVirtual("")}), "", nil)
+	if a, _ := c.call("sandbox_create", args{"network": "none"}); a["sandbox_id"] == nil {
+		t.Errorf("none: %v", a)
+	}
+	for _, more := range []string{"open", "allow-list", "None", "x"} {
+		if a, _ := c.call("sandbox_create", args{"network": more}); kindOf(a) != "invalid" {
+			t.Errorf("%s: %v", more, a)
+		}
+	}
 }
 
 // slow is a maker that takes its time.

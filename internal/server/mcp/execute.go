@@ -172,10 +172,10 @@ func misread(err error, script string) error {
 	return &own
 }
 
-// shelve keeps an output of which the reader has only seen a part. What the same
-// command printed before is out of date in any case.
+// shelve keeps an output of which the reader has only seen a part. Earlier runs of
+// the same command keep theirs, under the address that was returned for them.
 func (d *Door) shelve(o outcome, command string, part bool) {
-	d.shelf.forget(o.box, command)
+	d.shelf.supersede(o.box, command)
 	if part {
 		d.shelf.put(o.record, d.limits.Logs)
 	}

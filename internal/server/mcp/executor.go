@@ -2,7 +2,10 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -64,13 +67,26 @@ func (d *Door) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToo
 func (d *Door) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
 	if o.TimedOut && fault.KindOf(o.err) == fault.Timeout {
 		out.ExitCode = -1
-		out.Stderr += fmt.Sprintf("\nCommand timeout after %g seconds", o.Duration.Seconds())
+		out.Stderr += "\n" + timeoutText(o.Duration, o.err)
 	} else if o.err != nil {
 		out.Error = c.problem(o.err)
 	}
 	res := say(out)
 	res.IsError = out.Error != nil
 	return res
+}
+
+// timeoutText reports a timeout in the words that agents know. A command that was
+// stopped as soon as it began, because its sandbox had no time left, gets the
+// reason: its own duration explains nothing.
+func timeoutText(took time.Duration, err error) string {
+	took = took.Round(time.Millisecond)
+	text := "Command timeout after " + strconv.FormatFloat(took.Seconds(), 'f', -1, 64) + " seconds"
+	var e *fault.Error
+	if took == 0 && errors.As(err, &e) && e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // end is the end of a stream, with a note about what is missing before it; tail

@@ -82,6 +82,12 @@ type Jobs interface {
 	KillJob(ctx context.Context, id string) (JobPage, error)
 }
 
+// Working is [Jobs] that report whether one of them runs: such a sandbox does not
+// expire. If it cannot be found out, the answer is true.
+type Working interface {
+	Working(ctx context.Context) bool
+}
+
 // A Lister is [Jobs] that people can look at.
 type Lister interface{ ListJobs() []source.Job }
 

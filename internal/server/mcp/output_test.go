@@ -190,6 +190,69 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// TestTimeoutText checks that a duration is written as people write it.
+func TestTimeoutText(t *testing.T) {
+	why := &fault.Error{Kind: fault.Timeout, Why: "it went over the limit time=10s"}
+	for took, want := range map[time.Duration]string{
+		46118 * time.Nanosecond:       "Command timeout after 0 seconds: it went over the limit time=10s",
+		1500 * time.Microsecond:       "Command timeout after 0.002 seconds",
+		30*time.Second + 4321:         "Command timeout after 30 seconds",
+		1_000_000 * time.Second:       "Command timeout after 1000000 seconds",
+		100*time.Second + 250_400_000: "Command timeout after 100.25 seconds",
+	} {
+		if got := timeoutText(took, why); got != want {
+			t.Errorf("%v: %q", took, got)
+		}
+	}
+	if got := timeoutText(0, nil); got != "Command timeout after 0 seconds" {
+		t.Errorf("without an error: %q", got)
+	}
+}
+
+// TestEachRunHasItsLog runs one command twice: both outputs stay, also where the
+// second one is short, and reading on by the command means the last run.
+func TestEachRunHasItsLog(t *testing.T) {
+	runs := 0
+	d := open(t, Options{Maker: fake(func(_ context.Context, req *run.Request) (run.Result, error) {
+		runs++
+		if strings.HasPrefix(req.Script, "short") && runs%2 == 0 {
+			_, err := io.WriteString(req.Stdout, "short")
+			return run.Result{}, err
+		}
+		_, err := io.WriteString(req.Stdout, fmt.Sprintf("run %d ", runs)+strings.Repeat("x", 100_000))
+		return run.Result{}, err
+	})})
+	c := pipes(t, d, "", nil)
+	id := c.sandbox()
+	for _, command := range []string{"same", "short"} {
+		runs = 0
+		first, _ := c.call("command-executor_execute_command", args{"command": command, "sandbox_id": id})
+		second, _ := c.call("command-executor_execute_command", args{"command": command, "sandbox_id": id})
+		for i, log := range []any{first["log"], second["log"]} {
+			if command == "short" && i == 1 {
+				if log != nil {
+					t.Errorf("%s: a short output has a log: %v", command, log)
+				}
+				continue
+			}
+			want := fmt.Sprintf("run %d ", i+1)
+			res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: fmt.Sprint(log)})
+			if err != nil || !strings.HasPrefix(res.Contents[0].Text, want) {
+				t.Errorf("%s: log %d (%v): %v, %v", command, i+1, log, res, err)
+			}
+		}
+		if first["log"] == second["log"] {
+			t.Errorf("%s: both runs have the log %v", command, first["log"])
+		}
+	}
+	runs = 0
+	c.call("execute", args{"sandbox_id": id, "command": "paged"})
+	c.call("execute", args{"sandbox_id": id, "command": "paged"})
+	if page, _ := c.call("execute", args{"sandbox_id": id, "command": "paged", "start": 4}); page["cache_hit"] != true || !strings.HasPrefix(page["stdout_text"].(string), "2 ") {
+		t.Errorf("reading on is not about the last run: %v", page)
+	}
+}
+
 // TestFailureOfARunner checks errors that are not ours, and a bug in a runner.
 func TestFailureOfARunner(t *testing.T) {
 	d := open(t, Options{Maker: fake(func(ctx context.Context, req *run.Request) (run.Result, error) {

@@ -19,7 +19,7 @@ type createIn struct {
 	Environment string   `json:"environment,omitempty" jsonschema:"container: the language environment, such as python or node"`
 	Repository  string   `json:"repository,omitempty" jsonschema:"container: a repository to clone"`
 	Branch      string   `json:"branch,omitempty" jsonschema:"container: the branch of the repository"`
-	Network     string   `json:"network,omitempty" jsonschema:"container: what may be reached"`
+	Network     string   `json:"network,omitempty" jsonschema:"what may be reached: none for every kind; container: none, allow-list or open, as far as the settings of the server go"`
 	Root        string   `json:"root,omitempty" jsonschema:"host: the directory to work in"`
 	Files       []fileIn `json:"files,omitempty" jsonschema:"files to write before anything runs"`
 }
@@ -119,7 +119,8 @@ func misplaced(w Wanted) string {
 		{"environment", w.Environment, Container}, {"repository", w.Repository, Container}, {"branch", w.Branch, Container},
 		{"network", w.Network, Container}, {"root", w.Root, Host},
 	} {
-		if f.value != "" && f.kind != w.Kind {
+		less := f.name == "network" && f.value == "none" // every kind can do without
+		if f.value != "" && f.kind != w.Kind && !less {
 			return f.name
 		}
 	}

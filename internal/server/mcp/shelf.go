@@ -30,7 +30,7 @@ type book struct {
 type record struct {
 	box     string
 	number  int
-	command [sha256.Size]byte
+	command [sha256.Size]byte // zero once the command was run again
 	stdout  kept
 	stderr  kept
 	exit    int
@@ -131,19 +131,21 @@ func (s *shelf) byNumber(box, number string) (record, bool) {
 	return s.find(box, func(r *record) bool { return strconv.Itoa(r.number) == number && !r.dropped })
 }
 
-// forget takes back what is known of a command that is run anew and prints
-// little: what it printed before is out of date.
-func (s *shelf) forget(box, command string) {
+// supersede makes outputs of a command readable by their number alone: who reads
+// on by the command means its last run.
+func (s *shelf) supersede(box, command string) {
 	sum := sha256.Sum256([]byte(command))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.books[box]; b != nil {
-		b.records = slices.DeleteFunc(b.records, func(r *record) bool {
-			if r.command == sum && !r.dropped {
-				s.discard(r)
-			}
-			return r.command == sum
-		})
+	b := s.books[box]
+	if b == nil {
+		return
+	}
+	b.records = slices.DeleteFunc(b.records, func(r *record) bool { return r.command == sum && r.dropped })
+	for _, r := range b.records {
+		if r.command == sum {
+			r.command = [sha256.Size]byte{}
+		}
 	}
 }
 

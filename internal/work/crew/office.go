@@ -119,8 +119,12 @@ func (o *Office) Propose(ctx context.Context, t work.Task, p work.Proposal) (url
 		return "", err
 	}
 	var made forge.Task
+	pull := forge.Pull{Repo: t.Repo, Branch: t.Branch, Target: t.Target, Title: cmp.Or(p.Title, t.Branch), Body: p.Text}
+	if t.Kind == work.Issue {
+		pull.Closes = t.Number
+	}
 	err = o.recorded(t, "propose "+t.Branch+" for "+t.Target, func() (err error) {
-		made, _, err = forge.OpenOnce(ctx, f.Forge, forge.Pull{Repo: t.Repo, Branch: t.Branch, Target: t.Target, Title: cmp.Or(p.Title, t.Branch), Body: p.Text})
+		made, _, err = forge.OpenOnce(ctx, f.Forge, pull)
 		return err
 	})
 	if err != nil {

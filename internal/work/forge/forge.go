@@ -179,6 +179,7 @@ type Pull struct {
 	Target string
 	Title  string
 	Body   string
+	Closes int // the issue of the repository that is closed when it is merged; zero means none
 }
 
 // Labels are the names of the labels by which people and hako tell each other

@@ -271,10 +271,10 @@ func TestRepository(t *testing.T) {
 // TestOpenOnce makes one draft, however often it is asked to.
 func TestOpenOnce(t *testing.T) {
 	both(t, func(w *world) {
-		p := Pull{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "Closes #1\n\n説明"}
+		p := Pull{Repo: w.repo, Branch: "hako/1-修正", Target: "main", Title: "テストを直す\nsecond line", Body: "説明 closes #2", Closes: 1}
 		one, made, err := OpenOnce(w.ctx(), w.Forge, p)
 		w.fine(err)
-		if !made || !one.Draft || one.Branch != p.Branch || one.Target != "main" || one.Fork || one.Body != p.Body {
+		if !made || !one.Draft || one.Branch != p.Branch || one.Target != "main" || one.Fork || one.Body != "説明 c\u200closes #2\n\nCloses #1" {
 			t.Errorf("got %+v", one)
 		}
 		if want := map[string]string{GitHub: "テストを直す second line", GitLab: "Draft: テストを直す second line"}[w.provider]; one.Title != want {

@@ -228,7 +228,7 @@ func (h *hub) Open(ctx context.Context, p Pull) (Task, error) {
 
 func (h *hub) open(ctx context.Context, p Pull, draft bool) (*github.PullRequest, error) {
 	owner, name := split(p.Repo)
-	title, body := h.says.title(p.Title), h.says.text(p.Body)
+	title, body := h.says.pull(p)
 	made, _, err := h.api.PullRequests.Create(ctx, owner, name, github.CreatePullRequest{Title: &title, Head: p.Branch, Base: p.Target, Body: &body, Draft: &draft})
 	return made, err
 }

@@ -143,7 +143,8 @@ func (l *lab) Open(ctx context.Context, p Pull) (Task, error) {
 	if err := p.check(GitLab); err != nil {
 		return Task{}, err
 	}
-	title, body := draftTitle(l.says.title(p.Title)), l.says.text(p.Body)
+	title, body := l.says.pull(p)
+	title = draftTitle(title)
 	m, _, err := l.api.MergeRequests.CreateMergeRequest(p.Repo, &gitlab.CreateMergeRequestOptions{Title: &title, Description: &body, SourceBranch: &p.Branch, TargetBranch: &p.Target}, gitlab.WithContext(ctx))
 	t, err := sensible(m, l.merge, err)
 	return t, exists(l.mail.explain("open merge request of", p.Repo+" "+p.Branch, err), err)

@@ -85,7 +85,7 @@ type speaker struct {
 
 // text is a body: nothing invisible, no secret, nobody called, no markup that
 // fetches or hides something (so no marker of ours but the one we put there), no
-// order to the forge, not too long.
+// order to the forge, no word that closes an issue, not too long.
 func (s speaker) text(text string) string {
 	text = tame.Inert(s.secrets.Text(tame.Visible(text)))
 	if s.provider == GitLab {
@@ -98,12 +98,22 @@ func (s speaker) text(text string) string {
 // out with the rights of whoever wrote it, so a model could be talked into it.
 var orders = regexp.MustCompile(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
+// pull is the title and the body of a pull request. What it closes is added here:
+// in the body as it came, such words are broken.
+func (s speaker) pull(p Pull) (title, body string) {
+	body = s.text(p.Body)
+	if p.Closes > 0 {
+		body = strings.TrimSpace(fmt.Sprintf("%s\n\nCloses #%d", body, p.Closes))
+	}
+	return s.title(p.Title), body
+}
+
 // comment is a body with its mark before it.
 func (s speaker) comment(mark Mark, text string) (string, error) { return mark.on(s.text(text)) }
 
 // title is one line.
 func (s speaker) title(text string) string {
-	text = tame.Quiet(clean(s.secrets.Text(tame.Visible(text))))
+	text = tame.Line(clean(s.secrets.Text(tame.Visible(text))))
 	if all := []rune(text); len(all) > maxName {
 		return string(all[:maxName-1]) + "…"
 	}

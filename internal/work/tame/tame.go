@@ -1,7 +1,7 @@
 // Package tame makes text that models and strangers wrote fit to be published.
 //
 // Inside is what a page of a forge would act on: signs that nobody sees, names
-// that call people, markup that fetches or hides something. What is secret is
+// that call people, words that close issues, markup that fetches or hides something. What is secret is
 // not: that is package redact's. The one rule to keep: [Visible] comes first,
 // then redaction, then the rest; a sign that is taken out later makes whole again
 // what was broken before.
@@ -50,9 +50,13 @@ func joins(r rune) bool {
 	return r == '\u200c' || r == '\u200d' || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Quiet breaks what calls people, so that nobody is woken. It is for text that is
-// shown as it is, as titles are. Addresses of mail stay as they are.
-func Quiet(text string) string {
+// Quiet breaks what calls people, so that nobody is woken, and what closes issues
+// when it is merged. It is for text that is shown as it is, as titles are.
+// Addresses of mail stay as they are.
+func Quiet(text string) string { return unclose(unnamed(text)) }
+
+// unnamed breaks what calls people.
+func unnamed(text string) string {
 	text = at().ReplaceAllString(text, "@")
 	if !strings.Contains(text, "@") {
 		return text
