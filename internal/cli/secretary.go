@@ -19,6 +19,7 @@ import (
 	"hako/internal/markdown"
 	"hako/internal/policy"
 	"hako/internal/quota"
+	"hako/internal/redact"
 	"hako/internal/secretary"
 	"hako/internal/secretary/store"
 )
@@ -403,6 +404,9 @@ func (f *front) result(r *secretary.Result) {
 		f.lines(o.Stderr)
 		if o.ExitCode != "0" && r.Error == "" {
 			fmt.Fprintf(f.show.notes, "  (exit %s)\n", o.ExitCode)
+		}
+		if o.Redacted > 0 {
+			f.show.note("note: " + redact.Note(o.Redacted))
 		}
 	}
 	if r.Error != "" {
