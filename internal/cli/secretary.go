@@ -129,7 +129,7 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 		}
 	}
 	if o.noAudio && o.speechFile != "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", Hint: "leave --no-audio out: with --speech-file nothing is played"}
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", FlagHint: "leave --no-audio out: with --speech-file nothing is played"}
 	}
 	if o.speechFile != "" && !config.SpeechEnabled.Of(conf).V {
 		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--speech-file needs the voice, and speech.enabled is false", Hint: "set speech.enabled to true, for one run with HAKO_SPEECH_ENABLED=true"}
@@ -178,7 +178,7 @@ func (f *front) warn(err error) {
 		return
 	}
 	f.show.note(markdown.Clean(err.Error()))
-	if h := fault.Hint(err); h != "" {
+	if h := fault.FlagHint(err); h != "" {
 		f.show.note("hint: " + h)
 	}
 }
@@ -283,7 +283,8 @@ func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, e
 	c, err := chooseModel(ctx, at, spec)
 	if err == nil && c.provider == "builtin" {
 		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
-			Hint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
+			Hint:     "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model in secretary.model; hako doctor says more",
+			FlagHint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
 	}
 	return c, err
 }
@@ -463,7 +464,7 @@ func (f *front) readable(ctx context.Context, text string) (secretary.Answer, er
 	answer, err := f.turn(ctx, text, secretary.Options{})
 	if err == nil && answer.Garbled {
 		answer.Partial = true
-		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model: --model"}
+		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model in secretary.model", FlagHint: "say it in other words, or name another model: --model"}
 	}
 	return answer, err
 }
