@@ -98,7 +98,7 @@ var arrows = map[string]string{
 	"markdown":     "",
 	"progress":     "",
 	// doors
-	"server":            "fault listen server/pass server/source",
+	"server":            "fault listen redact server/pass server/source",
 	"server/console":    "fault server/source",
 	"server/mcp":        "clip editor fault gate listen policy redact run server/pass server/source tool",
 	"server/mcp/scribe": "editor fault private run", // the editor of sandboxes without one

@@ -296,16 +296,17 @@ func (l *loop) overrun(calls []llm.Call) error {
 	if l.turn == 1 {
 		turns = "1 turn"
 	}
-	return &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "after " + turns + " the model still calls tools instead of answering", Hint: l.moreTurns()}
+	hint, flagHint := l.moreTurns()
+	return &fault.Error{Kind: fault.Exhausted, Op: "work", Why: "after " + turns + " the model still calls tools instead of answering", Hint: hint, FlagHint: flagHint}
 }
 
 // moreTurns tells how to allow more. The budget comes first: where it is spent,
 // more turns would be of no use.
-func (l *loop) moreTurns() string {
+func (l *loop) moreTurns() (hint, flagHint string) {
 	if l.Meter.Left().Calls() < 1 {
-		return "raise quota.calls, or ask for less at once"
+		return "raise quota.calls, or ask for less at once", ""
 	}
-	return "allow more with --turns, or ask for less at once"
+	return "raise run.turns, or ask for less at once", "allow more with --turns, or ask for less at once"
 }
 
 func (l *loop) refuseAll(calls []llm.Call, why string) {

@@ -14,6 +14,7 @@ import (
 	"hako/internal/audit"
 	"hako/internal/fault"
 	"hako/internal/llm"
+	"hako/internal/redact"
 	"hako/internal/tool"
 )
 
@@ -194,7 +195,10 @@ func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 	if text == "" && o.err != nil {
 		text = failureText(o.err)
 	}
-	text = cleanJSON(l.Secrets, text)
+	text, places := countJSON(l.Secrets, text)
+	if places > 0 {
+		text += "\n[" + redact.ModelNote(places) + "]"
+	}
 	l.observeResult(c, text, o.err)
 	if !o.skipped && !l.stateful(c.Name) {
 		text = l.repeated(c, text, o.err)

@@ -11,19 +11,27 @@ import (
 // seen from outside, a line that ends in \n does not end, and what follows a
 // secret would go with it. A text that is not JSON is cleaned as it stands.
 func cleanJSON(s *redact.Set, text string) string {
+	clean, _ := countJSON(s, text)
+	return clean
+}
+
+// countJSON is cleanJSON that also returns how many places were changed.
+func countJSON(s *redact.Set, text string) (clean string, places int) {
 	if !json.Valid([]byte(text)) {
-		return s.Text(text)
+		return s.Count(text)
 	}
 	var b strings.Builder
 	for {
 		start := strings.IndexByte(text, '"')
 		if start < 0 {
 			b.WriteString(text)
-			return b.String()
+			return b.String(), places
 		}
 		end := start + literal(text[start:])
 		b.WriteString(text[:start])
-		b.WriteString(cleanLiteral(s, text[start:end]))
+		value, n := cleanLiteral(s, text[start:end])
+		b.WriteString(value)
+		places += n
 		text = text[end:]
 	}
 }
@@ -41,15 +49,15 @@ func literal(text string) int {
 	return len(text)
 }
 
-func cleanLiteral(s *redact.Set, quoted string) string {
+func cleanLiteral(s *redact.Set, quoted string) (string, int) {
 	var plain string
 	if json.Unmarshal([]byte(quoted), &plain) != nil {
-		return quoted
+		return quoted, 0
 	}
-	clean := s.Text(plain)
+	clean, places := s.Count(plain)
 	if clean == plain {
-		return quoted
+		return quoted, 0
 	}
 	out, _ := json.Marshal(clean) // of a string, which always works
-	return string(out)
+	return string(out), places
 }

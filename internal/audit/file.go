@@ -163,7 +163,8 @@ func (l *File) lost(err error) error {
 		err = pe.Err
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "write audit log", Subject: l.path, Err: err,
-		Hint: "what cannot be recorded is not run; make room for the file, or name another with --audit"}
+		Hint:     "what cannot be recorded is not run; make room for the file, or name another in audit.path",
+		FlagHint: "what cannot be recorded is not run; make room for the file, or name another with --audit"}
 }
 
 // A tail is how a log ends.

@@ -254,7 +254,7 @@ func (w *studio) think(ctx context.Context, spec string) (err error) {
 		return withoutBuiltin(err)
 	}
 	if w.model.provider == "builtin" {
-		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin", Why: "the built-in rules cannot write programs", Hint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
+		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin", Why: "the built-in rules cannot write programs", Hint: "export OPENAI_API_KEY=…, or set model.name to ollama:NAME; hako models lists what can be used", FlagHint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
 	}
 	table, err := prices(w.conf)
 	m := &mind{chosen: w.model, prices: table}
@@ -266,7 +266,7 @@ func (w *studio) think(ctx context.Context, spec string) (err error) {
 func withoutBuiltin(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
-		f.Hint = strings.ReplaceAll(f.Hint, ", or --model builtin", "")
+		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, builtinHint), strings.TrimSuffix(f.FlagHint, builtinFlag)
 	}
 	return err
 }

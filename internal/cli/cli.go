@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/config"
 	"hako/internal/fault"
 	"hako/internal/markdown"
 	"hako/internal/stream"
@@ -147,8 +148,20 @@ nothing outside the granted files can be touched, and writes down what was done.
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if !cmd.Hidden { // those are started by a shell for completions, or by hako itself
+			nameVariables(s.err)
+		}
+	}
 	root.Version = version
 	return root
+}
+
+// nameVariables warns of variables that are set to no effect.
+func nameVariables(stderr io.Writer) {
+	for _, note := range config.MisspeltVariables(os.Environ()) {
+		fmt.Fprintf(stderr, "hako: note: %s\n", markdown.Clean(note))
+	}
 }
 
 // called returns a command's name as errors give it, which begin with hako already.
@@ -226,7 +239,7 @@ func report(err error, stderr io.Writer) int {
 	err = unknownCommand(err)
 	// Servers and files have their say in errors; none of it may steer the terminal.
 	fmt.Fprintf(stderr, "hako: %s\n", markdown.Clean(err.Error()))
-	if h := fault.Hint(err); h != "" {
+	if h := fault.FlagHint(err); h != "" {
 		fmt.Fprintf(stderr, "hako: hint: %s\n", markdown.Clean(h))
 	}
 	return status[fault.KindOf(err)]

@@ -147,7 +147,8 @@ func (b *berth) limit(asked time.Duration) time.Duration {
 // envResult is what env exec prints with --json.
 type envResult struct {
 	container.Result
-	Error *fault.Error `json:"error,omitempty"` // why it was not run to its end
+	Redacted int          `json:"redacted"`        // always 0: whoever can start this can read the files
+	Error    *fault.Error `json:"error,omitempty"` // why it was not run to its end
 }
 
 func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *berth, req *run.Request) error {

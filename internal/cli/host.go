@@ -296,6 +296,7 @@ type hostResult struct {
 	Cwd       string       `json:"cwd"`
 	TimedOut  bool         `json:"timed_out"`
 	Truncated bool         `json:"truncated"` // the middle of a long output was left out
+	Redacted  int          `json:"redacted"`  // always 0: whoever can start this can read the files
 	Duration  int64        `json:"duration_ms"`
 	Error     *fault.Error `json:"error,omitempty"` // why it was not run to its end
 }

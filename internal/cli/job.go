@@ -65,6 +65,9 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.box = b
+	if err := readable(j.file, b.gauge.Limits().FileSize); err != nil {
+		return err
+	}
 	c, err := chooseModel(ctx, place{j.conf, b.touched("model")}, j.model)
 	if err != nil {
 		return err
@@ -134,6 +137,40 @@ func (o *runOptions) grantedFiles() (list []llm.File, err error) {
 		list = append(list, llm.File{Name: stdinName, Bytes: int64(len(o.given))})
 	}
 	return list, nil
+}
+
+// readable says before the model is asked that a file cannot be read: its answer
+// would be about nothing.
+func readable(names []string, limit int64) error {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err == nil && !info.Mode().IsRegular() {
+			continue // a pipe would wait for its writer
+		}
+		if err == nil && info.Size() > limit {
+			return &fault.Error{Kind: fault.TooLarge, Op: "read file", Subject: name, Why: fmt.Sprintf("it has %d bytes, the limit file_size is %d", info.Size(), limit), Hint: "raise it: --limit file_size=" + fmt.Sprint(info.Size())}
+		}
+		if err == nil {
+			err = firstByte(name)
+		}
+		if err != nil {
+			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: reasonOf(err), Hint: "see that you may read it"}
+		}
+	}
+	return nil
+}
+
+// firstByte reads the first byte of a file: some can be opened and not read.
+func firstByte(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = f.Read(make([]byte, 1)); err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // filesNow is what list_allowed_files says: a file may have vanished meanwhile.

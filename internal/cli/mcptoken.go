@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"hako/internal/config"
 	"hako/internal/fault"
 	yours "hako/internal/private"
 	"hako/internal/server/pass"
@@ -19,7 +20,7 @@ import (
 
 // tokenVariable holds a token of one's own. There is no flag for it: everybody on
 // the machine can read what a command was started with.
-const tokenVariable = "HAKO_MCP_TOKEN"
+const tokenVariable = config.TokenVariable
 
 // localCaller is who has the token of this server.
 const localCaller = "local"

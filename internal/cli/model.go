@@ -110,9 +110,16 @@ func bareName(ctx context.Context, at place, name string) (chosen, error) {
 	return chosen{}, noKey(name)
 }
 
+// What hints say of the built-in rules, which are not enough for everything.
+const (
+	builtinHint = ", or builtin"
+	builtinFlag = ", or --model builtin"
+)
+
 func noKey(name string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key",
-		Hint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME, or --model builtin"}
+		Hint:     "export OPENAI_API_KEY=…, or set model.name to a local model: ollama:NAME" + builtinHint,
+		FlagHint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME" + builtinFlag}
 }
 
 // elsewhere reports whether the address of OpenAI was set to another one.
@@ -202,7 +209,7 @@ func ollamaOptions(conf *config.Config) ollama.Options {
 func scriptModel(_ context.Context, _ place, name string) (chosen, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return chosen{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err), Hint: "a script of turns is what --record writes"}
+		return chosen{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: reasonOf(err), Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
 	}
 	defer f.Close()
 	m, err := script.Parse(f)

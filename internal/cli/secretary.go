@@ -19,6 +19,7 @@ import (
 	"hako/internal/markdown"
 	"hako/internal/policy"
 	"hako/internal/quota"
+	"hako/internal/redact"
 	"hako/internal/secretary"
 	"hako/internal/secretary/store"
 	"hako/internal/worker"
@@ -130,7 +131,7 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 		}
 	}
 	if o.noAudio && o.speechFile != "" {
-		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", Hint: "leave --no-audio out: with --speech-file nothing is played"}
+		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--no-audio and --speech-file exclude each other", FlagHint: "leave --no-audio out: with --speech-file nothing is played"}
 	}
 	if o.speechFile != "" && !config.SpeechEnabled.Of(conf).V {
 		return &fault.Error{Kind: fault.Invalid, Op: "secretary", Why: "--speech-file needs the voice, and speech.enabled is false", Hint: "set speech.enabled to true, for one run with HAKO_SPEECH_ENABLED=true"}
@@ -179,7 +180,7 @@ func (f *front) warn(err error) {
 		return
 	}
 	f.show.note(markdown.Clean(err.Error()))
-	if h := fault.Hint(err); h != "" {
+	if h := fault.FlagHint(err); h != "" {
 		f.show.note("hint: " + h)
 	}
 }
@@ -284,7 +285,8 @@ func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, e
 	c, err := chooseModel(ctx, at, spec)
 	if err == nil && c.provider == "builtin" {
 		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
-			Hint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
+			Hint:     "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model in secretary.model; hako doctor says more",
+			FlagHint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
 	}
 	return c, err
 }
@@ -406,6 +408,9 @@ func (f *front) result(r *secretary.Result) {
 		if o.ExitCode != "0" && r.Error == "" {
 			fmt.Fprintf(f.show.notes, "  (exit %s)\n", o.ExitCode)
 		}
+		if o.Redacted > 0 {
+			f.show.note("note: " + redact.Note(o.Redacted))
+		}
 	}
 	if r.Error != "" {
 		f.show.note("✗ " + brief(withRule(r, r.Error), 300))
@@ -461,7 +466,7 @@ func (f *front) readable(ctx context.Context, text string) (secretary.Answer, er
 	answer, err := f.turn(ctx, text, secretary.Options{})
 	if err == nil && answer.Garbled {
 		answer.Partial = true
-		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model: --model"}
+		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model in secretary.model", FlagHint: "say it in other words, or name another model: --model"}
 	}
 	return answer, err
 }

@@ -33,7 +33,7 @@ func (c *Config) readFiles(src Source) error {
 	}
 	named := src.File
 	if named == "" {
-		named, _ = src.Getenv("HAKO_CONFIG")
+		named, _ = src.Getenv(FileVariable)
 	}
 	if named != "" { // by name is on purpose, wherever it is
 		return c.readFile(named, false, c.form(named, src.Llmcmd && src.File != ""))

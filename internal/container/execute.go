@@ -87,7 +87,7 @@ func (d *Dock) lost(ctx context.Context, b *box, err error) error {
 	if d.outlives(context.WithoutCancel(ctx), b) {
 		return err
 	}
-	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID, Why: "its container ended while a command was running", Err: err, Hint: "make a new one: hako env up --task " + b.TaskUUID}
+	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID, Why: "its container ended while a command was running", Err: err, Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }
 
 // outlives reports whether the container of a box still runs. The engine learns

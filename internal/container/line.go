@@ -95,5 +95,5 @@ func (d *Dock) client(ctx context.Context, b *box) (*guest.Client, error) {
 		return c, err
 	}
 	return nil, &fault.Error{Kind: fault.Unavailable, Op: "reach environment of task", Subject: b.TaskUUID, Why: "its container is not running any more", Err: err,
-		Hint: "make a new one: hako env up --task " + b.TaskUUID}
+		Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
 }

@@ -98,7 +98,7 @@ func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (b
 	b.Tags = []string{p.Language.Image}
 	if err := d.Engine.Build(ctx, b, d.relay); err != nil {
 		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: ownFolder + "/Dockerfile", Err: err,
-			Hint: "mend it (its steps have a network only with --network open), or set command_executor.clone.project_dockerfile to false"}
+			Hint: "mend it (its steps have a network only where command_executor.network is open), or set command_executor.clone.project_dockerfile to false"}
 	}
 	return true, nil
 }

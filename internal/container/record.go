@@ -249,7 +249,7 @@ func (d *Dock) find(task string) (*box, error) {
 			return b, nil
 		}
 	}
-	return nil, &fault.Error{Kind: fault.NotFound, Op: "find environment of task", Subject: task, Why: "there is none", Hint: "hako env up --task " + task}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find environment of task", Subject: task, Why: "there is none", Hint: "make one first", FlagHint: "hako env up --task " + task}
 }
 
 // enter makes a task lead to its box.

@@ -8,6 +8,7 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -42,8 +43,11 @@ type Error struct {
 	Why     string // the reason, in words
 	Rule    string // file:line of the rule that decided, when one did
 	Hint    string // what the reader can do next; never part of Error()
-	Later   bool   // it is worth another try later, which of its kind is not said anyway
-	Err     error  // the cause, if it came from below
+	// FlagHint is Hint for whoever started hako with flags; empty means Hint. Models,
+	// clients of MCP and pages cannot give flags, so that Hint names settings.
+	FlagHint string
+	Later    bool  // it is worth another try later, which of its kind is not said anyway
+	Err      error // the cause, if it came from below
 }
 
 // Error implements error as "op subject: why: cause".
@@ -101,6 +105,14 @@ func KindOf(err error) Kind {
 func Hint(err error) string {
 	if e := first(err, func(e *Error) bool { return e.Hint != "" }); e != nil {
 		return e.Hint
+	}
+	return ""
+}
+
+// FlagHint returns the first hint in err's chain as the command line has it.
+func FlagHint(err error) string {
+	if e := first(err, func(e *Error) bool { return e.Hint != "" || e.FlagHint != "" }); e != nil {
+		return cmp.Or(e.FlagHint, e.Hint)
 	}
 	return ""
 }

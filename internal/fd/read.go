@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 )
 
 //go:embed read.md
@@ -142,11 +143,15 @@ func (d *Desk) page(des *descriptor, in readInput, why string) (string, error) {
 	if in.Lines > 0 {
 		head = fmt.Sprintf("[fd %d: %s, %s", in.FD, lines(bytes.Count(src.buf[:used], []byte("\n"))), size(int64(used)))
 	}
+	note := ""
+	if n := redact.Marks(text) - redact.Marks(string(src.buf[:used])); n > 0 {
+		note = "; " + redact.ModelNote(n)
+	}
 	src.use(used)
 	d.mu.Lock()
 	d.stats.Read += int64(used)
 	d.mu.Unlock()
-	return head + d.after(des, why) + "]\n" + text, nil
+	return head + d.after(des, why) + note + "]\n" + text, nil
 }
 
 func lines(n int) string {

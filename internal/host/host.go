@@ -114,16 +114,16 @@ func (o *Options) settle() error {
 	}
 	root, err := realPath(o.Root)
 	if err != nil {
-		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists: --root DIR"}
+		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
 	}
 	if info, err := os.Stat(root); err == nil && !info.IsDir() {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
 	}
 	if o.Root = root; tooWide(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
 	}
 	if holdsHome(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project: --root DIR"}
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
 	}
 	readable := o.Readable[:0:0]
 	for _, name := range append(o.Readable, o.Path...) {
@@ -266,7 +266,7 @@ func (o *Options) exposed(level cage.Level) error {
 	for _, path := range o.Hide {
 		if _, err := os.Lstat(path); err == nil && below(o.Root, path) {
 			return &fault.Error{Kind: fault.Denied, Op: "open root", Subject: o.Root, Why: path + " lies in it and cannot be hidden at the level " + level.String(),
-				Hint: "work in another directory: --root DIR"}
+				Hint: "work in another directory", FlagHint: "work in another directory: --root DIR"}
 		}
 	}
 	return nil

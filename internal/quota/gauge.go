@@ -233,7 +233,8 @@ func (g *Gauge) trip(name, max string) error {
 		kind = fault.Timeout
 	}
 	e := &fault.Error{Kind: kind, Op: "stop script", Why: fmt.Sprintf("it went over the limit %s=%s", name, max),
-		Hint: fmt.Sprintf("do less at once, or raise it: --limit %s=…", name)}
+		Hint:     "do less at once, or have limits." + name + " raised",
+		FlagHint: fmt.Sprintf("do less at once, or raise it: --limit %s=…", name)}
 	if g.tripped.CompareAndSwap(nil, e) {
 		g.mu.Lock()
 		defer g.mu.Unlock()

@@ -56,13 +56,26 @@ func (s *Set) Add(values ...string) {
 }
 
 // Text returns text without secrets.
-func (s *Set) Text(text string) string { return cut(s.known().replace(text)) }
+func (s *Set) Text(text string) string {
+	clean, _ := s.Count(text)
+	return clean
+}
+
+// Count returns text without secrets, and in how many places it has [Mark] instead.
+func (s *Set) Count(text string) (clean string, places int) {
+	text, values := s.known().replace(text)
+	clean, places = cut(text, values)
+	return clean, places
+}
 
 // Shown returns text for somebody who has to see what it does before it is done:
 // without the registered values and without tokens that are nothing else. What
 // only its place or name makes a secret stays: whoever wrote the text chose both,
 // and could hide a command there.
-func (s *Set) Shown(text string) string { return withoutTokens(s.known().replace(text)) }
+func (s *Set) Shown(text string) string {
+	text, _ = s.known().replace(text)
+	return withoutTokens(text)
+}
 
 // withoutTokens hides what is a vendor's token from its first letter to its last.
 func withoutTokens(text string) string {
@@ -228,16 +241,27 @@ const (
 	mostFound  = 2000
 )
 
-// cut removes every secret that its spelling gives away.
-func cut(s string) string {
+// cut removes every secret that its spelling gives away from a text in which
+// some places were removed before, and returns how many there are then.
+func cut(s string, places int) (string, int) {
 	var out []byte
 	done := 0
 	for from, to := range secrets(s) {
 		out = append(append(out, s[done:from]...), Mark...)
+		places += 1 - within(s[from:to], places)
 		done = to
 	}
 	if out == nil {
-		return s
+		return s, places
 	}
-	return string(append(out, s[done:]...))
+	return string(append(out, s[done:]...)), places
+}
+
+// within returns how many of the places that were removed before are in a part
+// that is now removed as a whole.
+func within(part string, places int) int {
+	if places == 0 || len(part) < len(Mark) {
+		return 0
+	}
+	return min(places, strings.Count(part, Mark))
 }

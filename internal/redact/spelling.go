@@ -2,68 +2,15 @@ package redact
 
 import "strings"
 
-// A prefix is how a vendor's tokens begin; at least min token letters follow.
-type prefix struct {
-	text string
-	min  int
-}
-
-// The prefixes, by the byte that is their anchor and last byte.
-var (
-	dashed = []prefix{{"sk-", 12}, {"glpat-", 12}, {"gldt-", 12}, {"glrt-", 12}, {"xoxb-", 8}, {"xoxa-", 8}, {"xoxp-", 8},
-		{"xoxr-", 8}, {"xoxs-", 8}, {"xapp-", 8}, {"pypi-", 30}, {"AGE-SECRET-KEY-", 20},
-		{"glptt-", 12}, {"glsoat-", 12}, {"glcbt-", 12}, {"glimt-", 12}, {"glft-", 12}, {"glagent-", 12}, {"gloas-", 12},
-		{"xoxe-", 8}, {"xoxc-", 8}, {"xoxd-", 8}, {"sq0atp-", 20}, {"sq0csp-", 20}, {"nvapi-", 20}, {"pplx-", 20}, {"xai-", 40}, {"tvly-", 20}, {"PMAK-", 20},
-		{"glrtr-", 12}, {"glwt-", 12}, {"xwfp-", 8}, {"tskey-", 16}, {"csk-", 40}, {"GOCSPX-", 20}}
-	scored = []prefix{{"ghp_", 12}, {"gho_", 12}, {"ghs_", 12}, {"ghu_", 12}, {"ghr_", 12}, {"github_pat_", 12}, {"hf_", 20},
-		{"npm_", 20}, {"hako_", 40}, {"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"dop_v1_", 20},
-		{"rk_test_", 12}, {"doo_v1_", 20}, {"dor_v1_", 20}, {"whsec_", 20}, {"shpat_", 20}, {"shpss_", 20}, {"dckr_pat_", 20}, {"lin_api_", 20}, {"sbp_", 30}, {"gsk_", 40}, {"figd_", 30}, {"rubygems_", 40},
-		{"shpca_", 20}, {"shppa_", 20}, {"dckr_oat_", 20}, {"sb_secret_", 20}, {"sntrys_", 30}, {"sntryu_", 30}, {"lsv2_pt_", 30}, {"lsv2_sk_", 30},
-		{"pcsk_", 40}, {"ntn_", 40}, {"glsa_", 32}, {"glc_", 40}, {"ops_", 60}, {"nfp_", 36}, {"vck_", 40}, {"r8_", 36}, {"jina_", 40}}
-	dotted = []prefix{{"ya29.", 20}, {"SG.", 20}, {"hvs.", 20}, {"hvb.", 20}, {"hvr.", 20}, {"AQ.", 40}}
-)
-
-// The same by the letter before the last, which rules nearly all of them out.
-var dashedBy, scoredBy, dottedBy = byLetter(dashed), byLetter(scored), byLetter(dotted)
-
-type prefixes [256][]prefix
-
-func byLetter(known []prefix) *prefixes {
-	by := new(prefixes)
-	for _, p := range known {
-		c := p.text[len(p.text)-2]
-		by[c] = append(by[c], p)
-	}
-	return by
-}
-
-// others are tokens that are not told by an anchor at the end of their prefix.
-var others = []prefix{{"AKIA", 12}, {"ASIA", 12}, {"AIza", 20}, {"eyJ", 17}}
-
-// isToken reports whether a text is a vendor's token and nothing else.
-func isToken(text string) bool {
-	if span(text, func(c byte) bool { return tokenByte(c) || c == '.' }) < len(text) {
-		return false
-	}
-	for _, known := range [][]prefix{dashed, scored, dotted, others} {
-		for _, p := range known {
-			if strings.HasPrefix(text, p.text) && len(text) >= len(p.text)+p.min {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // look is find within what is looked at.
 func (sc *scanner) look(s string, i, low int) (from, to int) {
 	switch s[i] {
 	case '-':
 		return sc.dash(s, i, low)
 	case '_':
-		return token(s, i, low, scoredBy)
+		return sc.token(s, i, low, scoredBy)
 	case '.':
-		return token(s, i, low, dottedBy)
+		return sc.token(s, i, low, dottedBy)
 	case 'I':
 		return amazon(s, i, low)
 	case 'z':
@@ -93,12 +40,12 @@ func (sc *scanner) dash(s string, i, low int) (from, to int) {
 			return from, to
 		}
 	}
-	return token(s, i, low, dashedBy)
+	return sc.token(s, i, low, dashedBy)
 }
 
 // token finds a vendor's token whose prefix ends with the anchor. Quotes and
 // backslashes in it are passed over, as the shell does: "s"k-… is a token too.
-func token(s string, i, low int, known *prefixes) (from, to int) {
+func (sc *scanner) token(s string, i, low int, known *prefixes) (from, to int) {
 	before := i - 1
 	for before >= low && quoting(s[before]) {
 		before--
@@ -108,10 +55,14 @@ func token(s string, i, low int, known *prefixes) (from, to int) {
 	}
 	for _, p := range known[s[before]] {
 		from := prefixStart(s, i, low, p.text)
-		if from < 0 || !begins(s, from) {
+		if from < 0 || !wordStarts(s, from) {
 			continue
 		}
-		if n, letters := tokenSpan(s[i+1:]); letters >= p.min {
+		body := s[i+1 : min(len(s), i+1+longestForm)]
+		n, letters := tokenSpan(body)
+		sc.spend(n)
+		if letters >= p.min && (sc.spent() || p.fits(body[:n])) {
+			n, _ = tokenSpan(s[i+1:])
 			return from, i + 1 + n + laterParts(s[i+1+n:])
 		}
 	}
@@ -160,33 +111,6 @@ func tokenSpan(s string) (n, letters int) {
 		}
 	}
 	return n, letters
-}
-
-// amazon finds AKIA… and ASIA… key names.
-func amazon(s string, i, low int) (from, to int) {
-	from = i - 2
-	if from < low || !begins(s, from) || i+1 >= len(s) || s[i+1] != 'A' {
-		return 0, 0
-	}
-	if name := s[from:i]; name != "AK" && name != "AS" {
-		return 0, 0
-	}
-	if n := span(s[from:], upperOrDigit); n >= 16 {
-		return from, from + n
-	}
-	return 0, 0
-}
-
-// google finds AIza… keys.
-func google(s string, i, low int) (from, to int) {
-	from = i - 2
-	if from < low || !strings.HasPrefix(s[from:], "AIza") {
-		return 0, 0
-	}
-	if n := span(s[from:], tokenByte); n >= 24 {
-		return from, from + n
-	}
-	return 0, 0
 }
 
 // webToken finds header.payload.signature, each in base64, the first being {"….
@@ -388,7 +312,7 @@ func (sc *scanner) assigned(s string, i, low int) (from, to int) {
 		start++ // "\npass=x": the n is no part of the name
 		weight = secretName(s[start:end])
 	}
-	if weight == 0 {
+	if weight == 0 || s[i] == '=' && padding(s, i, low) {
 		return 0, 0
 	}
 	if start > low && s[start-1] == '/' && s[i] == ':' {

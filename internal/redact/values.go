@@ -5,11 +5,11 @@ import "strings"
 // values are registered ones, the longer first.
 type values []string
 
-// replace puts the mark in the place of every value. Where several begin at the
-// same place, the longest counts.
-func (v values) replace(s string) string {
+// replace puts the mark in the place of every value, and returns in how many.
+// Where several begin at the same place, the longest counts.
+func (v values) replace(s string) (clean string, places int) {
 	if !v.any(s) {
-		return s
+		return s, 0
 	}
 	var b strings.Builder
 	m := newMatcher(v)
@@ -17,9 +17,10 @@ func (v values) replace(s string) string {
 		from, to := m.next(s, at)
 		b.WriteString(s[at:from])
 		if from == len(s) {
-			return b.String()
+			return b.String(), places
 		}
 		b.WriteString(Mark)
+		places++
 		at = to
 	}
 }

@@ -56,6 +56,10 @@ func (r *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Places returns in how many places the output has [Mark] instead of a secret. It
+// is complete after Close.
+func (r *Writer) Places() int { return r.lines.places }
+
 // release passes on the lines that are complete.
 func (r *Writer) release() {
 	if r.values != nil {
@@ -122,6 +126,7 @@ func (w *valueWriter) advance(limit int) {
 			break
 		}
 		w.out.writeString(s[at:from])
+		w.out.places++
 		w.out.writeString(Mark)
 		at = to
 	}

@@ -172,7 +172,7 @@ func FuzzWriter(f *testing.F) {
 		if live := fed(t, NewLiveWriter, &set, s, int(size)); live != got {
 			t.Fatalf("%q by %d, live: %q, not %q", short(s), size, short(live), short(got))
 		}
-		replaced := set.known().replace(s)
+		replaced, _ := set.known().replace(s)
 		var lines strings.Builder
 		for line := range strings.Lines(replaced) {
 			if len(line) > block-ahead {

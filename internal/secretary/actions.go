@@ -279,7 +279,9 @@ func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, 
 }
 
 func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
-	return &Output{s.shown(out), s.shown(complaints), strconv.Itoa(res.Exit), s.clean(res.Dir)}
+	o := &Output{Stdout: s.shown(out), Stderr: s.shown(complaints), ExitCode: strconv.Itoa(res.Exit), Dir: s.clean(res.Dir)}
+	o.Redacted = out.places + complaints.places
+	return o
 }
 
 // timedOutExit is the exit code of what ran out of time, as timeout(1) has it.

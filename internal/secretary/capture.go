@@ -18,6 +18,8 @@ type capture struct {
 	mu    sync.Mutex     // guards what follows; a command may have several writers
 	clean *redact.Writer // nil once it is closed
 	kept  clip.Buffer
+
+	places int // where secrets were taken out; complete at the end
 }
 
 func (s *Secretary) capture() *capture {
@@ -43,6 +45,7 @@ func (c *capture) end() *clip.Buffer {
 	defer c.mu.Unlock()
 	if c.clean != nil {
 		_ = c.clean.Close() // a buffer takes everything
+		c.places = c.clean.Places()
 		c.clean = nil
 	}
 	return &c.kept
@@ -55,5 +58,7 @@ func (s *Secretary) shown(c *capture) string {
 		return fmt.Sprintf("(バイナリ %d バイト)", b.Total())
 	}
 	lines := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
-	return s.clean(harmless(lines))
+	text, more := s.Secrets.Count(harmless(lines))
+	c.places += more
+	return text
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 )
 
 // A Result is what came of one action.
@@ -35,6 +36,7 @@ type Output struct {
 	Stderr   string `json:"stderr"`
 	ExitCode string `json:"exit_code"` // a text, as those who read it expect
 	Dir      string `json:"cwd"`
+	Redacted int    `json:"redacted,omitempty"` // places of both streams that have a mark instead of a secret
 }
 
 // MarshalJSON writes the error as null where there is none.
@@ -88,6 +90,9 @@ func (r *Result) block() string {
 func (r *Result) complaints(b *strings.Builder) {
 	if r.Output != nil && r.Output.Stderr != "" {
 		fmt.Fprintf(b, "\n   標準エラー出力:\n%s", trimmed(r.Output.Stderr))
+	}
+	if r.Output != nil && r.Output.Redacted > 0 {
+		fmt.Fprintf(b, "\n   注意: 出力の%dか所の秘密情報を%sに置き換えました（元のデータは変わっていません）", r.Output.Redacted, redact.Mark)
 	}
 }
 

@@ -117,7 +117,8 @@ func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Resul
 func (s *Secretary) said(text string) Output {
 	b := s.capture()
 	b.Write([]byte(text))
-	return Output{Stdout: s.shown(b), ExitCode: "0", Dir: s.clean(s.dir)}
+	shown := s.shown(b)
+	return Output{Stdout: shown, ExitCode: "0", Dir: s.clean(s.dir), Redacted: b.places}
 }
 
 // Command runs a line that begins with @ and that the user typed. What comes of

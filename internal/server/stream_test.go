@@ -351,7 +351,7 @@ func TestChat(t *testing.T) {
 		e := c.listen(c.request("POST", "/api/v1/secretary/chat", `{"session":"s","text":"hi"}`))
 		e.want(`event: turn|data: {"type":"text","text":"はい"}`)
 		e.want(`event: turn|data: {"type":"action","action":{"command":"ls"}}`)
-		e.want(`event: turn|data: {"type":"result","result":{"command":"ls","exit_code":0,"stdout":"a\n","stderr":"","seconds":0}}`)
+		e.want(`event: turn|data: {"type":"result","result":{"command":"ls","exit_code":0,"stdout":"a\n","stderr":"","redacted":0,"seconds":0}}`)
 		e.want(`event: turn|data: {"type":"done"}`)
 		e.want("end")
 		if done, record := h.was(); done != "ann says hi in s" || record != "ann: talk to secretary s" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 	"hako/internal/server/source"
 )
 
@@ -200,8 +201,9 @@ func (s *Server) destroyBox(c *call, _ nothing) (nothing, error) {
 
 // Output is a piece of what a job printed.
 type Output struct {
-	Text string `json:"text"`
-	Next int64  `json:"next"` // where the next piece begins
+	Text     string `json:"text"`
+	Next     int64  `json:"next"`     // where the next piece begins
+	Redacted int    `json:"redacted"` // places of this piece that have a mark instead of a secret
 }
 
 const usualOutput, mostOutput = 64 << 10, 1 << 20
@@ -220,7 +222,7 @@ func (s *Server) output(c *call) (Output, error) {
 		return Output{}, err
 	}
 	text, next, err := yard.Output(c.Context(), c.PathValue("id"), c.PathValue("job"), offset, int(most))
-	return Output{text, next}, err
+	return Output{text, next, redact.Marks(text)}, err
 }
 
 // Spending is what models were used for, and what is left.

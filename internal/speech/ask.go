@@ -21,7 +21,7 @@ const (
 	maxComplaint  = 64 << 10         // of the body of an error, in bytes
 	maxWords      = 300              // of what the engine says about an error, in characters
 	goneFor       = 60 * time.Second // how long an engine that was not there is not asked again
-	startHint     = "start COEIROINK, or go without sound: --no-audio"
+	startHint     = "start COEIROINK, or set speech.enabled to false"
 )
 
 // errLate is the cause of giving up an engine that takes too long.

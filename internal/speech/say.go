@@ -95,7 +95,7 @@ func (e *Engine) Speak(ctx context.Context, s Speech, by Player) ([]byte, error)
 func play(ctx context.Context, by Player, s *sound) error {
 	allowed := s.length() + playSlack
 	ctx, cancel := context.WithTimeoutCause(ctx, allowed, &fault.Error{Kind: fault.Timeout, Op: "play sound",
-		Why: fmt.Sprintf("the player did not end within %v", allowed.Round(time.Second)), Hint: "check the sound card, or go without sound: --no-audio"})
+		Why: fmt.Sprintf("the player did not end within %v", allowed.Round(time.Second)), Hint: "check the sound card, or set speech.enabled to false", FlagHint: "check the sound card, or go without sound: --no-audio"})
 	defer cancel()
 	return by.Play(ctx, s.wav())
 }

@@ -155,7 +155,7 @@ func (e *Executor) granted(name string) (string, error) {
 			}
 		}
 	}
-	hint := "no file was granted; grant one with --file"
+	hint := "no file was granted; whoever asks for this has to grant one"
 	if len(e.Files) > 0 {
 		hint = "the granted files are " + some(e.Files)
 	}

@@ -97,6 +97,8 @@ type Output struct {
 	NextStart  *int64       `json:"next_start"`  // nil when this page is the last
 	Truncated  bool         `json:"truncated"`   // there is more
 	CacheHit   bool         `json:"cache_hit"`
+	Redacted   int          `json:"redacted"`        // places of the whole output that have a mark instead of a secret
+	Note       string       `json:"note,omitempty"`  // the same in words
 	Error      *fault.Error `json:"error,omitempty"` // why it did not run, or not to its end
 	Effects    []run.Effect `json:"-"`               // what was touched; models have no use for it, and would pay
 }
@@ -211,6 +213,7 @@ func (e *Executor) run(ctx context.Context, script string, start, size int64) (O
 	stderr := newWindow(0, MaxPage-noteSpace)
 	req := &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
 	var clean [2]*redact.Writer
+	redacted := 0
 	if !e.Verbatim {
 		clean = [2]*redact.Writer{redact.NewWriter(stdout, e.Secrets), redact.NewWriter(stderr, e.Secrets)}
 		req.Stdout, req.Stderr = clean[0], clean[1]
@@ -219,9 +222,10 @@ func (e *Executor) run(ctx context.Context, script string, start, size int64) (O
 	for _, w := range clean {
 		if w != nil {
 			_ = w.Close() // a window takes everything
+			redacted += w.Places()
 		}
 	}
-	all := &output{stderr: noted(stderr), exit: res.Exit}
+	all := &output{stderr: noted(stderr), exit: res.Exit, redacted: redacted}
 	out := all.answer(stdout.window)
 	out.Effects = res.Effects
 	if err != nil {

@@ -370,7 +370,7 @@ func TestExecuteCutShort(t *testing.T) {
 func TestExecuteTool(t *testing.T) {
 	call := (&Executor{Runner: talker{out: "日本 <a> & \n"}}).Tool().Call
 	got, err := call(t.Context(), `{"command":"cat","start":0,"size":0,"file":""}`)
-	want := `{"ok":true,"stdout_text":"日本 <a> & \n","stderr_text":"","exit_code":0,"total_bytes":14,"next_start":null,"truncated":false,"cache_hit":false}`
+	want := `{"ok":true,"stdout_text":"日本 <a> & \n","stderr_text":"","exit_code":0,"total_bytes":14,"next_start":null,"truncated":false,"cache_hit":false,"redacted":0}`
 	if got != want || err != nil {
 		t.Errorf("got  %s %v\nwant %s", got, err, want)
 	}

@@ -1,5 +1,7 @@
 package tool
 
+import "hako/internal/redact"
+
 // maxOutput is the size of the largest output that is kept whole.
 const maxOutput = 1 << 20
 
@@ -9,6 +11,8 @@ type output struct {
 	stdout []byte
 	stderr string
 	exit   int
+
+	redacted int // places
 }
 
 // page answers with one page.
@@ -23,7 +27,7 @@ func (o *output) answer(w *window) Output {
 	page, next, last := w.page()
 	out := Output{
 		OK: o.exit == 0, StdoutText: text(page), StderrText: o.stderr, ExitCode: o.exit,
-		TotalBytes: w.total, Truncated: !last,
+		TotalBytes: w.total, Truncated: !last, Redacted: o.redacted, Note: redact.ModelNote(o.redacted),
 	}
 	if !last {
 		out.NextStart = &next

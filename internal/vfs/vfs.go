@@ -271,8 +271,9 @@ func (e *env) allow(key string, size int64) {
 
 func tooLarge(op, name, has string, size, limit int64) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: op, Subject: name,
-		Why:  fmt.Sprintf("%s %s, the limit file_size is %s", has, amount(size, " "), amount(limit, " ")),
-		Hint: "raise it: --limit file_size=" + amount(size, "")}
+		Why:      fmt.Sprintf("%s %s, the limit file_size is %s", has, amount(size, " "), amount(limit, " ")),
+		Hint:     "have limits.file_size raised to " + amount(size, ""),
+		FlagHint: "raise it: --limit file_size=" + amount(size, "")}
 }
 
 // amount writes a size in a whole number of units, rounded up.

@@ -52,9 +52,11 @@ func (f *Fetcher) lookUp(ctx context.Context, host string) ([]netip.Addr, error)
 	}
 	for _, a := range addrs {
 		if local := host == "localhost" && a.Unmap().IsLoopback(); !local && !public(a) {
+			address := "http://" + net.JoinHostPort(a.String(), "PORT")
 			return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: cut(host),
-				Why:  "the name leads to " + a.String() + ", which is not a public address",
-				Hint: "if that is meant, put the address itself on the list: --allow-url http://" + net.JoinHostPort(a.String(), "PORT")}
+				Why:      "the name leads to " + a.String() + ", which is not a public address",
+				Hint:     "if that is meant, the address itself must be in web.url_prefixes: " + address,
+				FlagHint: "if that is meant, put the address itself on the list: --allow-url " + address}
 		}
 	}
 	return addrs, nil

@@ -84,7 +84,8 @@ func meet(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
 // unanswered is for a guest that says nothing.
 func unanswered(op string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the guest of the container does not answer",
-		Hint: "end the environment with hako env down --task ID, then start it again with hako env up"}
+		Hint:     "end the environment, then start it again",
+		FlagHint: "end the environment with hako env down --task ID, then start it again with hako env up"}
 }
 
 func notThere(ctx context.Context, socket string, err error) error {
@@ -107,7 +108,7 @@ func notThere(ctx context.Context, socket string, err error) error {
 // notSocket is for a file that somebody put where the socket should be.
 func notSocket(socket string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Subject: socket, Why: "it is no socket: something in the container has put another file in its place",
-		Hint: "end the environment with hako env down --task ID"}
+		Hint: "end the environment", FlagHint: "end the environment with hako env down --task ID"}
 }
 
 // greet makes sure that the other side is a guest, in one round trip.

@@ -161,7 +161,7 @@ func (p *Player) problem(why, detail string) error {
 		why += ": " + detail
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "play sound with", Subject: p.name, Why: why,
-		Hint: "check the sound card, or go without sound: --no-audio"}
+		Hint: "check the sound card, or set speech.enabled to false", FlagHint: "check the sound card, or go without sound: --no-audio"}
 }
 
 // reason drops the names that package os puts before its reasons.

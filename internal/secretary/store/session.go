@@ -134,7 +134,7 @@ func (s *Store) Resume(name string) (Session, error) {
 }
 
 func noSession(which string) error {
-	return &fault.Error{Kind: fault.NotFound, Op: "find session", Subject: which, Why: "there is none", Hint: "hako secretary --session NAME begins one"}
+	return &fault.Error{Kind: fault.NotFound, Op: "find session", Subject: which, Why: "there is none", Hint: "begin one, or look at the list", FlagHint: "hako secretary --session NAME begins one"}
 }
 
 // Sessions lists conversations, the latest first. A limit of zero means all.

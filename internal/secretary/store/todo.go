@@ -111,7 +111,7 @@ func (s *Store) Get(id int64) (Todo, error) {
 func get(from interface{ QueryRow(string, ...any) *sql.Row }, id int64) (Todo, error) {
 	t, err := scanTodo(from.QueryRow(todos+`where id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return t, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none", Hint: "hako todo list --all shows their numbers"}
+		return t, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none", Hint: "the list of all to-dos shows their numbers", FlagHint: "hako todo list --all shows their numbers"}
 	}
 	return t, err
 }

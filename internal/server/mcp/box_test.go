@@ -297,9 +297,9 @@ func TestEditorAndJobs(t *testing.T) {
 		{"text_editor", args{"command": "view", "path": "/a"}, "content:edited error:<nil> success:true"},
 		{"text_editor", args{"sandbox_id": id, "command": "undo_edit", "path": "/a"}, "nothing to undo"},
 		{"job_start", args{"sandbox_id": id, "command": "make", "working_directory": "/w"}, "job_id:job-1"},
-		{"job_output", args{"sandbox_id": id, "job_id": "job-1", "start": 7}, "exit_code:<nil> job_id:job-1 next_start:9 state:running text:7 4096 total_bytes:20 truncated:true"},
+		{"job_output", args{"sandbox_id": id, "job_id": "job-1", "start": 7}, "exit_code:<nil> job_id:job-1 next_start:9 redacted:0 state:running text:7 4096 total_bytes:20 truncated:true"},
 		{"job_output", args{"sandbox_id": id, "job_id": "job-2"}, "there is none"},
-		{"job_kill", args{"sandbox_id": id, "job_id": "job-1"}, "exit_code:137 job_id:job-1 next_start:0 state:killed text: total_bytes:0 truncated:false why:on request"},
+		{"job_kill", args{"sandbox_id": id, "job_id": "job-1"}, "exit_code:137 job_id:job-1 next_start:0 redacted:0 state:killed text: total_bytes:0 truncated:false why:on request"},
 		{"sandbox_create", args{"kind": "virtual"}, "there is no such kind here"},
 	} {
 		if a, _ := c.call(x.tool, x.in); !strings.Contains(fmt.Sprint(a), x.want) {

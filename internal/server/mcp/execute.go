@@ -38,6 +38,8 @@ type executeOut struct {
 	NextStart *int64   `json:"next_start" jsonschema:"null when this page is the last"`
 	Truncated bool     `json:"truncated" jsonschema:"there is more"`
 	CacheHit  bool     `json:"cache_hit" jsonschema:"the command was not run again"`
+	Redacted  int      `json:"redacted" jsonschema:"places of the whole output where [redacted] stands instead of a secret"`
+	Note      string   `json:"note,omitempty" jsonschema:"the same in words"`
 	Error     *problem `json:"error,omitempty" jsonschema:"why it did not run, or not to its end"`
 }
 
@@ -148,6 +150,7 @@ func (d *Door) run(ctx context.Context, c *call, req *run.Request) outcome {
 	o := outcome{Result: res, record: &record{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(misread(err, req.Script))}
 	for i, k := range []*kept{&o.stdout, &o.stderr} {
 		_ = clean[i].Close() // a buffer takes everything
+		o.redacted += clean[i].Places()
 		k.text, o.tails[i], _ = streams[i].Bytes()
 		k.total = streams[i].Total()
 	}
@@ -196,7 +199,8 @@ const errorSize = 4000
 func (o outcome) page(start, size int64) executeOut {
 	part, next := page(o.stdout.text, start, size)
 	said, end := page(o.stderr.text, 0, errorSize)
-	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: text(part), Stderr: text(said), ExitCode: o.exit, Total: o.stdout.total}
+	out := executeOut{OK: o.exit == 0 && o.err == nil, Stdout: text(part), Stderr: text(said), ExitCode: o.exit, Total: o.stdout.total,
+		Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}
 	if end < o.stderr.total {
 		out.Stderr += fmt.Sprintf("\n[%d more bytes of standard error are not shown]\n", o.stderr.total-end)
 	}

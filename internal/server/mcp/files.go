@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 	"hako/internal/run"
 )
 
@@ -30,6 +31,8 @@ type readOut struct {
 	Total     int64  `json:"total_bytes"`
 	NextStart *int64 `json:"next_start" jsonschema:"null when this page is the last"`
 	Truncated bool   `json:"truncated"`
+	Redacted  int    `json:"redacted" jsonschema:"places of this page where [redacted] stands instead of a secret; the file has the secret"`
+	Note      string `json:"note,omitempty" jsonschema:"the same in words"`
 }
 
 type writeIn struct {
@@ -81,7 +84,8 @@ func (d *Door) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolResul
 		if !utf8.Valid(part) || strings.ContainsRune(string(part), 0) {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "read file", Subject: brief(in.Path), Why: "the file is not text", Hint: "look at it with execute: base64, od, file"}
 		}
-		out := readOut{Path: in.Path, Text: d.opts.Secrets.Text(string(part)), Total: cut.total}
+		clean, places := d.opts.Secrets.Count(string(part))
+		out := readOut{Path: in.Path, Text: clean, Total: cut.total, Redacted: places, Note: redact.ModelNote(places)}
 		if next += cut.begin(); next < cut.total {
 			out.NextStart, out.Truncated = &next, true
 		}

@@ -6,6 +6,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 	"hako/internal/run"
 )
 
@@ -37,6 +38,8 @@ type jobOut struct {
 	Total     int64  `json:"total_bytes" jsonschema:"printed so far"`
 	NextStart int64  `json:"next_start" jsonschema:"where to read on; more may come while it runs"`
 	Truncated bool   `json:"truncated" jsonschema:"there is more already"`
+	Redacted  int    `json:"redacted" jsonschema:"places of this page where [redacted] stands instead of a secret"`
+	Note      string `json:"note,omitempty" jsonschema:"the same in words"`
 }
 
 type startedOut struct {
@@ -105,5 +108,7 @@ func (d *Door) jobKill(ctx context.Context, v *visit, in jobKillIn) *sdk.CallToo
 }
 
 func (d *Door) jobOut(id string, p JobPage) jobOut {
-	return jobOut{Job: id, State: p.State, ExitCode: p.Exit, Why: p.Why, Text: d.opts.Secrets.Text(text(p.Text)), Total: p.Total, NextStart: p.Next, Truncated: p.More}
+	shown := d.opts.Secrets.Text(text(p.Text))
+	n := redact.Marks(shown) // most were put there when it was printed
+	return jobOut{Job: id, State: p.State, ExitCode: p.Exit, Why: p.Why, Text: shown, Total: p.Total, NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
 }

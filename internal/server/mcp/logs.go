@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/internal/redact"
 )
 
 // logTemplates are the addresses of outputs that were too long for an answer.
@@ -37,6 +39,9 @@ func (d *Door) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 	}
 	part, next := page(stream.text, offset, maxRead)
 	meta := sdk.Meta{"total_bytes": stream.total, "kept_bytes": len(stream.text)}
+	if n := redact.Marks(string(part)); n > 0 {
+		meta["redacted"] = n
+	}
 	if next < int64(len(stream.text)) {
 		meta["next_offset"] = next
 	}

@@ -59,7 +59,7 @@ func TestExecuteFields(t *testing.T) {
 	d := open(t, Options{Maker: newVirtual("")})
 	c := dial(t, overHTTP(t, d), "", "", nil)
 	a, _ := c.call("execute", args{"sandbox_id": c.sandbox(), "command": "echo out; echo err >&2; exit 3"})
-	want := answer{"ok": false, "stdout_text": "out\n", "stderr_text": "err\n", "exit_code": 3.0, "total_bytes": 4.0, "next_start": nil, "truncated": false, "cache_hit": false}
+	want := answer{"ok": false, "stdout_text": "out\n", "stderr_text": "err\n", "exit_code": 3.0, "total_bytes": 4.0, "next_start": nil, "truncated": false, "cache_hit": false, "redacted": 0.0}
 	if !maps.Equal(a, want) {
 		t.Errorf("got %v", a)
 	}

@@ -35,6 +35,8 @@ type record struct {
 	stderr  kept
 	exit    int
 	dropped bool
+
+	redacted int // places of both streams
 }
 
 // kept is what is kept of a stream: its beginning.

@@ -12,6 +12,7 @@ import (
 	"hako/internal/editor"
 	"hako/internal/fault"
 	"hako/internal/policy"
+	"hako/internal/redact"
 	"hako/internal/run"
 	"hako/internal/server/source"
 	"hako/internal/tool"
@@ -47,9 +48,12 @@ func spelled(o *offer, schema any) any {
 // editorOut is the answer of the editor: all three are always there, as coding
 // agents expect.
 type editorOut struct {
-	Success bool     `json:"success"`
-	Content string   `json:"content"`
-	Error   *problem `json:"error" jsonschema:"null if it was done"`
+	Success bool   `json:"success"`
+	Content string `json:"content"`
+	// Redacted is left out where nothing was, so that others find only what they know.
+	Redacted int      `json:"redacted,omitempty" jsonschema:"places of content where [redacted] stands instead of a secret; the file has the secret"`
+	Note     string   `json:"note,omitempty" jsonschema:"the same in words"`
+	Error    *problem `json:"error" jsonschema:"null if it was done"`
 }
 
 // editorOffer is the text editor, which reads its calls by itself.
@@ -85,7 +89,8 @@ func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
 		if err != nil {
 			return unedited(c.refuse(err))
 		}
-		return say(editorOut{Success: true, Content: d.opts.Secrets.Text(content)})
+		content, places := d.opts.Secrets.Count(content)
+		return say(editorOut{Success: true, Content: content, Redacted: places, Note: redact.ModelNote(places)})
 	})
 }
 
@@ -132,7 +137,8 @@ func (d *Door) givenOffer(t tool.Tool) *offer {
 			if words == "" && err != nil {
 				return refuse(err)
 			}
-			return given(d.opts.Secrets.Text(words), err != nil)
+			words, places := d.opts.Secrets.Count(words)
+			return given(words, places, err != nil)
 		},
 	}
 }
@@ -160,11 +166,16 @@ func givenShape(name string) (title string, answers any) {
 	return "", nil
 }
 
-// given answers with what a tool said: as a value too, if it is one.
-func given(words string, failed bool) *sdk.CallToolResult {
+// given answers with what a tool said: as a value too, if it is one. What was
+// redacted is told behind it.
+func given(words string, places int, failed bool) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
 	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {
 		res.StructuredContent = json.RawMessage(words)
+	}
+	if places > 0 {
+		res.Content = append(res.Content, &sdk.TextContent{Text: redact.ModelNote(places)})
+		res.Meta = sdk.Meta{"redacted": places}
 	}
 	return res
 }

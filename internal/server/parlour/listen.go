@@ -57,6 +57,7 @@ func outcome(r *secretary.Result) source.Outcome {
 	o := source.Outcome{Command: r.Command, Reason: r.Reason, Seconds: r.Took.Seconds()}
 	if r.Output != nil {
 		o.Stdout, o.Stderr, o.Dir = r.Output.Stdout, r.Output.Stderr, r.Output.Dir
+		o.Redacted = r.Output.Redacted
 		o.Exit, _ = strconv.Atoi(r.Output.ExitCode)
 	}
 	why, denied := strings.CutPrefix(explained(r), refused)

@@ -273,7 +273,7 @@ func TestTurns(t *testing.T) {
 	}
 	got, _ := json.Marshal(slices.DeleteFunc(told, func(t source.Turn) bool { return t.Type == "action" }))
 	const whole = `[{"type":"text","text":"half"},{"type":"again"},{"type":"text","text":"let me see"},` +
-		`{"type":"result","result":{"command":"ls \u003ca\u003e","reason":"to look","exit_code":2,"stdout":"a\n","stderr":"e\n","seconds":1}},` +
+		`{"type":"result","result":{"command":"ls \u003ca\u003e","reason":"to look","exit_code":2,"stdout":"a\n","stderr":"e\n","redacted":0,"seconds":1}},` +
 		`{"type":"todo","text":"added to-do 1: x"},{"type":"warning","text":"careful"},{"type":"text","text":"one"},{"type":"done","text":"one"}]`
 	if string(got) != whole {
 		t.Errorf("got  %s\nwant %s", got, whole)

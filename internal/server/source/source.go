@@ -133,14 +133,15 @@ type Turn struct {
 
 // An Outcome is what came of a command.
 type Outcome struct {
-	Command string  `json:"command"`
-	Reason  string  `json:"reason,omitempty"` // why she wanted it
-	Exit    int     `json:"exit_code"`
-	Stdout  string  `json:"stdout"`
-	Stderr  string  `json:"stderr"`
-	Dir     string  `json:"cwd,omitempty"`    // where the next one begins; empty means not known
-	Seconds float64 `json:"seconds"`          // that it ran, without those a person took to approve it; zero means not known
-	Denied  string  `json:"denied,omitempty"` // why it was not run
+	Command  string  `json:"command"`
+	Reason   string  `json:"reason,omitempty"` // why she wanted it
+	Exit     int     `json:"exit_code"`
+	Stdout   string  `json:"stdout"`
+	Stderr   string  `json:"stderr"`
+	Redacted int     `json:"redacted"`         // places of both streams that have a mark instead of a secret
+	Dir      string  `json:"cwd,omitempty"`    // where the next one begins; empty means not known
+	Seconds  float64 `json:"seconds"`          // that it ran, without those a person took to approve it; zero means not known
+	Denied   string  `json:"denied,omitempty"` // why it was not run
 }
 
 // A Session is a conversation.

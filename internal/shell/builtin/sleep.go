@@ -47,7 +47,7 @@ func runSleep(ctx context.Context, c *shell.Call) error {
 	if wait > c.Gauge.Left() {
 		return &fault.Error{Kind: fault.Timeout, Op: "sleep", Subject: total.String(),
 			Why:  fmt.Sprintf("it would go over the limit time=%s", c.Gauge.Limits().Time),
-			Hint: "sleep less, or raise it: --limit time=…"}
+			Hint: "sleep less, or have limits.time raised", FlagHint: "sleep less, or raise it: --limit time=…"}
 	}
 	timer := time.NewTimer(total)
 	defer timer.Stop()
