@@ -13,11 +13,14 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // maxNesting bounds how deep a value that is itself an expression may lead.
 const maxNesting = 100
 
-// arithm evaluates an expression in 64 bits; errors go to p.bad.
+// arithm evaluates an expression in 64 bits; errors go to p.bad, and after one
+// nothing more is evaluated.
 func (p *proc) arithm(x syntax.ArithmExpr) int64 {
-	switch x := x.(type) {
-	case nil:
+	if x == nil || !p.deeper() {
 		return 0
+	}
+	defer p.shallower()
+	switch x := x.(type) {
 	case *syntax.Word:
 		return p.operand(x)
 	case *syntax.ParenArithm:
@@ -48,6 +51,10 @@ func (p *proc) expr(x syntax.ArithmExpr) int64 {
 // bringsOperators reports whether an expression of several operands has a $x
 // whose value is more than one operand.
 func (p *proc) bringsOperators(x syntax.ArithmExpr) bool {
+	if _, ok := x.(*syntax.Word); ok || !p.deeper() {
+		return false
+	}
+	defer p.shallower()
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
 		return p.isFormula(x.X) || p.isFormula(x.Y) || p.bringsOperators(x.X) || p.bringsOperators(x.Y)
@@ -70,7 +77,7 @@ func (p *proc) isFormula(x syntax.ArithmExpr) bool {
 		return false
 	}
 	s := p.fetch(reference{name: pe.Param.Value}).str(" ")
-	return strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s) && len(s) <= maxExpr
+	return len(s) <= maxExpr && strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s)
 }
 
 // operand evaluates a number, a name, or an expansion that gives an expression.

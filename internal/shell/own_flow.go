@@ -189,11 +189,23 @@ func (p *proc) execCmd(args []string) error {
 		return nil
 	}
 	delete(p.traps, "EXIT") // there is no shell left to run it
-	p.runWords(args)
+	p.oneDeeper(func() { p.runWords(args) })
 	if p.flow == next {
 		p.flow = exiting
 	}
 	return asStatus(p.status)
+}
+
+// oneDeeper runs a command that another one is about: command, builtin and exec
+// can be written in front of each other any number of times.
+func (p *proc) oneDeeper(run func()) {
+	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+		p.stop(err)
+		return
+	}
+	p.depth++
+	run()
+	p.depth--
 }
 
 func (p *proc) commandCmd(args []string) error {
@@ -217,7 +229,7 @@ func (p *proc) commandCmd(args []string) error {
 	if verbose != "" {
 		return p.describeNames(args, strings.Contains(verbose, "V"))
 	}
-	p.builtin(args)
+	p.oneDeeper(func() { p.builtin(args) })
 	return asStatus(p.status)
 }
 
@@ -228,7 +240,7 @@ func (p *proc) builtinCmd(args []string) error {
 	if _, ok := p.within(args[0]); !ok {
 		return fmt.Errorf("%s: not a shell builtin", args[0])
 	}
-	p.builtin(args)
+	p.oneDeeper(func() { p.builtin(args) })
 	return asStatus(p.status)
 }
 

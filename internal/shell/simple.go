@@ -27,6 +27,10 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 		p.bare(call, redirs)
 		return
 	}
+	defer p.holdWords(argv)()
+	if p.flow != next {
+		return
+	}
 	p.xtrace(argv)
 	if len(redirs) > 0 {
 		var old replaced
@@ -431,7 +435,7 @@ func (p *proc) traceAssign(a *syntax.Assign) {
 		return
 	}
 	v, _ := p.get(a.Name.Value)
-	p.trace(a.Name.Value + "=" + shellQuote(v))
+	p.trace(a.Name.Value + "=" + p.shellQuote(v))
 }
 
 // xtrace prints a command before it runs, for set -x.
@@ -441,14 +445,16 @@ func (p *proc) xtrace(argv []string) {
 	}
 	words := make([]string, len(argv))
 	for i, w := range argv {
-		words[i] = shellQuote(w)
+		words[i] = p.shellQuote(w)
 	}
 	p.trace(strings.Join(words, " "))
 }
 
 func (p *proc) trace(text string) {
 	ps4, _ := p.get("PS4")
-	p.errorf("%s%s", ps4, text)
+	if p.fits(3 * (len(ps4) + len(text))) {
+		_ = p.write(2, []byte(ps4+text+"\n"))
+	}
 }
 
 // open opens a file for a redirection.
