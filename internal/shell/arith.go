@@ -10,8 +10,9 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// maxNesting bounds how deep a value that is itself an expression may lead.
-const maxNesting = 100
+// maxNesting bounds how deep a value that is itself an expression may lead, as
+// in bash.
+const maxNesting = 1024
 
 // arithm evaluates an expression in 64 bits; errors go to p.bad, and after one
 // nothing more is evaluated.
@@ -145,13 +146,13 @@ func (p *proc) nameValue(name string) int64 {
 	if n, ok := smallInt(s); ok {
 		return n
 	}
-	if p.depth++; p.depth > maxNesting+int(p.ses.Gauge.Limits().Depth) {
+	if p.named++; p.named > maxNesting {
 		p.fail("%s: expression recursion level exceeded", name)
-		p.depth--
+		p.named--
 		return 0
 	}
 	n := p.arithmText(s)
-	p.depth--
+	p.named--
 	return n
 }
 
@@ -232,13 +233,13 @@ func (p *proc) expression(s string) int64 {
 		p.fail("%s: syntax error in expression", s)
 		return 0
 	}
-	if p.depth++; p.depth > maxNesting+int(p.ses.Gauge.Limits().Depth) {
+	if p.named++; p.named > maxNesting {
 		p.fail("%s: expression recursion level exceeded", s)
-		p.depth--
+		p.named--
 		return 0
 	}
 	n := p.arithm(x)
-	p.depth--
+	p.named--
 	return n
 }
 

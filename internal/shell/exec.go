@@ -137,7 +137,7 @@ func (p *proc) compound(st *syntax.Stmt) {
 // command runs a command in which others may be nested. Functions that call each
 // other multiply what one script can nest, so all levels are counted.
 func (p *proc) command(cmd syntax.Command) {
-	if p.deep++; p.deep > maxDeep {
+	if p.deep++; p.depth+p.deep > maxDeep {
 		p.stop(p.ses.Gauge.Depth(math.MaxInt))
 	} else {
 		p.nested(cmd)
@@ -187,7 +187,7 @@ func (p *proc) nested(cmd syntax.Command) {
 
 // subshell runs ( … ).
 func (p *proc) subshell(list []*syntax.Stmt) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}

@@ -30,7 +30,7 @@ func (p *proc) define(c *syntax.FuncDecl) {
 
 // perSourceByte is about what a byte of a script takes as a tree, which a
 // function keeps for as long as it is defined.
-const perSourceByte = 16
+const perSourceByte = 64
 
 // ownFuncs makes the functions of a subshell its own before it changes them.
 func (p *proc) ownFuncs() {
@@ -60,7 +60,7 @@ func (p *proc) exportedFuncs() map[string]*function {
 
 // invoke calls a function.
 func (p *proc) invoke(f *function, args []string) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}

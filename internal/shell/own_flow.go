@@ -124,13 +124,20 @@ func (p *proc) leaveLoop(name string, args []string) error {
 
 // eval runs text in this shell.
 func (p *proc) eval(src string) {
+	if size := int64(min(len(src), 1<<20)) * perSourceByte; size > checkFrom { // longer ones are not parsed
+		if err := p.ses.Gauge.Hold(size); err != nil {
+			p.stop(err)
+			return
+		}
+		defer func() { _ = p.ses.Gauge.Hold(-size) }()
+	}
 	prog, err := p.ses.Parse(src)
 	if err != nil {
 		p.errorf("eval: %v", err)
 		p.status = 2
 		return
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}
@@ -199,7 +206,7 @@ func (p *proc) execCmd(args []string) error {
 // oneDeeper runs a command that another one is about: command, builtin and exec
 // can be written in front of each other any number of times.
 func (p *proc) oneDeeper(run func()) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}
@@ -350,7 +357,7 @@ func (f *function) source() string {
 
 // shell runs sh, bash and llmsh: a script in a subshell of this one.
 func (p *proc) shell(name string, args []string) error {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		return err
 	}
 	c := p.sub(p.ctx)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"math"
 
 	"hako/internal/pattern"
 )
@@ -53,13 +54,21 @@ func (p *proc) fits(n int) bool {
 // than a kilobyte of Go's stack, whose end no recover stops.
 const maxDeep = 10_000
 
+// tooDeep returns why no further function, subshell or script can be entered.
+func (p *proc) tooDeep() error {
+	if p.depth+p.deep >= maxDeep {
+		return p.ses.Gauge.Depth(math.MaxInt)
+	}
+	return p.ses.Gauge.Depth(p.depth + 1)
+}
+
 // deeper enters a level of an expression. The caller calls p.shallower when it
 // answers true.
 func (p *proc) deeper() bool {
 	if p.bad != nil || !p.pace(16) {
 		return false
 	}
-	if p.deep++; p.deep > maxDeep {
+	if p.deep++; p.depth+p.deep > maxDeep {
 		p.deep--
 		p.fail("expression recursion level exceeded")
 		return false

@@ -429,9 +429,10 @@ func (p *proc) missing(ref reference, w *syntax.Word) {
 
 // inner expands the word of ${x:-word} in its own quoting.
 func (e *expander) inner(w *syntax.Word, quoted bool) {
-	if w == nil {
+	if w == nil || !e.p.deeper() {
 		return
 	}
+	defer e.p.shallower()
 	if !quoted {
 		if len(w.Parts) > 0 && e.mode == toFields {
 			if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "~") {

@@ -39,7 +39,7 @@ func (p *proc) pipeline(c *syntax.BinaryCmd) {
 		p.stop(err)
 		return
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}

@@ -69,6 +69,7 @@ type proc struct {
 	quiet    int   // enclosing contexts in which set -e is not in force
 	depth    int   // nested functions, subshells and scripts
 	deep     int   // nested expressions, see deeper
+	named    int   // values being evaluated as expressions
 	worked   int   // work since the clock was last looked at, see pace
 	trapping bool
 
@@ -359,7 +360,7 @@ func (p *proc) subDepth() int {
 
 // capture runs stmts in a subshell and returns what they print.
 func (p *proc) capture(stmts []*syntax.Stmt) string {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return ""
 	}

@@ -299,7 +299,7 @@ func (p *proc) unwind(params []string) {
 		p.leave()
 	}
 	p.params, p.file = params, ""
-	p.depth, p.sourced, p.trapping = 0, 0, false
+	p.depth, p.deep, p.named, p.sourced, p.trapping = 0, 0, 0, 0, false
 	p.fds.drop()
 }
 

@@ -130,7 +130,9 @@ func (p *proc) runWords(argv []string) {
 
 // builtin is runWords without functions.
 func (p *proc) builtin(argv []string) {
-	if inBin(argv[0]) { // judged by the name it runs under: a rule about rm is one about /bin/rm
+	if inBin(argv[0]) {
+		defer p.holdWords(argv)()
+		// Judged by the name it runs under: a rule about rm is one about /bin/rm.
 		argv = append([]string{path.Base(argv[0])}, argv[1:]...)
 	}
 	name := argv[0]
@@ -393,7 +395,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	if len(argv) == 0 {
 		return func() (int, error) { return 0, nil }, nil
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		return nil, err
 	}
 	c := p.sub(ctx)
@@ -414,7 +416,12 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	}
 	c.quiet++
 	return func() (int, error) {
-		c.live(func() { c.runWords(argv) })
+		c.live(func() {
+			defer c.holdWords(argv)() // whoever forks has made the list
+			if c.flow == next {
+				c.runWords(argv)
+			}
+		})
 		return c.status, c.fatal
 	}, nil
 }
