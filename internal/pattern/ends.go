@@ -49,7 +49,7 @@ func (r *run) step(n *node, set positions, w want) positions {
 	switch n.kind {
 	case anyText:
 		at, _ := set.min()
-		return positions{{at, len(r.s)}}
+		return append(r.small(), interval{at, len(r.s)})
 	case anyChar:
 		return r.shift(n.count, set)
 	case group:
@@ -58,6 +58,12 @@ func (r *run) step(n *node, set positions, w want) positions {
 		if !r.fold {
 			return r.occurrences(n.text, set, w)
 		}
+	}
+	if len(set) == 1 && set[0].lo == set[0].hi {
+		if at := r.one(n, set[0].lo); at >= 0 {
+			return r.point(at)
+		}
+		return nil
 	}
 	var out positions
 	r.each(set, func(at int) bool {
@@ -96,7 +102,7 @@ func (r *run) each(set positions, f func(at int) bool) {
 
 // occurrences finds a literal at the positions of a set.
 func (r *run) occurrences(text string, set positions, w want) positions {
-	var out positions
+	out := r.small()
 	for _, x := range set {
 		for at := x.lo; at <= x.hi; {
 			if at = r.index(text, at, x.hi); at < 0 || !r.spend(2) {
@@ -113,7 +119,7 @@ func (r *run) occurrences(text string, set positions, w want) positions {
 
 // shift moves a set over count characters.
 func (r *run) shift(count int, set positions) positions {
-	out := make(positions, 0, len(set))
+	out := r.small()
 	for _, x := range set {
 		lo := r.skip(count, x.lo)
 		if lo < 0 || !r.spend(2*count) {
@@ -153,11 +159,10 @@ func (r *run) alternatives(n *node, set positions, w want) positions {
 		if !r.spend(len(found) + len(out)) {
 			return nil
 		}
-		if out == nil {
-			out = slices.Clone(found)
-		} else {
-			out = out.union(found)
+		if len(alt) == 0 { // found is the set itself
+			found = slices.Clone(found)
 		}
+		out = out.union(found)
 	}
 	return out
 }
@@ -182,7 +187,7 @@ func (r *run) closure(n *node, set positions) positions {
 
 // runsOf is closure for alternatives of one character each.
 func (r *run) runsOf(n *node, set positions) positions {
-	var out positions
+	out := r.small()
 	done := -1 // everything from the set up to here has been looked at
 	for _, x := range set {
 		at := x.lo
@@ -247,12 +252,12 @@ func (r *run) others(n *node, set positions, w want) positions {
 		if near, ok := out.min(); ok && w == first && near <= at {
 			return false
 		}
-		taken := r.alternatives(n, point(at), all)
-		left := r.minus(positions{{at, end}}, taken)
+		taken := r.alternatives(n, r.point(at), all)
+		left := r.minus(append(r.small(), interval{at, end}), taken)
 		if !r.spend(len(taken) + len(left) + len(out)) {
 			return false
 		}
-		out = slices.Clone(out).union(left)
+		out = out.union(left)
 		return true
 	})
 	return out
@@ -265,7 +270,7 @@ func (r *run) minus(s, t positions) positions {
 	}
 	from, _ := slices.BinarySearchFunc(t, s[0].lo, func(x interval, at int) int { return x.hi - at })
 	t = t[from:]
-	var out positions
+	out := r.small()
 	for _, x := range s {
 		for len(t) > 0 && t[0].hi < x.lo {
 			t = t[1:]

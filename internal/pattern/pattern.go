@@ -159,7 +159,7 @@ func (m Matcher) Match(s string) bool {
 	if !m.groups {
 		return r.segments(m.parts)
 	}
-	end, ok := r.ends(m.seq, point(0), last).max()
+	end, ok := r.ends(m.seq, r.point(0), last).max()
 	return ok && end == len(s) && !r.stopped
 }
 
@@ -250,7 +250,7 @@ func (f *Finder) search(from int) (start, end int) {
 	}
 	start = max(from, f.starts[0].lo)
 	r := f.m.run(f.s, false)
-	if end, ok := r.ends(f.m.seq, point(start), last).max(); ok && !r.stopped {
+	if end, ok := r.ends(f.m.seq, r.point(start), last).max(); ok && !r.stopped {
 		return start, end
 	}
 	return -1, -1

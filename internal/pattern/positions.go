@@ -7,8 +7,6 @@ type positions []interval
 
 type interval struct{ lo, hi int }
 
-func point(at int) positions { return positions{{at, at}} }
-
 func (s positions) min() (int, bool) {
 	if len(s) == 0 {
 		return 0, false

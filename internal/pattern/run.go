@@ -15,11 +15,26 @@ type run struct {
 	check   func(work int) bool
 	work    int
 	stopped bool
+
+	spare [8]interval // for small sets, see small
+	used  int
 }
 
 func (m Matcher) run(s string, back bool) *run {
 	return &run{s: s, back: back, fold: m.fold, check: m.check}
 }
+
+// small returns an empty set with room for one interval, without an allocation
+// of its own while there are spare ones.
+func (r *run) small() positions {
+	if r.used == len(r.spare) {
+		return nil
+	}
+	r.used++
+	return positions(r.spare[r.used-1 : r.used-1 : r.used])
+}
+
+func (r *run) point(at int) positions { return append(r.small(), interval{at, at}) }
 
 // slice is how much work is done between two checks.
 const slice = 1 << 16
@@ -217,7 +232,7 @@ func (r *run) reach(p *Pattern, at int, furthest bool) int {
 	if furthest {
 		want = last
 	}
-	set := r.ends(p.seq, point(at), want)
+	set := r.ends(p.seq, r.point(at), want)
 	end, ok := set.min()
 	if furthest {
 		end, ok = set.max()

@@ -43,7 +43,7 @@ func (p *proc) expr(x syntax.ArithmExpr) int64 {
 		return p.arithm(x)
 	}
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(printNode(x)))
-	if err != nil {
+	if err != nil || w == nil {
 		return p.arithm(x)
 	}
 	return p.arithmText(p.quoted(w.Parts))

@@ -438,7 +438,8 @@ func (p *proc) binary(c *syntax.BinaryCmd) {
 // list runs commands joined by && and ||. The tree leans to the left and may be
 // as deep as the script is long, so it is not followed by recursion.
 func (p *proc) list(c *syntax.BinaryCmd) {
-	var outer []*syntax.BinaryCmd
+	var few [8]*syntax.BinaryCmd
+	outer := few[:0]
 	for inner := joinedBy(c.X); inner != nil; inner = joinedBy(c.X) {
 		outer = append(outer, c)
 		c = inner

@@ -166,6 +166,13 @@ func TestIndirect(t *testing.T) {
 	}
 }
 
+// TestEmptyQuotes has nothing between quotes that stand in other quotes.
+func TestEmptyQuotes(t *testing.T) {
+	if got := say(t, newSession(), `x=1; echo "${x:+''}" "${y:-''}"`); got != "'' ''\n" {
+		t.Errorf("it printed %q", got)
+	}
+}
+
 // TestGeneratedLines runs lines that nobody would write.
 func TestGeneratedLines(t *testing.T) {
 	n := 3000

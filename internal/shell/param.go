@@ -468,7 +468,7 @@ func (e *expander) literalQuotes(s string) {
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(s))
 	if err != nil {
 		e.addQuoted(s)
-	} else {
+	} else if w != nil { // there is no word for no text
 		for _, part := range w.Parts {
 			e.part(part, true)
 		}

@@ -27,9 +27,12 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 		p.bare(call, redirs)
 		return
 	}
-	defer p.holdWords(argv)()
-	if p.flow != next {
-		return
+	if size := wordBytes(argv); size > checkFrom {
+		if err := p.ses.Gauge.Hold(size); err != nil {
+			p.stop(err)
+			return
+		}
+		defer func() { _ = p.ses.Gauge.Hold(-size) }()
 	}
 	p.xtrace(argv)
 	if len(redirs) > 0 {
