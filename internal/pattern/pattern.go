@@ -1,15 +1,18 @@
 // Package pattern matches shell patterns: * ? [set] and the extended forms
-// @(a|b) ?(a) *(a) +(a) !(a). Matching takes time linear in the text, whatever
-// the pattern: patterns become automata, they are never searched by backtracking.
+// @(a|b) ?(a) *(a) +(a) !(a). Patterns without extended forms are matched
+// segment by segment; the others by following sets of positions through the
+// pattern, never by backtracking.
+//
+// Reading a pattern takes time and memory linear in its length. Matching can
+// take longer than a caller has, so a [Matcher] reports its work to whoever
+// made it and gives up when told to.
 //
 // It knows nothing of files; package shell walks directories with it.
 package pattern
 
 import (
-	"regexp"
+	"errors"
 	"strings"
-	"sync"
-	"unicode/utf8"
 )
 
 // Mode changes how a pattern is read.
@@ -21,21 +24,26 @@ const (
 	ExtGlob                  // @( ?( *( +( !( are special
 )
 
+// maxDepth bounds how deep groups nest: matching calls itself for each level.
+const maxDepth = 250
+
+// ErrDepth is the error of a pattern whose groups are nested too deep.
+var ErrDepth = errors.New("pattern nested too deep")
+
 // A Pattern is a compiled shell pattern, safe for concurrent use.
 type Pattern struct {
-	src  string
-	mode Mode
+	fold bool
+	err  error
 
 	lit      string // the text, when nothing in it is special
 	literal  bool
 	pre, suf string // literal ends of pre*suf
 	star     bool   // the pattern is pre*suf
-	whole    *regexp.Regexp
-	longest  func() *regexp.Regexp // unanchored, leftmost-longest
-	prefix   [2]func() *regexp.Regexp
-	suffix   [2]func() *regexp.Regexp
-	not      *negation
-	groups   bool // it has an extended form
+
+	seq    []node
+	parts  [][]node // seq between its stars, if there are no groups
+	stars  bool     // seq has a star outside groups
+	groups bool     // it has an extended form
 }
 
 // HasMeta reports whether s has a character that is special in a pattern.
@@ -57,153 +65,195 @@ func Quote(s string) string {
 }
 
 // Compile reads a pattern. Every text is a pattern: what makes no sense as a
-// set or group stands for itself.
+// set or group stands for itself. A pattern nested too deep has an [Pattern.Err]
+// and matches nothing.
 func Compile(src string, mode Mode) *Pattern {
-	p := &Pattern{src: src, mode: mode}
-	tr := translate(src, mode)
-	p.groups = tr.groups
-	if tr.plain && mode&Fold == 0 {
-		p.lit, p.literal = tr.text, true
-	}
-	if tr.oneStar && mode&Fold == 0 {
-		p.pre, p.suf, p.star = tr.text[:tr.starAt], tr.text[tr.starAt:], true
-	}
-	if tr.neg != nil {
-		p.not = tr.neg
+	p := &Pattern{fold: mode&Fold != 0}
+	r := &reader{src: src, ext: mode&ExtGlob != 0, fold: p.fold}
+	p.seq, p.err = r.read()
+	if p.err != nil {
+		p.seq = nil
 		return p
 	}
-	flags := "(?s)"
-	if mode&Fold != 0 {
-		flags = "(?si)"
+	p.groups = r.groups
+	for _, n := range p.seq {
+		p.stars = p.stars || n.kind == anyText
 	}
-	greedy, lazy := tr.expr(true), tr.expr(false)
-	if !p.literal && !p.star {
-		p.whole = must(flags + `^(?:` + greedy + `)$`)
+	if !p.groups {
+		p.parts = between(p.seq)
 	}
-	p.longest = sync.OnceValue(func() *regexp.Regexp {
-		re := must(flags + `(?:` + greedy + `)`)
-		re.Longest()
-		return re
-	})
-	p.prefix[0] = sync.OnceValue(func() *regexp.Regexp { return must(flags + `^(?:` + lazy + `)`) })
-	p.prefix[1] = sync.OnceValue(func() *regexp.Regexp {
-		re := must(flags + `^(?:` + greedy + `)`)
-		re.Longest()
-		return re
-	})
-	p.suffix[0] = sync.OnceValue(func() *regexp.Regexp { return must(flags + `^.*((?:` + greedy + `))$`) })
-	p.suffix[1] = sync.OnceValue(func() *regexp.Regexp { return must(flags + `(?:` + greedy + `)$`) })
+	if !p.fold {
+		p.simplify()
+	}
 	return p
 }
 
-// must compiles an expression of our own making; one that is too large for the
-// automaton matches nothing.
-func must(expr string) *regexp.Regexp {
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		re = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
+// Err returns why the pattern cannot be used, or nil.
+func (p *Pattern) Err() error { return p.err }
+
+// simplify finds the patterns that are matched by comparing strings.
+func (p *Pattern) simplify() {
+	text := make([]string, 0, 2)
+	for _, part := range p.parts {
+		switch {
+		case len(p.parts) > 2 || len(part) > 1 || len(part) == 1 && part[0].kind != literal:
+			return
+		case len(part) == 0:
+			text = append(text, "")
+		default:
+			text = append(text, part[0].text)
+		}
 	}
-	return re
+	switch len(text) {
+	case 1:
+		p.lit, p.literal = text[0], true
+	case 2:
+		p.pre, p.suf, p.star = text[0], text[1], true
+	}
 }
 
-// Match reports whether the pattern matches all of s.
-func (p *Pattern) Match(s string) bool {
-	switch {
-	case p.literal:
-		return s == p.lit
-	case p.star:
-		return len(s) >= len(p.pre)+len(p.suf) && strings.HasPrefix(s, p.pre) && strings.HasSuffix(s, p.suf)
-	case p.not != nil:
-		return p.not.match(s)
+// between cuts a sequence at its stars.
+func between(seq []node) [][]node {
+	var out [][]node
+	from := 0
+	for i, n := range seq {
+		if n.kind == anyText {
+			out = append(out, seq[from:i:i])
+			from = i + 1
+		}
 	}
-	return p.whole.MatchString(s)
+	return append(out, seq[from:])
+}
+
+// A Matcher is a pattern together with a check of the work it takes.
+type Matcher struct {
+	*Pattern
+	check func(work int) bool
+}
+
+// Under returns a matcher that calls check every now and then with the work
+// done since; about a nanosecond or a few is one unit. When check answers
+// false, what is being matched ends as if nothing did.
+func (p *Pattern) Under(check func(work int) bool) Matcher { return Matcher{p, check} }
+
+// Match reports whether the pattern matches all of s.
+func (p *Pattern) Match(s string) bool { return Matcher{Pattern: p}.Match(s) }
+
+// Prefix is [Matcher.Prefix] without a check.
+func (p *Pattern) Prefix(s string, longest bool) int { return Matcher{Pattern: p}.Prefix(s, longest) }
+
+// Suffix is [Matcher.Suffix] without a check.
+func (p *Pattern) Suffix(s string, longest bool) int { return Matcher{Pattern: p}.Suffix(s, longest) }
+
+// Match reports whether the pattern matches all of s.
+func (m Matcher) Match(s string) bool {
+	switch {
+	case m.err != nil:
+		return false
+	case m.literal:
+		return s == m.lit
+	case m.star:
+		return len(s) >= len(m.pre)+len(m.suf) && strings.HasPrefix(s, m.pre) && strings.HasSuffix(s, m.suf)
+	}
+	r := m.run(s, false)
+	if !m.groups {
+		return r.segments(m.parts)
+	}
+	end, ok := r.ends(m.seq, r.point(0), last).max()
+	return ok && end == len(s) && !r.stopped
 }
 
 // Prefix returns how many bytes at the start of s match, or -1; the longest
 // such start or the shortest.
-func (p *Pattern) Prefix(s string, longest bool) int {
+func (m Matcher) Prefix(s string, longest bool) int {
 	switch {
-	case p.literal:
-		return cutoff(strings.HasPrefix(s, p.lit), len(p.lit))
-	case p.star && p.pre == "" && p.suf != "":
-		i := strings.Index(s, p.suf)
-		if longest {
-			i = strings.LastIndex(s, p.suf)
-		}
-		return cutoff(i >= 0, i+len(p.suf))
-	case p.not != nil:
-		return p.not.prefix(s, longest)
-	}
-	if p.groups && !longest && len(s) <= longestNegation {
-		return p.shortest(s)
-	}
-	loc := p.prefix[index(longest)]().FindStringIndex(s)
-	if loc == nil {
+	case m.err != nil:
 		return -1
-	}
-	return loc[1]
-}
-
-// shortest tries one start of s after the other: the alternatives of a group
-// have no order that would lead a regular expression to the shortest first.
-func (p *Pattern) shortest(s string) int {
-	for i := range splits(s) {
-		if p.whole.MatchString(s[:i]) {
-			return i
+	case m.literal:
+		return cutoff(strings.HasPrefix(s, m.lit), len(m.lit))
+	case m.star && m.pre == "" && m.suf != "":
+		i := strings.Index(s, m.suf)
+		if longest {
+			i = strings.LastIndex(s, m.suf)
 		}
+		return cutoff(i >= 0, i+len(m.suf))
 	}
-	return -1
+	return m.run(s, false).reach(m.Pattern, 0, longest)
 }
 
 // Suffix returns where the matching end of s starts, or -1.
-func (p *Pattern) Suffix(s string, longest bool) int {
+func (m Matcher) Suffix(s string, longest bool) int {
 	switch {
-	case p.literal:
-		return cutoff(strings.HasSuffix(s, p.lit), len(s)-len(p.lit))
-	case p.star && p.suf == "" && p.pre != "":
-		i := strings.LastIndex(s, p.pre)
-		if longest {
-			i = strings.Index(s, p.pre)
-		}
-		return i
-	case p.not != nil:
-		return p.not.suffix(s, longest)
-	case longest:
-		if loc := p.suffix[1]().FindStringIndex(s); loc != nil {
-			return loc[0]
-		}
+	case m.err != nil:
 		return -1
+	case m.literal:
+		return cutoff(strings.HasSuffix(s, m.lit), len(s)-len(m.lit))
+	case m.star && m.suf == "" && m.pre != "":
+		if longest {
+			return strings.Index(s, m.pre)
+		}
+		return strings.LastIndex(s, m.pre)
 	}
-	if loc := p.suffix[0]().FindStringSubmatchIndex(s); loc != nil {
-		return loc[2]
-	}
-	return -1
+	n := m.run(s, true).reach(m.Pattern, 0, longest)
+	return cutoff(n >= 0, len(s)-n)
 }
 
+// A Finder looks for the matches in one text, from left to right.
+type Finder struct {
+	m      Matcher
+	s      string
+	starts positions // where matches start, once known
+	known  bool
+}
+
+// Finder returns a finder for s.
+func (m Matcher) Finder(s string) *Finder { return &Finder{m: m, s: s} }
+
 // Find returns the leftmost-longest match at or after from, or -1, -1.
-func (p *Pattern) Find(s string, from int) (start, end int) {
-	if p.literal {
-		i := strings.Index(s[from:], p.lit)
+func (f *Finder) Find(from int) (start, end int) {
+	m, s := f.m, f.s
+	switch {
+	case m.err != nil:
+		return -1, -1
+	case m.literal:
+		i := strings.Index(s[from:], m.lit)
 		if i < 0 {
 			return -1, -1
 		}
-		return from + i, from + i + len(p.lit)
+		return from + i, from + i + len(m.lit)
+	case !m.groups && !m.stars:
+		r := m.run(s, false)
+		start := r.seek(m.seq, from, len(s))
+		if start < 0 {
+			return -1, -1
+		}
+		return start, r.fixed(m.seq, start)
 	}
-	if p.not != nil {
-		return p.not.find(s, from)
-	}
-	loc := p.longest().FindStringIndex(s[from:])
-	if loc == nil {
-		return -1, -1
-	}
-	return from + loc[0], from + loc[1]
+	return f.search(from)
 }
 
-func index(longest bool) int {
-	if longest {
-		return 1
+// search finds a match of any length. All starts are found in one go from the
+// right, so that a text without a match is not tried once for each character.
+func (f *Finder) search(from int) (start, end int) {
+	if !f.known {
+		r := f.m.run(f.s, true)
+		f.starts, f.known = r.ends(f.m.seq, positions{{0, len(f.s)}}, all).mirror(len(f.s)), true
+		if r.stopped {
+			f.starts = nil
+		}
 	}
-	return 0
+	for len(f.starts) > 0 && f.starts[0].hi < from {
+		f.starts = f.starts[1:]
+	}
+	if len(f.starts) == 0 {
+		return -1, -1
+	}
+	start = max(from, f.starts[0].lo)
+	r := f.m.run(f.s, false)
+	if end, ok := r.ends(f.m.seq, r.point(start), last).max(); ok && !r.stopped {
+		return start, end
+	}
+	return -1, -1
 }
 
 func cutoff(ok bool, n int) int {
@@ -211,79 +261,4 @@ func cutoff(ok bool, n int) int {
 		return n
 	}
 	return -1
-}
-
-// negation is a pattern with !( ) in it: regular, but not expressible in the
-// syntax of regexp. It is matched by trying every split, so its text is short.
-type negation struct {
-	head, tail *Pattern // around the group
-	inner      *Pattern
-}
-
-// longestNegation bounds the work of trying every split.
-const longestNegation = 4096
-
-func (n *negation) match(s string) bool {
-	if len(s) > longestNegation {
-		return false
-	}
-	for i := range splits(s) {
-		if !n.head.Match(s[:i]) {
-			continue
-		}
-		for j := range splits(s[i:]) {
-			if n.tail.Match(s[i+j:]) && !n.inner.Match(s[i:i+j]) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// splits yields every position between two characters, ends included.
-func splits(s string) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := 0; ; {
-			if !yield(i) || i >= len(s) {
-				return
-			}
-			_, w := utf8.DecodeRuneInString(s[i:])
-			i += w
-		}
-	}
-}
-
-func (n *negation) prefix(s string, longest bool) int {
-	best := -1
-	for i := range splits(s) {
-		if n.match(s[:i]) {
-			best = i
-			if !longest {
-				return i
-			}
-		}
-	}
-	return best
-}
-
-func (n *negation) suffix(s string, longest bool) int {
-	best := -1
-	for i := range splits(s) {
-		if n.match(s[i:]) {
-			best = i
-			if longest {
-				return i
-			}
-		}
-	}
-	return best
-}
-
-func (n *negation) find(s string, from int) (int, int) {
-	for i := range splits(s[from:]) {
-		if e := n.prefix(s[from+i:], true); e >= 0 {
-			return from + i, from + i + e
-		}
-	}
-	return -1, -1
 }

@@ -10,14 +10,18 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// maxNesting bounds how deep a value that is itself an expression may lead.
-const maxNesting = 100
+// maxNesting bounds how deep a value that is itself an expression may lead, as
+// in bash.
+const maxNesting = 1024
 
-// arithm evaluates an expression in 64 bits; errors go to p.bad.
+// arithm evaluates an expression in 64 bits; errors go to p.bad, and after one
+// nothing more is evaluated.
 func (p *proc) arithm(x syntax.ArithmExpr) int64 {
-	switch x := x.(type) {
-	case nil:
+	if x == nil || !p.deeper() {
 		return 0
+	}
+	defer p.shallower()
+	switch x := x.(type) {
 	case *syntax.Word:
 		return p.operand(x)
 	case *syntax.ParenArithm:
@@ -39,7 +43,7 @@ func (p *proc) expr(x syntax.ArithmExpr) int64 {
 		return p.arithm(x)
 	}
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(printNode(x)))
-	if err != nil {
+	if err != nil || w == nil {
 		return p.arithm(x)
 	}
 	return p.arithmText(p.quoted(w.Parts))
@@ -48,6 +52,10 @@ func (p *proc) expr(x syntax.ArithmExpr) int64 {
 // bringsOperators reports whether an expression of several operands has a $x
 // whose value is more than one operand.
 func (p *proc) bringsOperators(x syntax.ArithmExpr) bool {
+	if _, ok := x.(*syntax.Word); ok || !p.deeper() {
+		return false
+	}
+	defer p.shallower()
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
 		return p.isFormula(x.X) || p.isFormula(x.Y) || p.bringsOperators(x.X) || p.bringsOperators(x.Y)
@@ -70,7 +78,7 @@ func (p *proc) isFormula(x syntax.ArithmExpr) bool {
 		return false
 	}
 	s := p.fetch(reference{name: pe.Param.Value}).str(" ")
-	return strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s) && len(s) <= maxExpr
+	return len(s) <= maxExpr && strings.ContainsAny(strings.TrimLeft(s, "-"), "+-*/%<>=&|^?:,!~ ") && !isName(s)
 }
 
 // operand evaluates a number, a name, or an expansion that gives an expression.
@@ -138,13 +146,13 @@ func (p *proc) nameValue(name string) int64 {
 	if n, ok := smallInt(s); ok {
 		return n
 	}
-	if p.depth++; p.depth > maxNesting+int(p.ses.Gauge.Limits().Depth) {
+	if p.named++; p.named > maxNesting {
 		p.fail("%s: expression recursion level exceeded", name)
-		p.depth--
+		p.named--
 		return 0
 	}
 	n := p.arithmText(s)
-	p.depth--
+	p.named--
 	return n
 }
 
@@ -225,13 +233,13 @@ func (p *proc) expression(s string) int64 {
 		p.fail("%s: syntax error in expression", s)
 		return 0
 	}
-	if p.depth++; p.depth > maxNesting+int(p.ses.Gauge.Limits().Depth) {
+	if p.named++; p.named > maxNesting {
 		p.fail("%s: expression recursion level exceeded", s)
-		p.depth--
+		p.named--
 		return 0
 	}
 	n := p.arithm(x)
-	p.depth--
+	p.named--
 	return n
 }
 

@@ -36,9 +36,9 @@ func (p *proc) shape(v *variable, s string) string {
 	case v.attrs&integer != 0:
 		return itoa(p.arithmText(s))
 	case v.attrs&lower != 0:
-		return strings.ToLower(s)
+		return p.pieces(s, strings.ToLower)
 	case v.attrs&upper != 0:
-		return strings.ToUpper(s)
+		return p.pieces(s, strings.ToUpper)
 	}
 	return s
 }
@@ -205,7 +205,11 @@ func (p *proc) elementsOf(x *syntax.ArrayExpr, isAssoc bool) []newElem {
 			}
 			out = append(out, newElem{index: index, value: value})
 		case el.Value != nil:
-			for _, s := range p.fields([]*syntax.Word{el.Value}) {
+			fields := p.fields([]*syntax.Word{el.Value})
+			if !p.fits(64 * len(fields)) {
+				return nil
+			}
+			for _, s := range fields {
 				out = append(out, newElem{value: s})
 			}
 		}
@@ -232,6 +236,9 @@ func (p *proc) fillArray(v *variable, elems []newElem) {
 	}
 	at := v.list.top() + 1
 	for _, el := range elems {
+		if !p.pace(len(v.list.keys)/4 + 16) { // an element may go in between the others
+			return
+		}
 		if el.index != "" {
 			n, _ := strconv.ParseInt(el.index, 10, 64)
 			if n < 0 {

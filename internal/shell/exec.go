@@ -3,12 +3,12 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/fault"
-	"hako/internal/pattern"
 )
 
 // stmts runs statements one after the other until something ends the list.
@@ -134,7 +134,18 @@ func (p *proc) compound(st *syntax.Stmt) {
 	}
 }
 
+// command runs a command in which others may be nested. Functions that call each
+// other multiply what one script can nest, so all levels are counted.
 func (p *proc) command(cmd syntax.Command) {
+	if p.deep++; p.depth+p.deep > maxDeep {
+		p.stop(p.ses.Gauge.Depth(math.MaxInt))
+	} else {
+		p.nested(cmd)
+	}
+	p.deep--
+}
+
+func (p *proc) nested(cmd syntax.Command) {
 	switch cmd := cmd.(type) {
 	case *syntax.Block:
 		p.stmts(cmd.Stmts)
@@ -176,7 +187,7 @@ func (p *proc) command(cmd syntax.Command) {
 
 // subshell runs ( … ).
 func (p *proc) subshell(list []*syntax.Stmt) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}
@@ -272,6 +283,7 @@ func (p *proc) forClause(c *syntax.ForClause) {
 			if p.failed() {
 				return
 			}
+			defer p.holdWords(items)()
 		}
 		if c.Select {
 			p.selectLoop(loop.Name.Value, items, c.Do)
@@ -346,7 +358,10 @@ func (p *proc) cLoop(loop *syntax.CStyleLoop, do []*syntax.Stmt) {
 func (p *proc) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	for p.iterate() {
 		for i, item := range items {
-			p.errorf("%d) %s", i+1, item)
+			if p.errorf("%d) %s", i+1, item); !p.pace(1024) {
+				p.failed()
+				return
+			}
 		}
 		line, ok := p.readLine(0, '\n', true)
 		if !ok {
@@ -373,8 +388,9 @@ func (p *proc) caseClause(c *syntax.CaseClause) {
 	if p.failed() {
 		return
 	}
+	defer p.holdWords([]string{text})()
 	if p.opts.xtrace {
-		p.trace("case " + shellQuote(text) + " in")
+		p.trace("case " + p.shellQuote(text) + " in")
 	}
 	matched, fall := false, false
 	for _, item := range c.Items {
@@ -400,34 +416,61 @@ func (p *proc) caseClause(c *syntax.CaseClause) {
 
 func (p *proc) anyPattern(words []*syntax.Word, text string) bool {
 	for _, w := range words {
-		if p.compile(p.pattern(w), p.opts.nocasematch).Match(text) {
+		if p.compile(p.pattern(w), p.opts.nocasematch).Match(text) && p.bad == nil {
 			return true
+		}
+		if p.bad != nil {
+			return false
 		}
 	}
 	return false
 }
 
-// compile returns the pattern, with case folding if asked for.
-func (p *proc) compile(src string, fold bool) *pattern.Pattern {
-	mode := pattern.ExtGlob
-	if fold {
-		mode |= pattern.Fold
-	}
-	return patterns.get(src, mode)
-}
-
 func (p *proc) binary(c *syntax.BinaryCmd) {
 	switch c.Op {
 	case syntax.AndStmt, syntax.OrStmt:
-		p.quiet++
-		p.stmt(c.X)
-		p.quiet--
-		if p.flow == next && (p.status == 0) == (c.Op == syntax.AndStmt) {
-			p.stmt(c.Y)
-		}
+		p.list(c)
 	default:
 		p.pipeline(c)
 	}
+}
+
+// list runs commands joined by && and ||. The tree leans to the left and may be
+// as deep as the script is long, so it is not followed by recursion.
+func (p *proc) list(c *syntax.BinaryCmd) {
+	var few [8]*syntax.BinaryCmd
+	outer := few[:0]
+	for inner := joinedBy(c.X); inner != nil; inner = joinedBy(c.X) {
+		outer = append(outer, c)
+		c = inner
+	}
+	p.quiet++
+	p.stmt(c.X)
+	for i := len(outer) - 1; i >= 0; i-- {
+		p.second(c)
+		c = outer[i]
+	}
+	p.quiet--
+	p.second(c)
+}
+
+// second runs the right side if the left one leads there.
+func (p *proc) second(c *syntax.BinaryCmd) {
+	if p.flow == next && (p.status == 0) == (c.Op == syntax.AndStmt) {
+		p.stmt(c.Y)
+	}
+}
+
+// joinedBy returns the && or || that a statement consists of, or nil.
+func joinedBy(st *syntax.Stmt) *syntax.BinaryCmd {
+	c, ok := st.Cmd.(*syntax.BinaryCmd)
+	if !ok || c.Op != syntax.AndStmt && c.Op != syntax.OrStmt {
+		return nil
+	}
+	if len(st.Redirs) > 0 || st.Negated || st.Background || st.Coprocess || st.Disown {
+		return nil
+	}
+	return c
 }
 
 func (p *proc) arithmCmd(x syntax.ArithmExpr) {

@@ -170,7 +170,7 @@ func (e *expander) part(part syntax.WordPart, quoted bool) {
 	case *syntax.SglQuoted:
 		e.any = true
 		if part.Dollar {
-			e.addQuoted(ansiC(part.Value))
+			e.addQuoted(e.p.ansiC(part.Value))
 		} else {
 			e.addQuoted(part.Value)
 		}

@@ -14,14 +14,23 @@ func (p *proc) define(c *syntax.FuncDecl) {
 	}
 	p.status = 0
 	p.ownFuncs()
-	if p.funcs[c.Name.Value] == nil {
-		if err := p.vars.charge(256); err != nil {
-			p.stop(err)
-			return
-		}
+	size := int64(c.Body.End().Offset()-c.Body.Pos().Offset())*perSourceByte + 256
+	if old := p.funcs[c.Name.Value]; old != nil {
+		size -= old.size
 	}
-	p.funcs[c.Name.Value] = &function{name: c.Name.Value, body: c.Body, file: p.file}
+	if err := p.vars.charge(size); err != nil {
+		p.stop(err)
+		return
+	}
+	if old := p.funcs[c.Name.Value]; old != nil {
+		size += old.size
+	}
+	p.funcs[c.Name.Value] = &function{name: c.Name.Value, body: c.Body, file: p.file, size: size}
 }
+
+// perSourceByte is about what a byte of a script takes as a tree, which a
+// function keeps for as long as it is defined.
+const perSourceByte = 64
 
 // ownFuncs makes the functions of a subshell its own before it changes them.
 func (p *proc) ownFuncs() {
@@ -51,7 +60,7 @@ func (p *proc) exportedFuncs() map[string]*function {
 
 // invoke calls a function.
 func (p *proc) invoke(f *function, args []string) {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}
@@ -85,7 +94,8 @@ func (p *proc) leave() {
 	p.frames = p.frames[:len(p.frames)-1]
 }
 
-// restore puts back a variable that was hidden for a while; nil means there was none.
+// restore puts back a variable that was hidden for a while; nil means there was
+// none. It was charged for all the time.
 func (p *proc) restore(name string, v *variable) {
 	if cur := p.vars.vars[name]; cur != nil {
 		_ = p.vars.charge(-cur.size)
@@ -98,15 +108,13 @@ func (p *proc) restore(name string, v *variable) {
 		return
 	}
 	p.vars.place(name, v)
-	_ = p.vars.charge(v.size)
 }
 
-// hide takes a variable out of sight and returns it, for restore.
+// hide takes a variable out of sight and returns it, for restore. It stays
+// charged for: a function that calls itself hides one at every level.
 func (p *proc) hide(name string) *variable {
 	old := p.vars.get(name)
-	if mine := p.vars.vars[name]; mine != nil {
-		_ = p.vars.charge(-mine.size)
-	} else if old != nil {
+	if p.vars.vars[name] == nil && old != nil {
 		old = old.clone()
 	}
 	p.vars.place(name, &variable{})

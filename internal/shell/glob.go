@@ -17,6 +17,9 @@ func (p *proc) glob(src string) []string {
 	}
 	ignore, _ := p.get("GLOBIGNORE")
 	g.dots = p.opts.dotglob || ignore != ""
+	if strings.Count(rest, "/") > maxPath {
+		return nil // no name has so many components
+	}
 	g.walk(start, strings.Split(rest, "/"))
 	slices.Sort(g.found)
 	g.found = slices.Compact(g.found)
@@ -53,9 +56,13 @@ func (g *globber) step() bool {
 	return g.p.bad == nil
 }
 
+// maxPath is how long a name may be: without an end to it a pattern of many
+// components, such as ./././*, would be followed for each of them.
+const maxPath = 4096
+
 // walk matches the components below base.
 func (g *globber) walk(base string, parts []string) {
-	if !g.step() {
+	if len(base) > maxPath || !g.step() {
 		return
 	}
 	part := parts[0]
@@ -66,7 +73,10 @@ func (g *globber) walk(base string, parts []string) {
 			g.found = append(g.found, strings.TrimSuffix(base, "/")+"/")
 		}
 	case part == "":
-		g.walk(base, parts[1:])
+		for len(parts) > 1 && parts[0] == "" {
+			parts = parts[1:]
+		}
+		g.walk(base, parts)
 	case part == "**" && g.p.opts.globstar:
 		g.deep(base, parts)
 	case !hasGlob(part):
@@ -173,7 +183,7 @@ func (g *globber) deep(base string, parts []string) {
 }
 
 func (g *globber) deepBelow(base string, rest []string) {
-	if !g.step() {
+	if len(base) > maxPath || !g.step() {
 		return
 	}
 	g.walk(base, rest)

@@ -155,7 +155,7 @@ func (p *proc) background(st *syntax.Stmt) {
 		p.refuse("&", "background jobs do not exist in this shell", "run the commands one after the other, or join them with a pipe")
 		return
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}

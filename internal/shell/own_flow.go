@@ -124,13 +124,20 @@ func (p *proc) leaveLoop(name string, args []string) error {
 
 // eval runs text in this shell.
 func (p *proc) eval(src string) {
+	if size := int64(min(len(src), 1<<20)) * perSourceByte; size > checkFrom { // longer ones are not parsed
+		if err := p.ses.Gauge.Hold(size); err != nil {
+			p.stop(err)
+			return
+		}
+		defer func() { _ = p.ses.Gauge.Hold(-size) }()
+	}
 	prog, err := p.ses.Parse(src)
 	if err != nil {
 		p.errorf("eval: %v", err)
 		p.status = 2
 		return
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}
@@ -189,11 +196,23 @@ func (p *proc) execCmd(args []string) error {
 		return nil
 	}
 	delete(p.traps, "EXIT") // there is no shell left to run it
-	p.runWords(args)
+	p.oneDeeper(func() { p.runWords(args) })
 	if p.flow == next {
 		p.flow = exiting
 	}
 	return asStatus(p.status)
+}
+
+// oneDeeper runs a command that another one is about: command, builtin and exec
+// can be written in front of each other any number of times.
+func (p *proc) oneDeeper(run func()) {
+	if err := p.tooDeep(); err != nil {
+		p.stop(err)
+		return
+	}
+	p.depth++
+	run()
+	p.depth--
 }
 
 func (p *proc) commandCmd(args []string) error {
@@ -217,7 +236,7 @@ func (p *proc) commandCmd(args []string) error {
 	if verbose != "" {
 		return p.describeNames(args, strings.Contains(verbose, "V"))
 	}
-	p.builtin(args)
+	p.oneDeeper(func() { p.builtin(args) })
 	return asStatus(p.status)
 }
 
@@ -228,7 +247,7 @@ func (p *proc) builtinCmd(args []string) error {
 	if _, ok := p.within(args[0]); !ok {
 		return fmt.Errorf("%s: not a shell builtin", args[0])
 	}
-	p.builtin(args)
+	p.oneDeeper(func() { p.builtin(args) })
 	return asStatus(p.status)
 }
 
@@ -338,7 +357,7 @@ func (f *function) source() string {
 
 // shell runs sh, bash and llmsh: a script in a subshell of this one.
 func (p *proc) shell(name string, args []string) error {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		return err
 	}
 	c := p.sub(p.ctx)

@@ -112,11 +112,14 @@ func (p *proc) fillLines(v *variable, m *mapping) error {
 		if !ok {
 			break
 		}
+		if !p.pace(len(line) + 32) {
+			return p.bad
+		}
 		if n < m.skip {
 			continue
 		}
 		if m.callback != "" && (n-m.skip+1)%m.every == 0 {
-			p.eval(m.callback + " " + itoa(m.at) + " " + quoteAlways(line))
+			p.eval(m.callback + " " + itoa(m.at) + " " + p.quoteAlways(line))
 			if p.flow != next {
 				return asStatus(p.status)
 			}

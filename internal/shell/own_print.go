@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -43,6 +44,9 @@ func (p *proc) echo(args []string) error {
 	for i, s := range args {
 		if i > 0 {
 			out = append(out, ' ')
+		}
+		if !p.pace(len(s)+16) || !p.fits(3*(len(out)+len(s))) {
+			return p.bad
 		}
 		if escapes {
 			text, stop := unescapeC(s, true)
@@ -146,7 +150,9 @@ func (f *formatter) round(s string) {
 			f.out = append(f.out, s[i:j]...)
 			i = j
 		}
-		f.grow(0)
+		if f.grow(0); !f.p.pace(32) {
+			f.err, f.p.bad = f.p.bad, nil
+		}
 	}
 }
 
@@ -280,11 +286,15 @@ func (f *formatter) apply(sp spec, text string) {
 	case 's':
 		f.text(sp, f.next())
 	case 'b':
-		s, stop := unescapeC(f.next(), true)
+		s := f.next()
+		if !f.grow(3 * len(s)) {
+			return
+		}
+		s, stop := unescapeC(s, true)
 		f.text(sp, s)
 		f.stop = stop
 	case 'q':
-		f.text(sp, backslashQuote(f.next()))
+		f.text(sp, f.p.backslashQuote(f.next()))
 	case 'c':
 		s := f.next()
 		s = (s + "\x00")[:1]
@@ -312,6 +322,9 @@ func (f *formatter) text(sp spec, s string) {
 
 func (f *formatter) pad(sp spec, s string, fill byte) {
 	n := sp.width - len(s)
+	if !f.grow(max(n, 0) + len(s)) {
+		return
+	}
 	if !sp.minus {
 		f.fill(n, fill)
 	}
@@ -322,8 +335,8 @@ func (f *formatter) pad(sp spec, s string, fill byte) {
 }
 
 func (f *formatter) fill(n int, c byte) {
-	for ; n > 0; n-- {
-		f.out = append(f.out, c)
+	if n > 0 {
+		f.out = append(f.out, bytes.Repeat([]byte{c}, n)...)
 	}
 }
 

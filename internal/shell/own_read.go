@@ -159,6 +159,9 @@ func (r *reading) takeBytes(p *proc, d *desc) (string, bool) {
 	var out []byte
 	chars := 0
 	for r.count < 0 || chars < r.count {
+		if !p.pace(8) {
+			return "", false
+		}
 		c, err := d.r.ReadByte()
 		if err != nil {
 			if err != io.EOF {
@@ -223,6 +226,9 @@ func (p *proc) assignRead(r *reading, names []string, text string) {
 				break
 			}
 			elems = append(elems, newElem{value: f})
+			if !p.pace(len(f)+64) || !p.fits(96*len(elems)) {
+				return
+			}
 		}
 		v := p.vars.own(r.array)
 		v.clear()

@@ -60,9 +60,9 @@ func (p *proc) set(args []string) error {
 			v := p.vars.get(name)
 			switch {
 			case v.kind == scalar && v.set:
-				p.print(name + "=" + shellQuote(v.str))
+				p.print(name + "=" + p.shellQuote(v.str))
 			case v.kind != scalar && v.set:
-				p.print(name + "=" + v.elements())
+				p.print(name + "=" + p.literalOf(v))
 			}
 		}
 		return nil
@@ -73,12 +73,10 @@ func (p *proc) set(args []string) error {
 			p.opts.xtrace, p.opts.verbose = false, false
 		}
 		if word == "--" || word == "-" && len(args) > 1 {
-			p.params, p.newParams = args[1:], true
-			return nil
+			return p.setParams(args[1:])
 		}
 		if word == "" || word[0] != '-' && word[0] != '+' {
-			p.params, p.newParams = args, true
-			return nil
+			return p.setParams(args)
 		}
 		args = args[1:]
 		var err error
@@ -87,6 +85,16 @@ func (p *proc) set(args []string) error {
 			return Status(2)
 		}
 	}
+	return nil
+}
+
+// setParams gives new positional parameters, which stay when the command is over.
+func (p *proc) setParams(args []string) error {
+	size := wordBytes(args)
+	if err := p.vars.charge(size - p.paramSize); err != nil {
+		return err
+	}
+	p.params, p.newParams, p.paramSize = args, true, size
 	return nil
 }
 

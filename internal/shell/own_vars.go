@@ -393,7 +393,7 @@ func (p *proc) listDeclared(d *declaration) {
 	for _, name := range names {
 		v := p.vars.get(name)
 		if v != nil && v.attrs&d.add == d.add && (!d.hasKind || v.kind == d.kind) {
-			p.print(v.declaration(name))
+			p.print(p.declarationOf(v, name))
 		}
 	}
 }
@@ -422,7 +422,7 @@ func (p *proc) printVar(d *declaration, name string) {
 		d.status = 1
 		return
 	}
-	p.print(v.declaration(name))
+	p.print(p.declarationOf(v, name))
 }
 
 // letters returns the attributes as the letters of declare.
@@ -445,8 +445,11 @@ func (v *variable) letters() string {
 	return s
 }
 
-// declaration returns the declare command that makes the variable.
-func (v *variable) declaration(name string) string {
+// declarationOf returns the declare command that makes the variable.
+func (p *proc) declarationOf(v *variable, name string) string {
+	if !p.fits(6 * int(v.bytes())) {
+		return ""
+	}
 	letters := v.letters()
 	if letters == "" {
 		letters = "-"
@@ -454,28 +457,31 @@ func (v *variable) declaration(name string) string {
 	head := "declare -" + letters + " " + name
 	switch {
 	case v.kind == scalar && v.set:
-		return head + "=" + doubleQuote(v.str)
+		return head + "=" + p.doubleQuote(v.str)
 	case v.kind == scalar:
 		return head
 	}
 	if !v.set {
 		return head
 	}
-	return head + "=" + v.elements()
+	return head + "=" + p.literalOf(v)
 }
 
-// elements returns the literal of an array.
-func (v *variable) elements() string {
+// literalOf returns the literal of an array.
+func (p *proc) literalOf(v *variable) string {
 	keys, vals := v.keys(), v.values()
 	var b strings.Builder
 	for i, k := range keys {
+		if !p.pace(64) {
+			break
+		}
 		if v.kind == assoc && !isName(k) && strings.IndexFunc(k, func(r rune) bool { return !strings.ContainsRune("0123456789.-/", r) }) >= 0 {
-			k = doubleQuote(k)
+			k = p.doubleQuote(k)
 		}
 		if i > 0 && v.kind == indexed {
 			b.WriteByte(' ')
 		}
-		b.WriteString("[" + k + "]=" + doubleQuote(vals[i]))
+		b.WriteString("[" + k + "]=" + p.doubleQuote(vals[i]))
 		if v.kind == assoc {
 			b.WriteByte(' ')
 		}
@@ -483,18 +489,21 @@ func (v *variable) elements() string {
 	return "(" + b.String() + ")"
 }
 
-func doubleQuote(s string) string {
+func (p *proc) doubleQuote(s string) string {
 	if strings.ContainsAny(s, "\n\t\r\x1b") {
-		return quoteANSI(s)
+		return p.quoteANSI(s)
 	}
+	return `"` + p.pieces(s, escapeDouble) + `"`
+}
+
+// escapeDouble returns what stands between double quotes.
+func escapeDouble(s string) string {
 	var b strings.Builder
-	b.WriteByte('"')
 	for i := range len(s) {
 		if strings.IndexByte("\"$`\\", s[i]) >= 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(s[i])
 	}
-	b.WriteByte('"')
 	return b.String()
 }

@@ -13,7 +13,7 @@ type value struct {
 	isList bool // $@, $*, ${a[@]}, ${a[*]}
 	star   bool // the * forms, which are joined between quotes
 	set    bool
-	keys   []string // subscripts of the elements, for ${!a[@]} and @A
+	of     *variable // the array whose elements these are, for ${!a[@]} and @A
 }
 
 func text(s string, set bool) value { return value{list: []string{s}, set: set} }
@@ -24,6 +24,14 @@ func (v value) str(joiner string) string {
 		return v.list[0]
 	}
 	return strings.Join(v.list, joiner)
+}
+
+// keys returns the subscripts of the elements.
+func (v value) keys() []string {
+	if v.of == nil {
+		return nil
+	}
+	return v.of.keys()
 }
 
 // null reports whether the value counts as empty for the forms with a colon.
@@ -90,7 +98,7 @@ func (p *proc) parameter(pe *syntax.ParamExp) (value, reference) {
 	}
 	if ref.index == "@" || ref.index == "*" {
 		v := p.fetch(ref)
-		return value{list: v.keys, isList: true, star: ref.index == "*", set: true}, ref
+		return value{list: v.keys(), isList: true, star: ref.index == "*", set: true}, ref
 	}
 	return p.indirect(ref)
 }
@@ -116,6 +124,7 @@ func (p *proc) indirect(ref reference) (value, reference) {
 	}
 	if !isName(name) && !isSpecial(name) {
 		p.fail("%s: invalid variable name", target)
+		return value{}, ref
 	}
 	return p.fetch(out), out
 }
@@ -155,7 +164,7 @@ func (p *proc) fetch(ref reference) value {
 	switch ref.index {
 	case "@", "*":
 		list := v.values()
-		return value{list: list, isList: true, star: ref.index == "*", set: len(list) > 0, keys: v.keys()}
+		return value{list: list, isList: true, star: ref.index == "*", set: len(list) > 0, of: v}
 	}
 	s, ok := p.element(v, ref.index)
 	return text(s, ok)
@@ -198,7 +207,7 @@ func (p *proc) computed(name string, ref reference) value {
 	}
 	v := &variable{kind: indexed, set: true, list: listOf(list)}
 	if ref.sub && (ref.index == "@" || ref.index == "*") {
-		return value{list: list, isList: true, star: ref.index == "*", set: true, keys: v.keys()}
+		return value{list: list, isList: true, star: ref.index == "*", set: true, of: v}
 	}
 	if !ref.sub {
 		s, ok := v.first()
@@ -276,7 +285,7 @@ func (p *proc) specialParam(name string) (value, bool) {
 	case "0":
 		return text(p.argv0, true), true
 	}
-	if name[0] < '0' || name[0] > '9' {
+	if name == "" || name[0] < '0' || name[0] > '9' {
 		return value{}, false
 	}
 	n, err := strconv.Atoi(name)
@@ -330,20 +339,41 @@ func literalIndex(w *syntax.Word) string {
 // keyText reads a subscript as the key of an associative array, undoing what
 // the parser saw as arithmetic.
 func (p *proc) keyText(x syntax.ArithmExpr) string {
+	if w, ok := x.(*syntax.Word); ok {
+		return p.word(w)
+	}
+	var b strings.Builder
+	p.writeKey(&b, x)
+	return b.String()
+}
+
+func (p *proc) writeKey(b *strings.Builder, x syntax.ArithmExpr) {
+	if x == nil || !p.deeper() {
+		return
+	}
+	defer p.shallower()
 	switch x := x.(type) {
 	case *syntax.Word:
-		return p.word(x)
-	case *syntax.BinaryArithm:
-		return p.keyText(x.X) + x.Op.String() + p.keyText(x.Y)
-	case *syntax.UnaryArithm:
-		if x.Post {
-			return p.keyText(x.X) + x.Op.String()
+		if s := p.word(x); p.fits(2 * (b.Len() + len(s))) {
+			b.WriteString(s)
 		}
-		return x.Op.String() + p.keyText(x.X)
+	case *syntax.BinaryArithm:
+		p.writeKey(b, x.X)
+		b.WriteString(x.Op.String())
+		p.writeKey(b, x.Y)
+	case *syntax.UnaryArithm:
+		if !x.Post {
+			b.WriteString(x.Op.String())
+		}
+		p.writeKey(b, x.X)
+		if x.Post {
+			b.WriteString(x.Op.String())
+		}
 	case *syntax.ParenArithm:
-		return "(" + p.keyText(x.X) + ")"
+		b.WriteByte('(')
+		p.writeKey(b, x.X)
+		b.WriteByte(')')
 	}
-	return ""
 }
 
 // alternative applies - + ? = and their colon forms.
@@ -399,9 +429,10 @@ func (p *proc) missing(ref reference, w *syntax.Word) {
 
 // inner expands the word of ${x:-word} in its own quoting.
 func (e *expander) inner(w *syntax.Word, quoted bool) {
-	if w == nil {
+	if w == nil || !e.p.deeper() {
 		return
 	}
+	defer e.p.shallower()
 	if !quoted {
 		if len(w.Parts) > 0 && e.mode == toFields {
 			if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "~") {
@@ -437,7 +468,7 @@ func (e *expander) literalQuotes(s string) {
 	w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(s))
 	if err != nil {
 		e.addQuoted(s)
-	} else {
+	} else if w != nil { // there is no word for no text
 		for _, part := range w.Parts {
 			e.part(part, true)
 		}
@@ -461,12 +492,24 @@ func (e *expander) emit(v value, quoted bool) {
 	}
 	switch {
 	case quoted && v.star || e.mode != toFields && v.star:
-		e.add(strings.Join(v.list, e.p.joiner()), quoted)
+		e.add(e.p.joined(v.list, e.p.joiner()), quoted)
 	case e.mode != toFields:
-		e.add(strings.Join(v.list, " "), quoted)
+		e.add(e.p.joined(v.list, " "), quoted)
 	default:
 		e.elements(v.list, quoted)
 	}
+}
+
+// joined returns the elements as one string, if there is room for it.
+func (p *proc) joined(list []string, joiner string) string {
+	size := len(list) * len(joiner)
+	for _, s := range list {
+		size += len(s)
+	}
+	if !p.fits(2 * size) {
+		return ""
+	}
+	return strings.Join(list, joiner)
 }
 
 // elements adds each element as a field of its own; the first joins what

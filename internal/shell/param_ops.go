@@ -30,16 +30,49 @@ func (p *proc) transform(pe *syntax.ParamExp, ref reference, v value) value {
 	if p.bad != nil {
 		return v
 	}
-	return v.each(func(s string) string { return p.cut(pe.Exp.Op, s, pat) })
+	return p.each(v, func(s string) string { return p.cut(pe.Exp.Op, s, pat) })
 }
 
-func (v value) each(f func(string) string) value {
+// each changes every element. Once the script has to stop, the rest is left out.
+func (p *proc) each(v value, f func(string) string) value {
 	out := v
+	if !p.fits(16 * len(v.list)) {
+		return out
+	}
 	out.list = make([]string, len(v.list))
 	for i, s := range v.list {
+		if !p.pace(32) {
+			return out
+		}
 		out.list[i] = f(s)
 	}
 	return out
+}
+
+// pieceSize is how much of a long value is worked on between two looks at the clock.
+const pieceSize = 32 << 10
+
+// pieces applies f to a long value piece by piece. Pieces end between characters.
+func (p *proc) pieces(s string, f func(string) string) string {
+	if len(s) <= pieceSize {
+		return f(s)
+	}
+	if !p.fits(2 * len(s)) {
+		return ""
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 && p.pace(4*pieceSize) {
+		n := min(len(s), pieceSize)
+		for n < len(s) && n > pieceSize-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		if done := f(s[:n]); p.fits(2 * (b.Len() + len(done))) {
+			b.WriteString(done)
+		}
+		s = s[n:]
+	}
+	return b.String()
 }
 
 func (p *proc) length(v value) int {
@@ -51,6 +84,9 @@ func (p *proc) length(v value) int {
 
 // cut applies # ## % %% ^ ^^ , ,, .
 func (p *proc) cut(op syntax.ParExpOperator, s, pat string) string {
+	if !p.fits(8 * len(s)) { // sets of positions
+		return s
+	}
 	switch op {
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		if n := p.compile(pat, p.opts.nocasematch).Prefix(s, op == syntax.RemLargePrefix); n >= 0 {
@@ -74,21 +110,21 @@ func (p *proc) cut(op syntax.ParExpOperator, s, pat string) string {
 
 // recase changes the case of the characters that match pat, or of all.
 func (p *proc) recase(s, pat string, firstOnly bool, to func(rune) rune) string {
-	if pat == "" {
-		pat = "?"
-	}
-	match := p.compile(pat, false)
-	first := true
-	return strings.Map(func(r rune) rune {
-		if !first && firstOnly {
+	change := to
+	if pat != "" && pat != "?" {
+		match := p.compile(pat, false)
+		change = func(r rune) rune {
+			if p.pace(16) && match.Match(string(r)) {
+				return to(r)
+			}
 			return r
 		}
-		first = false
-		if match.Match(string(r)) {
-			return to(r)
-		}
-		return r
-	}, s)
+	}
+	if !firstOnly {
+		return p.pieces(s, func(s string) string { return strings.Map(change, s) })
+	}
+	_, w := utf8.DecodeRuneInString(s)
+	return strings.Map(change, s[:w]) + s[w:]
 }
 
 // replace applies ${x/pat/text} and its like.
@@ -108,26 +144,34 @@ func (p *proc) replace(r *syntax.Replace, v value) value {
 		return v
 	}
 	m := p.compile(pat, p.opts.nocasematch)
-	return v.each(func(s string) string {
+	return p.each(v, func(s string) string {
+		if !p.fits(8 * len(s)) { // sets of positions
+			return s
+		}
 		switch anchor {
 		case '#':
-			if n := m.Prefix(s, true); n >= 0 {
+			if n := m.Prefix(s, true); n >= 0 && p.fits(2*(with.size(s[:n])+len(s))) {
 				return with.expand(s[:n]) + s[n:]
 			}
 			return s
 		case '%':
-			if n := m.Suffix(s, true); n >= 0 {
+			if n := m.Suffix(s, true); n >= 0 && p.fits(2*(with.size(s[n:])+len(s))) {
 				return s[:n] + with.expand(s[n:])
 			}
 			return s
 		}
-		return p.substitute(s, m, with, r.All)
+		return p.substitute(s, m.Finder(s), with, r.All)
 	})
 }
 
 // template is a replacement: & stands for what was matched, and a backslash
 // takes the meaning from the character behind it.
 type template string
+
+// size returns how long the text for a match is at most.
+func (t template) size(match string) int {
+	return len(t) + strings.Count(string(t), "&")*len(match)
+}
 
 func (t template) expand(match string) string {
 	if !strings.ContainsAny(string(t), `\&`) {
@@ -178,24 +222,22 @@ func templateQuote(s string, quoted bool) string {
 	return b.String()
 }
 
-type finder interface{ Find(string, int) (int, int) }
+type finder interface{ Find(from int) (int, int) }
 
 func (p *proc) substitute(s string, m finder, with template, all bool) string {
 	var b strings.Builder
 	at := 0
 	for at <= len(s) {
-		i, j := m.Find(s, at)
+		i, j := m.Find(at)
 		if i < 0 {
 			break
 		}
+		size := i - at + with.size(s[i:j])
+		if !p.pace(size+64) || !p.fits(2*(b.Len()+size)) {
+			return ""
+		}
 		b.WriteString(s[at:i])
 		b.WriteString(with.expand(s[i:j]))
-		if b.Len() > checkFrom {
-			if err := p.ses.Gauge.Fits(int64(2 * b.Len())); err != nil {
-				p.bad = err
-				return ""
-			}
-		}
 		if j == i { // an empty match: go on behind the next character
 			if i >= len(s) {
 				at = len(s)
@@ -258,7 +300,18 @@ func (p *proc) sliceText(s string, offset, n int64, hasLen bool) string {
 	if ascii {
 		return s[offset:end]
 	}
-	return string([]rune(s)[offset:end])
+	from := p.byteOf(s, offset)
+	return s[from : from+p.byteOf(s[from:], end-offset)]
+}
+
+// byteOf returns where the n-th character of s starts.
+func (p *proc) byteOf(s string, n int64) int {
+	at := 0
+	for ; n > 0 && at < len(s) && p.pace(2); n-- {
+		_, w := utf8.DecodeRuneInString(s[at:])
+		at += w
+	}
+	return at
 }
 
 func isASCII(s string) bool {
@@ -277,7 +330,7 @@ func (p *proc) sliceList(ref reference, v value, offset, n int64, hasLen bool) v
 		list = append([]string{p.argv0}, list...)
 	}
 	size := int64(len(list))
-	if ref.sub && v.keys != nil && len(v.keys) > 0 {
+	if ref.sub && v.of != nil && len(list) > 0 {
 		if sparse := p.sparseStart(ref, v, offset); sparse >= 0 {
 			offset = sparse
 		}
@@ -323,15 +376,15 @@ func (p *proc) atOperator(pe *syntax.ParamExp, ref reference, v value) value {
 		if !v.set {
 			return v
 		}
-		return v.each(quoteAlways)
+		return p.each(v, p.quoteAlways)
 	case "E":
-		return v.each(ansiC)
+		return p.each(v, p.ansiC)
 	case "U":
-		return v.each(strings.ToUpper)
+		return p.each(v, func(s string) string { return p.pieces(s, strings.ToUpper) })
 	case "L":
-		return v.each(strings.ToLower)
+		return p.each(v, func(s string) string { return p.pieces(s, strings.ToLower) })
 	case "u":
-		return v.each(func(s string) string { return p.recase(s, "", true, unicode.ToUpper) })
+		return p.each(v, func(s string) string { return p.recase(s, "", true, unicode.ToUpper) })
 	case "A", "a", "K", "k":
 		return p.describe(op, ref, v)
 	case "P":
@@ -350,20 +403,20 @@ func (p *proc) describe(op string, ref reference, v value) value {
 	}
 	switch op {
 	case "a":
-		return v.each(func(string) string { return a.letters() })
+		return p.each(v, func(string) string { return a.letters() })
 	case "A":
 		if a.kind != scalar {
-			return text(a.declaration(ref.name), true)
+			return text(p.declarationOf(a, ref.name), true)
 		}
 		head := ""
 		if a.attrs != 0 {
 			head = "declare -" + a.letters() + " "
 		}
-		return text(head+ref.name+"="+quoteAlways(a.str), a.set)
+		return text(head+ref.name+"="+p.quoteAlways(a.str), a.set)
 	case "k":
 		return value{list: pairs(v, func(s string) string { return s }), isList: true, set: true}
 	}
-	out := strings.Join(pairs(v, doubleQuote), " ")
+	out := strings.Join(pairs(v, p.doubleQuote), " ")
 	if a.kind == assoc {
 		out += " "
 	}
@@ -373,7 +426,7 @@ func (p *proc) describe(op string, ref reference, v value) value {
 // pairs returns subscripts and values in turn.
 func pairs(v value, quote func(string) string) []string {
 	var out []string
-	for i, k := range v.keys {
+	for i, k := range v.keys() {
 		out = append(out, k, quote(v.list[i]))
 	}
 	return out

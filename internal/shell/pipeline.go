@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,14 +17,18 @@ type stage struct {
 
 // flatten turns the left-leaning tree of a pipeline into its stages.
 func flatten(c *syntax.BinaryCmd) []stage {
-	var out []stage
-	if left, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && len(c.X.Redirs) == 0 && !c.X.Negated && (left.Op == syntax.Pipe || left.Op == syntax.PipeAll) {
-		out = flatten(left)
-	} else {
-		out = []stage{{st: c.X}}
+	out := []stage{{st: c.Y}}
+	for {
+		all := c.Op == syntax.PipeAll
+		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(c.X.Redirs) > 0 || c.X.Negated || left.Op != syntax.Pipe && left.Op != syntax.PipeAll {
+			out = append(out, stage{st: c.X, all: all})
+			slices.Reverse(out)
+			return out
+		}
+		out = append(out, stage{st: left.Y, all: all})
+		c = left
 	}
-	out[len(out)-1].all = c.Op == syntax.PipeAll
-	return append(out, stage{st: c.Y})
 }
 
 // pipeline runs the stages at the same time, each in a subshell of its own,
@@ -34,7 +39,7 @@ func (p *proc) pipeline(c *syntax.BinaryCmd) {
 		p.stop(err)
 		return
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return
 	}

@@ -68,6 +68,9 @@ type proc struct {
 	loops    int   // enclosing loops
 	quiet    int   // enclosing contexts in which set -e is not in force
 	depth    int   // nested functions, subshells and scripts
+	deep     int   // nested expressions, see deeper
+	named    int   // values being evaluated as expressions
+	worked   int   // work since the clock was last looked at, see pace
 	trapping bool
 
 	jobs    []*job // started here and not yet waited for, or seen at birth
@@ -79,6 +82,7 @@ type proc struct {
 	getopt, getoptAt int    // position of getopts within a bundle of options, and the word it is in
 	sourced          int    // enclosing sourced files
 	newParams        bool   // set has given new positional parameters
+	paramSize        int64  // bytes charged for those that set has given
 	call             *Call  // reused hooks for builtins
 	scratch          []byte // reused by echo
 }
@@ -87,7 +91,8 @@ type function struct {
 	name     string
 	body     *syntax.Stmt
 	file     string
-	exported bool // a shell started from this one has it too
+	exported bool  // a shell started from this one has it too
+	size     int64 // bytes charged for it
 }
 
 // frame is one function call: what its local variables hid.
@@ -140,7 +145,7 @@ func (p *proc) sub(ctx context.Context) *proc {
 	c.frames = append([]frame(nil), p.frames...)
 	c.depth++
 	c.flow, c.fatal, c.bad, c.call, c.scratch = next, nil, nil, nil, nil
-	c.loops = 0
+	c.loops, c.paramSize = 0, 0
 	c.random = rand.New(rand.NewPCG(uint64(p.random.Uint32()), 2))
 	c.inheritTraps(p)
 	return &c
@@ -189,7 +194,7 @@ func (p *proc) stop(err error) {
 // fail notes that an expansion went wrong; the command it belongs to is not run.
 func (p *proc) fail(format string, args ...any) {
 	if p.bad == nil {
-		p.bad = fmt.Errorf(format, args...)
+		p.bad = fmt.Errorf(format, briefly(args)...)
 	}
 }
 
@@ -239,7 +244,7 @@ func stops(err error) bool {
 // errorf prints a message of the shell itself.
 func (p *proc) errorf(format string, args ...any) {
 	if d := p.fds.get(2); d != nil && d.w != nil {
-		fmt.Fprintf(d.w, format+"\n", args...)
+		fmt.Fprintf(d.w, format+"\n", briefly(args)...)
 	}
 }
 
@@ -248,12 +253,8 @@ func (p *proc) tick() bool {
 	if p.flow != next {
 		return false
 	}
-	if err := p.ses.Gauge.Err(); err != nil {
+	if err := p.ended(); err != nil {
 		p.stop(err)
-		return false
-	}
-	if p.ctx.Err() != nil {
-		p.stop(context.Cause(p.ctx))
 		return false
 	}
 	return true
@@ -359,7 +360,7 @@ func (p *proc) subDepth() int {
 
 // capture runs stmts in a subshell and returns what they print.
 func (p *proc) capture(stmts []*syntax.Stmt) string {
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		p.stop(err)
 		return ""
 	}

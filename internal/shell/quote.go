@@ -1,33 +1,48 @@
 package shell
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // shellQuote quotes a word so that the shell would read it back, only if needed.
-func shellQuote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+./:=@%,", r) || r >= utf8.RuneSelf)
-	}) < 0 {
-		return s
+func (p *proc) shellQuote(s string) string {
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && (c < '0' || c > '9') && c < utf8.RuneSelf && strings.IndexByte("_-+./:=@%,", c) < 0 {
+			return p.quoteAlways(s)
+		}
 	}
-	return quoteAlways(s)
+	if s == "" {
+		return "''"
+	}
+	return s
 }
 
 // quoteAlways quotes with single quotes, or $'…' where there are control characters.
-func quoteAlways(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) >= 0 {
-		return quoteANSI(s)
+func (p *proc) quoteAlways(s string) string {
+	if hasControl(s) {
+		return p.quoteANSI(s)
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if strings.IndexByte(s, '\'') >= 0 {
+		s = p.pieces(s, func(s string) string { return strings.ReplaceAll(s, "'", `'\''`) })
+	}
+	return "'" + s + "'"
 }
 
-func quoteANSI(s string) string {
+func hasControl(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *proc) quoteANSI(s string) string { return "$'" + p.pieces(s, escapeANSI) + "'" }
+
+// escapeANSI returns what stands between the quotes of $'…'.
+func escapeANSI(s string) string {
 	var b strings.Builder
-	b.WriteString("$'")
 	for _, r := range s {
 		switch {
 		case r == '\n':
@@ -50,35 +65,44 @@ func quoteANSI(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\%03o`, r)
+			b.Write([]byte{'\\', '0' + byte(r>>6), '0' + byte(r>>3&7), '0' + byte(r&7)})
 		default:
 			b.WriteRune(r)
 		}
 	}
-	b.WriteByte('\'')
 	return b.String()
 }
 
 // backslashQuote quotes as printf %q does.
-func backslashQuote(s string) string {
-	if s == "" {
+func (p *proc) backslashQuote(s string) string {
+	switch {
+	case s == "":
 		return "''"
+	case hasControl(s):
+		return p.quoteANSI(s)
+	case s[0] == '~' || s[0] == '#':
+		return `\` + s[:1] + p.pieces(s[1:], escapeSpecial)
 	}
-	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) >= 0 {
-		return quoteANSI(s)
-	}
+	return p.pieces(s, escapeSpecial)
+}
+
+// escapeSpecial writes a backslash before each character that means something.
+func escapeSpecial(s string) string {
 	var b strings.Builder
-	for i, r := range s {
-		if strings.ContainsRune(" !\"$&'()*,;<>?[\\]^`{|}", r) || i == 0 && (r == '~' || r == '#') {
+	for i := range len(s) {
+		if strings.IndexByte(" !\"$&'()*,;<>?[\\]^`{|}", s[i]) >= 0 {
 			b.WriteByte('\\')
 		}
-		b.WriteRune(r)
+		b.WriteByte(s[i])
 	}
 	return b.String()
 }
 
 // ansiC decodes the escapes of $'…'. A NUL ends it: no value can hold one.
-func ansiC(s string) string {
+func (p *proc) ansiC(s string) string {
+	if !p.fits(3*len(s)) || !p.pace(4*len(s)) {
+		return ""
+	}
 	out, _ := unescapeC(s, false)
 	out, _, _ = strings.Cut(out, "\x00")
 	return out
@@ -93,7 +117,12 @@ func unescapeC(s string, echo bool) (out string, stop bool) {
 	var b []byte
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
-			b = append(b, s[i])
+			n := strings.IndexByte(s[i+1:], '\\') + 1
+			if n == 0 {
+				n = len(s) - i
+			}
+			b = append(b, s[i:i+n]...)
+			i += n - 1
 			continue
 		}
 		i++
@@ -159,13 +188,13 @@ func appendEscape(b []byte, c byte, echo bool) []byte {
 
 // digits reads up to width digits and returns their value and number.
 func digits(s string, base, width int) (uint64, int) {
-	n := 0
-	for n < len(s) && n < width {
-		if _, err := strconv.ParseUint(s[n:n+1], base, 8); err != nil {
+	v, n := uint64(0), 0
+	for ; n < len(s) && n < width; n++ {
+		d := digit(s[n], 36)
+		if d >= int64(base) {
 			break
 		}
-		n++
+		v = v*uint64(base) + uint64(d)
 	}
-	v, _ := strconv.ParseUint(s[:n], base, 64)
 	return v, n
 }

@@ -100,7 +100,7 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 	prog := req.Program
 	if prog == nil {
 		var err error
-		if prog, err = s.Parse(req.Script); err != nil {
+		if prog, err = s.parse(req.Script); err != nil {
 			return run.Result{Exit: 2, Dir: s.root.dir}, syntaxFault(err)
 		}
 	}
@@ -124,6 +124,16 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 		res.Exit = 124
 	}
 	return res, err
+}
+
+// parse reads a script. A bug in the parser is an error of the script as well.
+func (s *Session) parse(src string) (prog *syntax.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = bug{broken("script", r)}
+		}
+	}()
+	return s.Parse(src)
 }
 
 // WorkDir returns where the session stands.
@@ -299,7 +309,7 @@ func (p *proc) unwind(params []string) {
 		p.leave()
 	}
 	p.params, p.file = params, ""
-	p.depth, p.sourced, p.trapping = 0, 0, false
+	p.depth, p.deep, p.named, p.sourced, p.trapping = 0, 0, 0, 0, false
 	p.fds.drop()
 }
 

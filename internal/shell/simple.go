@@ -27,6 +27,13 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 		p.bare(call, redirs)
 		return
 	}
+	if size := wordBytes(argv); size > checkFrom {
+		if err := p.ses.Gauge.Hold(size); err != nil {
+			p.stop(err)
+			return
+		}
+		defer func() { _ = p.ses.Gauge.Hold(-size) }()
+	}
 	p.xtrace(argv)
 	if len(redirs) > 0 {
 		var old replaced
@@ -126,7 +133,9 @@ func (p *proc) runWords(argv []string) {
 
 // builtin is runWords without functions.
 func (p *proc) builtin(argv []string) {
-	if inBin(argv[0]) { // judged by the name it runs under: a rule about rm is one about /bin/rm
+	if inBin(argv[0]) {
+		defer p.holdWords(argv)()
+		// Judged by the name it runs under: a rule about rm is one about /bin/rm.
 		argv = append([]string{path.Base(argv[0])}, argv[1:]...)
 	}
 	name := argv[0]
@@ -389,7 +398,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	if len(argv) == 0 {
 		return func() (int, error) { return 0, nil }, nil
 	}
-	if err := p.ses.Gauge.Depth(p.depth + 1); err != nil {
+	if err := p.tooDeep(); err != nil {
 		return nil, err
 	}
 	c := p.sub(ctx)
@@ -410,7 +419,12 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	}
 	c.quiet++
 	return func() (int, error) {
-		c.live(func() { c.runWords(argv) })
+		c.live(func() {
+			defer c.holdWords(argv)() // whoever forks has made the list
+			if c.flow == next {
+				c.runWords(argv)
+			}
+		})
 		return c.status, c.fatal
 	}, nil
 }
@@ -431,7 +445,7 @@ func (p *proc) traceAssign(a *syntax.Assign) {
 		return
 	}
 	v, _ := p.get(a.Name.Value)
-	p.trace(a.Name.Value + "=" + shellQuote(v))
+	p.trace(a.Name.Value + "=" + p.shellQuote(v))
 }
 
 // xtrace prints a command before it runs, for set -x.
@@ -441,14 +455,16 @@ func (p *proc) xtrace(argv []string) {
 	}
 	words := make([]string, len(argv))
 	for i, w := range argv {
-		words[i] = shellQuote(w)
+		words[i] = p.shellQuote(w)
 	}
 	p.trace(strings.Join(words, " "))
 }
 
 func (p *proc) trace(text string) {
 	ps4, _ := p.get("PS4")
-	p.errorf("%s%s", ps4, text)
+	if p.fits(3 * (len(ps4) + len(text))) {
+		_ = p.write(2, []byte(ps4+text+"\n"))
+	}
 }
 
 // open opens a file for a redirection.

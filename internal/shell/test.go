@@ -32,6 +32,10 @@ func (p *proc) testClause(c *syntax.TestClause) {
 }
 
 func (p *proc) testExpr(x syntax.TestExpr) bool {
+	if !p.deeper() {
+		return false
+	}
+	defer p.shallower()
 	switch x := x.(type) {
 	case *syntax.Word:
 		return p.word(x) != ""
@@ -243,6 +247,9 @@ func fileIs(op string, info vfs.Info) bool {
 func (p *proc) testCommand(name string, args []string) error {
 	t := &tester{p: p, args: args}
 	ok, err := t.run()
+	if stops(err) {
+		return err
+	}
 	if err != nil {
 		p.errorf("%s: %v", name, err)
 		return Status(2)
@@ -346,6 +353,12 @@ func (t *tester) and() (bool, error) {
 }
 
 func (t *tester) primary() (bool, error) {
+	if !t.p.deeper() {
+		err := t.p.bad
+		t.p.bad = nil
+		return false, err
+	}
+	defer t.p.shallower()
 	left := len(t.args) - t.pos
 	if left == 0 {
 		return false, errors.New("argument expected")

@@ -58,6 +58,10 @@ func (p *proc) setTrap(name, action string) {
 	if p.traps == nil {
 		p.traps = map[string]string{}
 	}
+	if err := p.vars.charge(int64(len(action) - len(p.traps[name]))); err != nil {
+		p.stop(err)
+		return
+	}
 	if action == "-" {
 		delete(p.traps, name)
 		return
@@ -87,7 +91,7 @@ func (p *proc) listTraps(args []string) error {
 	}
 	for _, name := range names {
 		if action, ok := traps[name]; ok {
-			p.print("trap -- " + quoteAlways(action) + " " + longSignal(name))
+			p.print("trap -- " + p.quoteAlways(action) + " " + longSignal(name))
 		}
 	}
 	return asStatus(status)

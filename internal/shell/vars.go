@@ -1,8 +1,8 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 	"strconv"
 
 	"hako/internal/quota"
@@ -142,17 +142,22 @@ func (t *table) remove(k string) {
 }
 
 func (t *table) keys() []string {
-	keys := make([]string, 0, len(t.vals))
-	for k := range t.vals {
-		keys = append(keys, k)
+	type place struct {
+		key    string
+		bucket uint32
+		born   int
 	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := bucket(keys[i]), bucket(keys[j])
-		if a != b {
-			return a < b
-		}
-		return t.born[keys[i]] > t.born[keys[j]]
+	places := make([]place, 0, len(t.vals))
+	for k := range t.vals {
+		places = append(places, place{k, bucket(k), t.born[k]})
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(b.born, a.born))
 	})
+	keys := make([]string, len(places))
+	for i, at := range places {
+		keys[i] = at.key
+	}
 	return keys
 }
 
