@@ -19,6 +19,23 @@ func mustClass(name string) *set {
 
 // bracket reads a bracket expression whose [ is taken already.
 func (p *parser) bracket() (*node, error) {
+	start := p.pos
+	n, err := p.newBracket()
+	if err != nil {
+		return nil, err
+	}
+	key := "[" + p.src[start:p.pos]
+	if p.Fold {
+		key = "i" + key
+	}
+	if old, ok := p.known[key]; ok {
+		return old, nil
+	}
+	p.known[key] = n
+	return n, nil
+}
+
+func (p *parser) newBracket() (*node, error) {
 	negated := p.take("^")
 	var pairs []rune
 	for first := true; ; first = false {

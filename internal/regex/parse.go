@@ -36,7 +36,8 @@ type parser struct {
 	groups int // numbers given out
 	base   int // groups that belong to earlier patterns
 	depth  int
-	closed map[int]bool // groups that a back-reference may name
+	known  map[string]*node // characters and brackets by their text, which share a node
+	closed map[int]bool     // groups that a back-reference may name
 	refs   bool
 	names  map[string]int
 
@@ -293,6 +294,19 @@ func classEscape(c rune) *node {
 
 // literal matches one character, in either case if asked.
 func (p *parser) literal(r rune) *node {
+	key := string(appendChar(nil, r))
+	if p.Fold { // which Perl can change inside of a pattern
+		key += "i"
+	}
+	if n, ok := p.known[key]; ok {
+		return n
+	}
+	n := p.newLiteral(r)
+	p.known[key] = n
+	return n
+}
+
+func (p *parser) newLiteral(r rune) *node {
 	pairs := []rune{r, r}
 	if p.Fold {
 		pairs = foldPairs(pairs)

@@ -60,7 +60,9 @@ func compile(n *node, groups, size int) (*prog, error) {
 	}
 	p := c.prog
 	p.begins = beginsAnchored(n)
-	p.chars = newClasses(&p)
+	if p.chars = newClasses(&p); p.chars == nil {
+		return nil, errTooBig
+	}
 	if !n.nullable() {
 		p.first = firstSet(n)
 	}
@@ -201,6 +203,15 @@ func firstSet(n *node) *set {
 	return newSet(pairs)
 }
 
+// joinPairs returns a slice of its own with the pairs of both. Long ones are
+// put in order, which drops what was there already.
+func joinPairs(pairs, more []rune) []rune {
+	if len(pairs)+len(more) > 64 {
+		return newSet(slices.Concat(pairs, more)).pairs
+	}
+	return slices.Concat(pairs, more)
+}
+
 // firstPairs collects them; ok is false if they are not known.
 func firstPairs(n *node) (pairs []rune, ok bool) {
 	switch n.op {
@@ -214,7 +225,7 @@ func firstPairs(n *node) (pairs []rune, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			pairs = append(pairs[:len(pairs):len(pairs)], more...)
+			pairs = joinPairs(pairs, more)
 		}
 		return pairs, true
 	case opCat:
@@ -223,7 +234,7 @@ func firstPairs(n *node) (pairs []rune, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			pairs = append(pairs[:len(pairs):len(pairs)], more...)
+			pairs = joinPairs(pairs, more)
 			if !s.nullable() {
 				return pairs, true
 			}

@@ -49,6 +49,12 @@ type Options struct {
 	LooseParen bool
 	// BracketEscapes gives the backslash its meaning inside brackets, as in awk.
 	BracketEscapes bool
+
+	// Done ends matches early, which [Regexp.Err] then reports; nil never does.
+	Done <-chan struct{}
+	// Hold is asked for memory before it is allocated; nil permits everything.
+	// The memory is needed for as long as the Regexp is in use.
+	Hold func(bytes int64) error
 }
 
 // An Error is what is wrong with a pattern, in the words of the C library.
@@ -70,24 +76,51 @@ type Regexp struct {
 	whole  int // the length of the one literal the pattern is; 0 if it is none
 	behind int // how far before a literal of the plan a match can start; -1 is unknown
 	perl   bool
+	done   <-chan struct{}
 
 	gaveUp atomic.Bool
 	spare  atomic.Pointer[machine]
 	pool   sync.Pool
 }
 
+// The sizes of patterns that are read at all, in bytes. What they become takes
+// about memoryPerByte for each of them.
+const (
+	maxPattern    = 1 << 20
+	maxFixed      = 8 << 20
+	memoryPerByte = 200
+)
+
+// measure refuses patterns that are too long and asks for the memory they need.
+func measure(pattern string, o Options) (size int, err error) {
+	size = len(pattern)
+	for _, m := range o.Multi {
+		size += len(m) + 1
+	}
+	if size > maxPattern && o.Syntax != Fixed {
+		return 0, Error("Regular expression too big: longer than 1 MB")
+	}
+	if size > maxFixed {
+		return 0, Error("Patterns too big: longer than 8 MB")
+	}
+	if o.Hold != nil && size > 1<<10 {
+		err = o.Hold(memoryPerByte * int64(size))
+	}
+	return size, err
+}
+
 // Compile reads a pattern.
 func Compile(pattern string, o Options) (*Regexp, error) {
+	size, err := measure(pattern, o)
+	if err != nil {
+		return nil, err
+	}
 	trees, groups, refs, err := parseAll(pattern, o)
 	if err != nil {
 		return nil, err
 	}
 	tree := enclose(alt(trees), o)
-	re := &Regexp{source: pattern, groups: groups, perl: o.Syntax == Perl}
-	size := len(pattern)
-	for _, m := range o.Multi {
-		size += len(m)
-	}
+	re := &Regexp{source: pattern, groups: groups, perl: o.Syntax == Perl, done: o.Done}
 	if re.prog, err = compile(tree, groups, size); err != nil {
 		return nil, err
 	}
@@ -121,12 +154,13 @@ func (re *Regexp) place(whole, part literals) {
 // parseAll parses all patterns of a regexp; each counts its groups from the
 // last one's, so that a back-reference means a group of its own pattern.
 func parseAll(pattern string, o Options) (trees []*node, groups int, refs bool, err error) {
+	known := map[string]*node{}
 	for i := -1; i < len(o.Multi); i++ {
 		text := pattern
 		if i >= 0 {
 			text = o.Multi[i]
 		}
-		p := &parser{Options: o, src: text, groups: groups, base: groups, closed: map[int]bool{}, names: map[string]int{}}
+		p := &parser{Options: o, src: text, groups: groups, base: groups, known: known, closed: map[int]bool{}, names: map[string]int{}}
 		n, err := p.parse()
 		if err != nil {
 			return nil, 0, false, err
@@ -251,12 +285,12 @@ func (re *Regexp) get(n int) *machine {
 			m = newMachine(re)
 		}
 	}
-	m.budget = min(stepsPerCall+stepsPerByte*n, maxSteps+stepsLong*n)
+	m.budget.reset(min(stepsPerCall+stepsPerByte*n, maxSteps+stepsLong*n), re.done)
 	return m
 }
 
 func (re *Regexp) put(m *machine) {
-	if m.budget < 0 {
+	if m.budget.exhausted() {
 		re.gaveUp.Store(true)
 	}
 	m.track.release()
