@@ -36,6 +36,10 @@ const (
 // maxTable bounds the transitions kept; beyond it the automaton starts over.
 const maxTable = 1 << 18
 
+// maxKept bounds the program counters of all states in the same way: a pattern
+// can have states of thousands.
+const maxKept = 1 << 19
+
 // A dfa is an automaton built while it runs. It is for one goroutine.
 type dfa struct {
 	kind   dfaKind
@@ -46,6 +50,7 @@ type dfa struct {
 	known  map[string]uint32
 	starts [8]uint32
 	budget *budget
+	kept   int       // program counters in states
 	idle   []uint32  // the state in which nothing has begun; nil if that is not rare
 	pass   [256]bool // bytes that leave it so
 
@@ -85,6 +90,7 @@ func (d *dfa) reset() {
 	d.states = append(d.states[:0], nil)
 	d.known = map[string]uint32{}
 	d.starts = [8]uint32{}
+	d.kept = 0
 }
 
 // start returns the row to start from in the given context.
@@ -121,9 +127,10 @@ func (d *dfa) row(pcs []uint32, context uint32) uint32 {
 	if row, ok := d.known[string(d.key)]; ok {
 		return row
 	}
-	if len(d.table) >= maxTable {
+	if len(d.table) >= maxTable || d.kept >= maxKept {
 		d.reset()
 	}
+	d.kept += len(pcs) + 16
 	row := uint32(len(d.table))
 	d.table = append(d.table, make([]uint32, 1<<d.shift)...)
 	d.states = append(d.states, append(slices.Clone(pcs), context))

@@ -86,9 +86,10 @@ type Regexp struct {
 // The sizes of patterns that are read at all, in bytes. What they become takes
 // about memoryPerByte for each of them.
 const (
-	maxPattern    = 1 << 20
-	maxFixed      = 8 << 20
-	memoryPerByte = 200
+	maxPattern       = 1 << 20
+	maxFixed         = 8 << 20
+	memoryPerByte    = 200
+	memoryPerPattern = 4 << 10
 )
 
 // measure refuses patterns that are too long and asks for the memory they need.
@@ -103,8 +104,8 @@ func measure(pattern string, o Options) (size int, err error) {
 	if size > maxFixed {
 		return 0, Error("Patterns too big: longer than 8 MB")
 	}
-	if o.Hold != nil && size > 1<<10 {
-		err = o.Hold(memoryPerByte * int64(size))
+	if o.Hold != nil {
+		err = o.Hold(memoryPerPattern + memoryPerByte*int64(size))
 	}
 	return size, err
 }
@@ -186,6 +187,10 @@ func (re *Regexp) String() string { return re.source }
 
 // NumSubexp returns the number of groups.
 func (re *Regexp) NumSubexp() int { return re.groups }
+
+// Until makes done end matches early, like [Options.Done]. It is called before
+// the first match.
+func (re *Regexp) Until(done <-chan struct{}) { re.done = done }
 
 // Err returns [ErrComplex] if any match was given up, and then all answers
 // since are doubtful. Callers ask at least once before they rely on "no match".
