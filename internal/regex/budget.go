@@ -47,9 +47,11 @@ func (b *budget) look(n int) {
 	}
 }
 
-func (b *budget) stopped() bool {
+func (b *budget) stopped() bool { return isDone(b.done) }
+
+func isDone(done <-chan struct{}) bool {
 	select {
-	case <-b.done: // a nil channel is never ready
+	case <-done: // a nil channel is never ready
 		return true
 	default:
 		return false

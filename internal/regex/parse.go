@@ -36,10 +36,12 @@ type parser struct {
 	groups int // numbers given out
 	base   int // groups that belong to earlier patterns
 	depth  int
-	known  map[string]*node // characters and brackets by their text, which share a node
-	closed map[int]bool     // groups that a back-reference may name
-	refs   bool
-	names  map[string]int
+	known  map[string]*node // characters by their text, which share a node
+
+	brackets []seenBracket
+	closed   map[int]bool // groups that a back-reference may name
+	refs     bool
+	names    map[string]int
 
 	quoting bool // between \Q and \E
 	dotAll  bool // after (?s): the dot is a newline, too
@@ -120,6 +122,9 @@ func (p *parser) alternatives() (*node, error) {
 			return nil, err
 		}
 		subs = append(subs, n)
+		if len(subs)&1023 == 1023 && isDone(p.Done) {
+			return nil, errTooBig
+		}
 		if !p.token("|") {
 			return alt(subs), nil
 		}
@@ -130,6 +135,9 @@ func (p *parser) alternatives() (*node, error) {
 func (p *parser) branch() (*node, error) {
 	var subs []*node
 	for first := true; p.more() && !p.atToken("|") && !p.atEndOfGroup(); {
+		if len(subs)&1023 == 1023 && isDone(p.Done) {
+			return nil, errTooBig
+		}
 		n, err := p.atom(first)
 		if err != nil {
 			return nil, err

@@ -134,7 +134,11 @@ func trimCat(subs []*node, left bool) *node {
 		if subs[edge].op != opEmpty {
 			break
 		}
-		subs = slices.Delete(subs, edge, edge+1)
+		if left {
+			subs = subs[1:]
+		} else {
+			subs = subs[:edge]
+		}
 	}
 	return cat(subs...)
 }

@@ -88,7 +88,7 @@ type Regexp struct {
 const (
 	maxPattern       = 1 << 20
 	maxFixed         = 8 << 20
-	memoryPerByte    = 200
+	memoryPerByte    = 300
 	memoryPerPattern = 4 << 10
 )
 
@@ -122,13 +122,13 @@ func Compile(pattern string, o Options) (*Regexp, error) {
 	}
 	tree := enclose(alt(trees), o)
 	re := &Regexp{source: pattern, groups: groups, perl: o.Syntax == Perl, done: o.Done}
-	if re.prog, err = compile(tree, groups, size); err != nil {
+	if re.prog, err = compile(tree, groups, size, o.Done); err != nil {
 		return nil, err
 	}
 	re.prog.fold = o.Fold
 	if !refs {
 		small := reduce(tree)
-		if re.bool, err = compile(small, 0, size); err != nil {
+		if re.bool, err = compile(small, 0, size, o.Done); err != nil {
 			return nil, err
 		}
 		re.plan = newPlan(small, o.Fold)
