@@ -257,6 +257,7 @@ func (m *machine) keys(a *array) []string {
 		subs = append(subs, s)
 	}
 	slices.SortFunc(subs, func(x, y subscript) int {
+		m.tick()
 		switch {
 		case x.num && y.num && x.n != y.n:
 			return orderNums(x.n, y.n)
@@ -294,7 +295,11 @@ func (a *array) mapKeys(keys []string) []string {
 // keysBy sorts by one of the orders of PROCINFO["sorted_in"].
 func (m *machine) keysBy(a *array, how string) []string {
 	keys := a.mapKeys(a.rowKeys())
-	slices.Sort(keys)
+	slices.SortFunc(keys, func(x, y string) int {
+		m.tick()
+		m.spend(min(len(x), len(y)))
+		return strings.Compare(x, y)
+	})
 	what, desc := strings.CutSuffix(how, "_desc")
 	what = strings.TrimSuffix(what, "_asc")
 	var cmp func(x, y string) int
@@ -312,7 +317,8 @@ func (m *machine) keysBy(a *array, how string) []string {
 	default:
 		return keys
 	}
-	slices.SortStableFunc(keys, func(x, y string) int {
+	slices.SortFunc(keys, func(x, y string) int { // no two are equal
+		m.tick()
 		c := cmp(x, y)
 		if c == 0 {
 			c = strings.Compare(x, y)
@@ -329,6 +335,7 @@ func (m *machine) keysBy(a *array, how string) []string {
 func (m *machine) orderByType(x, y *value) int {
 	x.examine()
 	y.examine()
+	m.spend(len(x.s) + len(y.s))
 	if (x.k == text) != (y.k == text) {
 		return int(truth(x.k == text)) - int(truth(y.k == text))
 	}
@@ -341,6 +348,7 @@ func (m *machine) orderByType(x, y *value) int {
 // appendKey writes a subscript: whole numbers as such, others by CONVFMT.
 func (m *machine) appendKey(b []byte, v *value) []byte {
 	if v.k != number {
+		m.spend(4 * len(v.s))
 		return append(b, v.s...)
 	}
 	if i := int64(v.n); float64(i) == v.n {

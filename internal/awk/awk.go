@@ -61,6 +61,8 @@ type Program struct {
 	globals                        map[string]*symbol
 	slots, arrays                  int // of global scalars and arrays
 
+	patterns []*regex // those in the source
+
 	reach *reach // why it may not run in the sandbox; nil: it may
 	where string // what messages call the source
 	code  code

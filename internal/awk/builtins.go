@@ -109,6 +109,7 @@ func (c *compiler) mathCall(e *builtinCall) numFn {
 	v := c.val(e.args[0])
 	return func(m *machine) float64 {
 		x := v(m)
+		m.spend(4 * len(x.s))
 		return strtonum(&x)
 	}
 }

@@ -105,11 +105,16 @@ func (c *compiler) num(e expr) numFn {
 		return c.naturalNum(e)
 	case yieldsStr:
 		s := c.naturalStr(e)
-		return func(m *machine) float64 { return toNumber(s(m)) }
+		return func(m *machine) float64 {
+			text := s(m)
+			m.spend(len(text))
+			return toNumber(text)
+		}
 	}
 	v := c.naturalVal(e)
 	return func(m *machine) float64 {
 		x := v(m)
+		m.spend(len(x.s))
 		return x.num()
 	}
 }
@@ -176,6 +181,7 @@ func (c *compiler) cond(e expr) condFn {
 	v := c.naturalVal(e)
 	return func(m *machine) bool {
 		x := v(m)
+		m.spend(len(x.s))
 		return x.bool()
 	}
 }
@@ -303,6 +309,7 @@ func (c *compiler) regexLit(e *regexLit) *regex {
 	if err != nil {
 		panic(&patternError{e.line, strings.TrimPrefix(err.Error(), "invalid regexp: ")})
 	}
+	c.prog.patterns = append(c.prog.patterns, re)
 	return re
 }
 

@@ -108,6 +108,7 @@ func (m *machine) setRecord(text string) {
 func (m *machine) find(n int) {
 	r := &m.rec
 	if len(r.text) > 1<<16 {
+		m.spend(4 * len(r.text))
 		m.fits(32 * fieldsIn(r.text, r.by))
 	}
 	switch r.by.kind {

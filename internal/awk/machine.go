@@ -14,6 +14,9 @@ const maxDepth = 10000
 // patience is how many steps pass between two looks at the context.
 const patience = 1000
 
+// bytesPerStep is how much of a string is worth a step.
+const bytesPerStep = 1 << 10
+
 // ctl says how a statement ended.
 type ctl uint8
 
@@ -91,6 +94,9 @@ type machine struct {
 }
 
 func newMachine(ctx context.Context, prog *Program, cfg *Config) *machine {
+	for _, re := range prog.patterns {
+		re.eng.Until(ctx.Done())
+	}
 	m := &machine{
 		ctx: ctx, cfg: cfg, prog: prog, out: cfg.Output,
 		globals: make([]value, prog.slots), arrays: make([]*array, prog.arrays),
@@ -237,6 +243,15 @@ func (m *machine) tick() {
 	}
 }
 
+// spend counts n bytes that are looked at as steps.
+func (m *machine) spend(n int) {
+	if n >= bytesPerStep {
+		if m.steps -= n / bytesPerStep; m.steps <= 0 {
+			m.look()
+		}
+	}
+}
+
 func (m *machine) look() {
 	m.steps = patience
 	if m.ctx.Err() != nil {
@@ -247,6 +262,7 @@ func (m *machine) look() {
 
 // fits refuses a value of n bytes that the limits have no room for.
 func (m *machine) fits(n int) {
+	m.spend(n)
 	if n < 4096 || m.cfg.Grow == nil {
 		return
 	}

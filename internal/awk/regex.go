@@ -12,7 +12,8 @@ type engine interface {
 	// Find returns the places of the first match at or after from, using loc
 	// for them if it is large enough, or nil.
 	Find(b []byte, from int, loc []int) []int
-	Err() error // matching was given up
+	Err() error                 // matching was given up
+	Until(done <-chan struct{}) // ends matches early
 }
 
 // A regex is a pattern of the language. Those without operators are searched
@@ -82,6 +83,7 @@ func plain(ere string) (regexKind, string) {
 
 // matches reports whether s contains a match.
 func (m *machine) matches(re *regex, s string) bool {
+	m.spend(len(s))
 	if m.ignoreCase {
 		re = m.folded(re)
 	}
@@ -124,6 +126,7 @@ func (re *regex) find(b []byte, from int, loc []int) []int {
 
 // bytes copies a string to where regular expressions read it.
 func (m *machine) bytes(s string) []byte {
+	m.spend(len(s))
 	if cap(m.scratch) < len(s) {
 		m.fits(2 * len(s))
 		m.scratch = make([]byte, 0, 2*len(s))
@@ -139,7 +142,14 @@ const maxRegexes = 200
 type regexCache struct {
 	last *regex
 	all  map[string]*regex
+	held int
 }
+
+// What a pattern takes in memory: for itself, and for each byte of its text.
+const (
+	regexCost     = 16 << 10
+	regexByteCost = 200
+)
 
 // regex returns the compiled form of a pattern made at run time.
 func (m *machine) regex(src string) *regex {
@@ -149,15 +159,21 @@ func (m *machine) regex(src string) *regex {
 	}
 	re := c.all[src]
 	if re == nil {
-		m.fits(200 * len(src))
+		m.spend(100 * bytesPerStep)
+		cost := regexCost + regexByteCost*len(src)
+		m.hold(cost)
 		var err error
 		if re, err = newRegex(strings.Clone(src), false); err != nil {
 			fail(1, "%v", err)
 		}
 		if c.all == nil || len(c.all) >= maxRegexes {
 			c.all = make(map[string]*regex)
+			m.hold(-c.held)
+			c.held = 0
 		}
+		re.eng.Until(m.ctx.Done())
 		c.all[re.src] = re
+		c.held += cost
 	}
 	c.last = re
 	return re
@@ -166,10 +182,12 @@ func (m *machine) regex(src string) *regex {
 // folded returns the pattern without regard to case.
 func (m *machine) folded(re *regex) *regex {
 	if re.fold == nil {
+		m.hold(regexCost + regexByteCost*len(re.src)) // until the program ends
 		f, err := newRegex(re.src, true)
 		if err != nil {
 			fail(1, "%v", err)
 		}
+		f.eng.Until(m.ctx.Done())
 		f.fold = f
 		re.fold = f
 	}

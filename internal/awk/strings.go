@@ -32,6 +32,7 @@ func (x *charIndex) learn(m *machine, s string) {
 	if len(s) == len(x.s) && s == x.s {
 		return
 	}
+	m.spend(2 * len(s))
 	x.n = utf8.RuneCountInString(s)
 	x.s, x.ascii, x.offsets = s, x.n == len(s), x.offsets[:0]
 	if x.ascii {
@@ -99,6 +100,7 @@ func (c *compiler) substr(e *builtinCall) valFn {
 
 // index returns the place of t in s in characters, or 0.
 func (m *machine) index(s, t string) float64 {
+	m.spend(2 * len(s))
 	if m.ignoreCase {
 		s, t = strings.ToLower(s), strings.ToLower(t)
 	}
@@ -139,9 +141,10 @@ func (m *machine) captures(a *array, s string, loc []int) {
 	m.empty(a)
 	for i := 0; i+1 < len(loc); i += 2 {
 		from, to := loc[i], loc[i+1]
-		if from < 0 {
+		if m.tick(); from < 0 {
 			continue
 		}
+		m.spend(to)
 		key := m.numString(float64(i/2), "")
 		m.setElement(a, key, value{s: s[from:to], k: input, part: true})
 		m.setElement(a, key+m.subsep+"start", num(float64(utf8.RuneCountInString(s[:from])+1)))

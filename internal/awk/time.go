@@ -38,6 +38,7 @@ func (c *compiler) strftime(e *builtinCall) strFn {
 			t = t.UTC()
 		}
 		m.fits(16 * len(f))
+		m.spend(64 * len(f))
 		return strftime.Format(t, f)
 	}
 }

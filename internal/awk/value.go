@@ -78,6 +78,7 @@ func (v *value) bool() bool {
 // str returns the value as a string, numbers by way of CONVFMT.
 func (m *machine) str(v *value) string {
 	if v.k != number {
+		m.spend(len(v.s))
 		return v.s
 	}
 	return m.numString(v.n, m.convfmt)
@@ -91,6 +92,7 @@ func (m *machine) numString(n float64, format string) string {
 
 // order compares two values: as numbers if both are or look like ones, else as text.
 func (m *machine) order(a, b *value) int {
+	m.spend(len(a.s) + len(b.s))
 	a.examine()
 	b.examine()
 	if a.k != text && b.k != text {

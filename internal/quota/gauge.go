@@ -167,6 +167,15 @@ func (g *Gauge) Fits(n int64) error {
 	return nil
 }
 
+// Room returns how many more bytes could be held. Who can free memory asks it
+// before a charge that would trip the limit.
+func (g *Gauge) Room() int64 {
+	if g == nil {
+		return 1 << 62
+	}
+	return g.limits.Memory - g.memory.Load()
+}
+
 // Held returns the bytes held now.
 func (g *Gauge) Held() int64 {
 	if g == nil {

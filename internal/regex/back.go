@@ -10,7 +10,7 @@ type tracker struct {
 	best    []int // the longest match so far
 	longest bool  // look on for longer matches after the first
 	want    int   // where the match must end, or -1
-	budget  *int
+	budget  *budget
 	stack   []step
 
 	visited []uint64 // places tried already; nil if going there again may help
@@ -82,7 +82,7 @@ func (t *tracker) try(pc, pos int) int {
 			continue
 		}
 		end := t.follow(s.pc, s.pos)
-		if end >= 0 || *t.budget < 0 {
+		if end >= 0 || t.budget.over() {
 			t.stack = t.stack[:floor]
 			return end
 		}
@@ -94,7 +94,7 @@ func (t *tracker) try(pc, pos int) int {
 // that settles the search, or -1.
 func (t *tracker) follow(pc, pos int) int {
 	for {
-		if *t.budget--; *t.budget < 0 {
+		if t.budget.left--; t.budget.over() {
 			return -1
 		}
 		in := &t.prog.insts[pc]
@@ -114,7 +114,7 @@ func (t *tracker) follow(pc, pos int) int {
 			}
 			t.stack = append(t.stack, step{int(in.alt), pos})
 			if len(t.stack) > maxStack {
-				*t.budget = -1
+				t.budget.exhaust()
 			}
 		case iMatch:
 			return t.matched(pos)
@@ -171,7 +171,7 @@ func (t *tracker) reference(n, pos int) (int, bool) {
 		return pos, false
 	}
 	size := hi - lo
-	*t.budget -= size / 8
+	t.budget.left -= size / 8
 	if pos+size > len(t.b) || !t.same(t.b[lo:hi], t.b[pos:pos+size]) {
 		return pos, false
 	}

@@ -19,6 +19,36 @@ func mustClass(name string) *set {
 
 // bracket reads a bracket expression whose [ is taken already.
 func (p *parser) bracket() (*node, error) {
+	start := p.pos
+	for _, old := range p.brackets {
+		if old.fold == p.Fold && p.take(old.text) {
+			return old.node, nil
+		}
+	}
+	n, err := p.newBracket()
+	if err != nil {
+		return nil, err
+	}
+	if p.Hold != nil && len(n.set.pairs) > 64 {
+		if err := p.Hold(16 * int64(len(n.set.pairs))); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.brackets) < 16 {
+		p.brackets = append(p.brackets, seenBracket{p.src[start:p.pos], p.Fold, n})
+	}
+	return n, nil
+}
+
+// A seenBracket is the text of a bracket expression up to its end, and what it
+// became. Where the same text comes again it means the same.
+type seenBracket struct {
+	text string
+	fold bool
+	node *node
+}
+
+func (p *parser) newBracket() (*node, error) {
 	negated := p.take("^")
 	var pairs []rune
 	for first := true; ; first = false {

@@ -1,6 +1,7 @@
 package regex
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"unicode/utf8"
@@ -23,25 +24,21 @@ func newClasses(p *prog) *classes {
 	if p.asserts&wordAsserts != 0 {
 		sets = append(sets, wordSet())
 	}
-	cuts := []rune{0, '\n', '\n' + 1, utf8.RuneSelf}
-	for _, s := range sets {
-		for i := 0; i < len(s.pairs); i += 2 {
-			cuts = append(cuts, s.pairs[i], s.pairs[i+1]+1)
-		}
-	}
-	slices.Sort(cuts)
-	cuts = slices.Compact(cuts)
+	marks := newMarks(sets)
 	c := &classes{}
-	known := map[string]uint16{}
-	key := make([]byte, len(sets)+1)
-	for i, lo := range cuts {
+	known := map[mark]uint16{}
+	for i, m := range marks {
+		lo := m.at
 		if lo > maxChar {
 			break
 		}
-		id := c.identify(lo, sets, key, known)
+		id, ok := c.identify(m, known)
+		if !ok {
+			return nil
+		}
 		last := rune(utf8.RuneSelf)
-		if i+1 < len(cuts) {
-			last = cuts[i+1]
+		if i+1 < len(marks) {
+			last = marks[i+1].at
 		}
 		for r := lo; r < last && r < utf8.RuneSelf; r++ {
 			c.ascii[r] = id
@@ -59,25 +56,61 @@ func newClasses(p *prog) *classes {
 	return c
 }
 
-// identify returns the class of the characters that belong to the same sets as r.
-func (c *classes) identify(r rune, sets []*set, key []byte, known map[string]uint16) uint16 {
-	for i, s := range sets {
-		key[i] = 0
-		if s.has(r) {
-			key[i] = 1
+// A mark is a character where some set begins or ends. From it on, up to the
+// next mark, the characters belong to the sets of which a and b are a hash.
+type mark struct {
+	at   rune
+	a, b uint64
+}
+
+// newMarks sorts the ends of all sets. Each set has a number that no pattern
+// can foresee well enough to make two hashes equal; going from mark to mark,
+// the numbers of the sets that begin or end there are xor-ed.
+func newMarks(sets []*set) []mark {
+	marks := []mark{{at: 0}, {at: utf8.RuneSelf}}
+	for i, s := range append(sets, newSet([]rune{'\n', '\n'})) {
+		a, b := scramble(uint64(2*i+1)), scramble(uint64(2*i+2))
+		for j := 0; j < len(s.pairs); j += 2 {
+			marks = append(marks, mark{s.pairs[j], a, b}, mark{s.pairs[j+1] + 1, a, b})
 		}
 	}
-	key[len(sets)] = 0
-	if r == '\n' {
-		key[len(sets)] = 1
+	slices.SortFunc(marks, func(x, y mark) int { return int(x.at) - int(y.at) })
+	out := marks[:1]
+	for _, m := range marks[1:] {
+		last := &out[len(out)-1]
+		if m.at != last.at {
+			out = append(out, mark{m.at, last.a ^ m.a, last.b ^ m.b})
+			continue
+		}
+		last.a, last.b = last.a^m.a, last.b^m.b
 	}
-	id, ok := known[string(key)]
-	if !ok {
-		id = uint16(len(c.reps))
-		known[string(key)] = id
-		c.reps = append(c.reps, r)
+	return out
+}
+
+var hashSeed = rand.Uint64()
+
+// scramble is the finalizer of splitmix64.
+func scramble(x uint64) uint64 {
+	x = (x + hashSeed) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// maxClasses is what the number of a class can count to, with two to spare.
+const maxClasses = 1<<16 - 2
+
+// identify returns the class of the characters from a mark on; ok is false if
+// there are too many classes.
+func (c *classes) identify(m mark, known map[mark]uint16) (id uint16, ok bool) {
+	key := mark{a: m.a, b: m.b}
+	id, ok = known[key]
+	if !ok && len(c.reps) < maxClasses {
+		id, ok = uint16(len(c.reps)), true
+		known[key] = id
+		c.reps = append(c.reps, m.at)
 	}
-	return id
+	return id, ok
 }
 
 // of returns the class of a character above ASCII.

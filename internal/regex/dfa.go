@@ -36,6 +36,10 @@ const (
 // maxTable bounds the transitions kept; beyond it the automaton starts over.
 const maxTable = 1 << 18
 
+// maxKept bounds the program counters of all states in the same way: a pattern
+// can have states of thousands.
+const maxKept = 1 << 19
+
 // A dfa is an automaton built while it runs. It is for one goroutine.
 type dfa struct {
 	kind   dfaKind
@@ -45,7 +49,8 @@ type dfa struct {
 	states [][]uint32 // by row: the program counters, then the context
 	known  map[string]uint32
 	starts [8]uint32
-	budget *int
+	budget *budget
+	kept   int       // program counters in states
 	idle   []uint32  // the state in which nothing has begun; nil if that is not rare
 	pass   [256]bool // bytes that leave it so
 
@@ -55,7 +60,7 @@ type dfa struct {
 	key               []byte
 }
 
-func newDFA(kind dfaKind, p *prog, budget *int) *dfa {
+func newDFA(kind dfaKind, p *prog, budget *budget) *dfa {
 	d := &dfa{kind: kind, prog: p, budget: budget, mark: make([]uint32, len(p.insts))}
 	for 1<<d.shift < p.chars.count+2 {
 		d.shift++
@@ -85,6 +90,7 @@ func (d *dfa) reset() {
 	d.states = append(d.states[:0], nil)
 	d.known = map[string]uint32{}
 	d.starts = [8]uint32{}
+	d.kept = 0
 }
 
 // start returns the row to start from in the given context.
@@ -121,14 +127,15 @@ func (d *dfa) row(pcs []uint32, context uint32) uint32 {
 	if row, ok := d.known[string(d.key)]; ok {
 		return row
 	}
-	if len(d.table) >= maxTable {
+	if len(d.table) >= maxTable || d.kept >= maxKept {
 		d.reset()
 	}
+	d.kept += len(pcs) + 16
 	row := uint32(len(d.table))
 	d.table = append(d.table, make([]uint32, 1<<d.shift)...)
 	d.states = append(d.states, append(slices.Clone(pcs), context))
 	d.known[string(d.key)] = row
-	*d.budget -= 64 + 2*len(pcs)
+	d.budget.left -= 64 + 2*len(pcs)
 	return row
 }
 
@@ -157,7 +164,7 @@ func (d *dfa) build(row uint32, class int) uint32 {
 	if d.idle != nil && entry&special == 0 && slices.Equal(d.states[entry>>d.shift], d.idle) {
 		entry |= isIdle
 	}
-	*d.budget -= 16 + len(d.list)
+	d.budget.left -= 16 + len(d.list)
 	if row < uint32(len(d.table)) && d.states[row>>d.shift] != nil && &d.states[row>>d.shift][0] == &state[0] {
 		d.table[row+uint32(class)] = entry // the table may have started over meanwhile
 	}
@@ -205,7 +212,7 @@ func (d *dfa) closure(pcs []uint32, context uint32, char rune, end bool) (match 
 			continue
 		}
 		d.mark[pc] = d.gen
-		*d.budget--
+		d.budget.left--
 		switch in := &d.prog.insts[pc]; in.op {
 		case iSet:
 			d.list = append(d.list, pc)
@@ -302,7 +309,7 @@ func (d *dfa) search(b []byte, i int, context uint32) int {
 			row = v
 			i++
 		}
-		if i == len(b) || *d.budget < 0 {
+		if i == len(b) || d.budget.over() {
 			break
 		}
 		v, w := d.entry(row, b, i)
@@ -325,7 +332,7 @@ func (d *dfa) search(b []byte, i int, context uint32) int {
 			i, row = i+w, v
 		}
 	}
-	if *d.budget >= 0 && d.atEnd(row)&hasMatch == hasMatch {
+	if !d.budget.over() && d.atEnd(row)&hasMatch == hasMatch {
 		return len(b)
 	}
 	return -1
@@ -335,7 +342,7 @@ func (d *dfa) search(b []byte, i int, context uint32) int {
 // how far it had to look.
 func (d *dfa) longest(b []byte, i int, context uint32) (end, seen int) {
 	row, end := d.start(context), -1
-	for i < len(b) && *d.budget >= 0 {
+	for i < len(b) && !d.budget.over() {
 		v, w := d.entry(row, b, i)
 		if v&hasMatch == hasMatch {
 			end = i

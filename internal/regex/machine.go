@@ -10,7 +10,7 @@ import (
 // construction and scratch space. It is for one goroutine at a time.
 type machine struct {
 	re     *Regexp
-	budget int
+	budget budget
 	lines  *dfa
 	text   *dfa
 	anchor *dfa
@@ -111,6 +111,9 @@ func (m *machine) leftmostLiteral(b []byte, hit int) (start, end int) {
 		if end >= 0 {
 			return hit, end
 		}
+		if m.budget.look(seen - hit); m.budget.over() {
+			return -1, -1
+		}
 		if work -= seen - hit; work < 0 {
 			return m.leftmostAtOnce(b, hit)
 		}
@@ -142,6 +145,9 @@ func (m *machine) leftmostBefore(b []byte, from, limit int) (start, end int) {
 		if end >= 0 {
 			return i, end
 		}
+		if m.budget.look(seen - i); m.budget.over() {
+			return -1, -1
+		}
 		if work -= seen - i; work < 0 {
 			return m.leftmostAtOnce(b, i)
 		}
@@ -168,7 +174,7 @@ func (m *machine) findBack(b []byte, from int) bool {
 	if m.re.bool != nil {
 		t.remember(from, len(b))
 	}
-	for i := from; i <= len(b) && m.budget >= 0; {
+	for i := from; i <= len(b) && !m.budget.over(); {
 		if t.run(i) {
 			return true
 		}
@@ -187,7 +193,7 @@ func (m *machine) leftmostAtOnce(b []byte, from int) (start, end int) {
 	s := &simulation{prog: m.re.prog, mark: make([]int, len(m.re.prog.insts)), budget: &m.budget}
 	start, end = -1, -1
 	var threads []thread
-	for i := from; i <= len(b) && m.budget >= 0; {
+	for i := from; i <= len(b) && !m.budget.over(); {
 		if start < 0 {
 			threads = append(threads, thread{s.prog.start, i})
 		}
@@ -218,7 +224,7 @@ type simulation struct {
 	gen    int
 	list   []thread
 	stack  []thread
-	budget *int
+	budget *budget
 }
 
 // closure lists the threads that can consume char, the earliest first, and
@@ -236,7 +242,7 @@ func (s *simulation) closure(threads []thread, context uint32, char rune, end bo
 				continue
 			}
 			s.mark[t.pc] = s.gen
-			*s.budget--
+			s.budget.left--
 			switch in := &s.prog.insts[t.pc]; in.op {
 			case iSet:
 				s.list = append(s.list, t)
@@ -342,7 +348,7 @@ func lineStart(b []byte, from, i int) int {
 // from the earliest place a match around the literal can start at.
 func (m *machine) nextFiltered(b []byte, from int) int {
 	d := m.automaton(&m.lines, dfaLines, m.re.bool)
-	for from < len(b) && m.budget >= 0 {
+	for from < len(b) && !m.budget.over() {
 		hit := m.cursor.next(b, from)
 		if hit < 0 {
 			break
@@ -378,7 +384,7 @@ func charStart(b []byte, i, lo int) int {
 
 // nextBack runs the tracker line by line.
 func (m *machine) nextBack(b []byte, from int) int {
-	for from < len(b) && m.budget >= 0 {
+	for from < len(b) && !m.budget.over() {
 		start := from
 		if m.re.plan.filter != nil {
 			hit := m.cursor.next(b, from)

@@ -36,9 +36,12 @@ type parser struct {
 	groups int // numbers given out
 	base   int // groups that belong to earlier patterns
 	depth  int
-	closed map[int]bool // groups that a back-reference may name
-	refs   bool
-	names  map[string]int
+	known  map[string]*node // characters by their text, which share a node
+
+	brackets []seenBracket
+	closed   map[int]bool // groups that a back-reference may name
+	refs     bool
+	names    map[string]int
 
 	quoting bool // between \Q and \E
 	dotAll  bool // after (?s): the dot is a newline, too
@@ -119,6 +122,9 @@ func (p *parser) alternatives() (*node, error) {
 			return nil, err
 		}
 		subs = append(subs, n)
+		if len(subs)&1023 == 1023 && isDone(p.Done) {
+			return nil, errTooBig
+		}
 		if !p.token("|") {
 			return alt(subs), nil
 		}
@@ -129,6 +135,9 @@ func (p *parser) alternatives() (*node, error) {
 func (p *parser) branch() (*node, error) {
 	var subs []*node
 	for first := true; p.more() && !p.atToken("|") && !p.atEndOfGroup(); {
+		if len(subs)&1023 == 1023 && isDone(p.Done) {
+			return nil, errTooBig
+		}
 		n, err := p.atom(first)
 		if err != nil {
 			return nil, err
@@ -293,6 +302,19 @@ func classEscape(c rune) *node {
 
 // literal matches one character, in either case if asked.
 func (p *parser) literal(r rune) *node {
+	key := string(appendChar(nil, r))
+	if p.Fold { // which Perl can change inside of a pattern
+		key += "i"
+	}
+	if n, ok := p.known[key]; ok {
+		return n
+	}
+	n := p.newLiteral(r)
+	p.known[key] = n
+	return n
+}
+
+func (p *parser) newLiteral(r rune) *node {
 	pairs := []rune{r, r}
 	if p.Fold {
 		pairs = foldPairs(pairs)

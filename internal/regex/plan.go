@@ -142,7 +142,9 @@ func setLiterals(s *set, fold bool) literals {
 	}
 	count := 0
 	for i := 0; i < len(s.pairs); i += 2 {
-		count += int(s.pairs[i+1]-s.pairs[i]) + 1
+		if count += int(s.pairs[i+1]-s.pairs[i]) + 1; count > 3 {
+			break
+		}
 	}
 	if count > 3 || fold && count > 1 || s.has('\n') || s.pairs[len(s.pairs)-1] >= rawByte {
 		return literals{width: width}

@@ -47,11 +47,13 @@ type compiler struct {
 	prog
 	limit, calls int
 	sets         map[string]*set
+	same         map[*set]*set // what intern made of a set
+	done         <-chan struct{}
 }
 
 // compile turns a tree into a program; groups is the number of captures.
-func compile(n *node, groups, size int) (*prog, error) {
-	c := &compiler{limit: maxInsts + 8*size, sets: map[string]*set{}}
+func compile(n *node, groups, size int, done <-chan struct{}) (*prog, error) {
+	c := &compiler{limit: maxInsts + 8*size, sets: map[string]*set{}, same: map[*set]*set{}, done: done}
 	c.slots = 2 * (groups + 1)
 	match := c.emit(inst{op: iMatch})
 	c.start = c.node(n, match)
@@ -60,7 +62,9 @@ func compile(n *node, groups, size int) (*prog, error) {
 	}
 	p := c.prog
 	p.begins = beginsAnchored(n)
-	p.chars = newClasses(&p)
+	if p.chars = newClasses(&p); p.chars == nil {
+		return nil, errTooBig
+	}
 	if !n.nullable() {
 		p.first = firstSet(n)
 	}
@@ -76,7 +80,9 @@ func (c *compiler) emit(i inst) uint32 {
 
 // node compiles n so that it goes on at next, and returns where it starts.
 func (c *compiler) node(n *node, next uint32) uint32 {
-	c.calls++
+	if c.calls++; c.calls&1023 == 0 && isDone(c.done) {
+		c.limit = -1
+	}
 	if c.over() {
 		return next
 	}
@@ -113,6 +119,15 @@ func (c *compiler) node(n *node, next uint32) uint32 {
 
 // intern makes equal sets one, which keeps the character classes cheap.
 func (c *compiler) intern(s *set) *set {
+	known, ok := c.same[s]
+	if !ok {
+		known = c.internNew(s)
+		c.same[s] = known
+	}
+	return known
+}
+
+func (c *compiler) internNew(s *set) *set {
 	key := string(s.pairs)
 	if s.pairs[len(s.pairs)-1] > utf8.MaxRune {
 		key = string(rune(len(s.pairs))) + "raw" + string(s.negate().pairs)
@@ -194,43 +209,38 @@ func beginsAnchored(n *node) bool {
 
 // firstSet returns the characters a match of n can start with; nil is any.
 func firstSet(n *node) *set {
-	pairs, ok := firstPairs(n)
-	if !ok {
+	sets := map[*set]bool{}
+	if !firstSets(n, sets) {
 		return nil
+	}
+	var pairs []rune
+	for s := range sets {
+		pairs = append(pairs, s.pairs...)
 	}
 	return newSet(pairs)
 }
 
-// firstPairs collects them; ok is false if they are not known.
-func firstPairs(n *node) (pairs []rune, ok bool) {
+// firstSets collects the sets a match can start with; it returns false if they
+// are not known.
+func firstSets(n *node, sets map[*set]bool) bool {
 	switch n.op {
 	case opSet:
-		return n.set.pairs, true
+		sets[n.set] = true
+		return true
 	case opGroup, opRepeat:
-		return firstPairs(n.subs[0])
+		return firstSets(n.subs[0], sets)
 	case opAlt:
-		for _, s := range n.subs {
-			more, ok := firstPairs(s)
-			if !ok {
-				return nil, false
-			}
-			pairs = append(pairs[:len(pairs):len(pairs)], more...)
-		}
-		return pairs, true
+		return !slices.ContainsFunc(n.subs, func(s *node) bool { return !firstSets(s, sets) })
 	case opCat:
 		for _, s := range n.subs {
-			more, ok := firstPairs(s)
-			if !ok {
-				return nil, false
+			if !firstSets(s, sets) {
+				return false
 			}
-			pairs = append(pairs[:len(pairs):len(pairs)], more...)
 			if !s.nullable() {
-				return pairs, true
+				return true
 			}
 		}
-		return pairs, true
-	case opEmpty, opAssert:
-		return nil, true
+		return true
 	}
-	return nil, false
+	return n.op == opEmpty || n.op == opAssert
 }

@@ -34,7 +34,7 @@ func flatten(n *node) *node {
 		for i, s := range n.subs {
 			subs[i] = flatten(s)
 		}
-		return shareStarts(subs)
+		return shareStarts(subs, 0)
 	case opRepeat:
 		c := *n
 		c.subs = []*node{flatten(n.subs[0])}
@@ -48,8 +48,8 @@ func flatten(n *node) *node {
 
 // shareStarts makes a tree of alternatives that start with the same character,
 // so that a list of thousands of words is not tried one by one.
-func shareStarts(subs []*node) *node {
-	if len(subs) < 4 {
+func shareStarts(subs []*node, depth int) *node {
+	if len(subs) < 4 || depth > maxNesting {
 		return alt(subs)
 	}
 	var order []string
@@ -76,13 +76,13 @@ func shareStarts(subs []*node) *node {
 	}
 	var out []*node
 	for _, key := range order {
-		out = append(out, shareStart(groups[key]))
+		out = append(out, shareStart(groups[key], depth))
 	}
 	return alt(out)
 }
 
 // shareStart puts the common first character before the rests.
-func shareStart(subs []*node) *node {
+func shareStart(subs []*node, depth int) *node {
 	if len(subs) == 1 {
 		return subs[0]
 	}
@@ -96,7 +96,7 @@ func shareStart(subs []*node) *node {
 		}
 		rests = append(rests, rest)
 	}
-	return cat(head, shareStarts(rests))
+	return cat(head, shareStarts(rests, depth+1))
 }
 
 // trim cuts the repeats at one edge of n.
@@ -134,7 +134,11 @@ func trimCat(subs []*node, left bool) *node {
 		if subs[edge].op != opEmpty {
 			break
 		}
-		subs = slices.Delete(subs, edge, edge+1)
+		if left {
+			subs = subs[1:]
+		} else {
+			subs = subs[:edge]
+		}
 	}
 	return cat(subs...)
 }

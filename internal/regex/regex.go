@@ -49,6 +49,12 @@ type Options struct {
 	LooseParen bool
 	// BracketEscapes gives the backslash its meaning inside brackets, as in awk.
 	BracketEscapes bool
+
+	// Done ends matches early, which [Regexp.Err] then reports; nil never does.
+	Done <-chan struct{}
+	// Hold is asked for memory before it is allocated; nil permits everything.
+	// The memory is needed for as long as the Regexp is in use.
+	Hold func(bytes int64) error
 }
 
 // An Error is what is wrong with a pattern, in the words of the C library.
@@ -70,31 +76,59 @@ type Regexp struct {
 	whole  int // the length of the one literal the pattern is; 0 if it is none
 	behind int // how far before a literal of the plan a match can start; -1 is unknown
 	perl   bool
+	done   <-chan struct{}
 
 	gaveUp atomic.Bool
 	spare  atomic.Pointer[machine]
 	pool   sync.Pool
 }
 
+// The sizes of patterns that are read at all, in bytes. What they become takes
+// about memoryPerByte for each of them.
+const (
+	maxPattern       = 1 << 20
+	maxFixed         = 8 << 20
+	memoryPerByte    = 300
+	memoryPerPattern = 4 << 10
+)
+
+// measure refuses patterns that are too long and asks for the memory they need.
+func measure(pattern string, o Options) (size int, err error) {
+	size = len(pattern)
+	for _, m := range o.Multi {
+		size += len(m) + 1
+	}
+	if size > maxPattern && o.Syntax != Fixed {
+		return 0, Error("Regular expression too big: longer than 1 MB")
+	}
+	if size > maxFixed {
+		return 0, Error("Patterns too big: longer than 8 MB")
+	}
+	if o.Hold != nil {
+		err = o.Hold(memoryPerPattern + memoryPerByte*int64(size))
+	}
+	return size, err
+}
+
 // Compile reads a pattern.
 func Compile(pattern string, o Options) (*Regexp, error) {
+	size, err := measure(pattern, o)
+	if err != nil {
+		return nil, err
+	}
 	trees, groups, refs, err := parseAll(pattern, o)
 	if err != nil {
 		return nil, err
 	}
 	tree := enclose(alt(trees), o)
-	re := &Regexp{source: pattern, groups: groups, perl: o.Syntax == Perl}
-	size := len(pattern)
-	for _, m := range o.Multi {
-		size += len(m)
-	}
-	if re.prog, err = compile(tree, groups, size); err != nil {
+	re := &Regexp{source: pattern, groups: groups, perl: o.Syntax == Perl, done: o.Done}
+	if re.prog, err = compile(tree, groups, size, o.Done); err != nil {
 		return nil, err
 	}
 	re.prog.fold = o.Fold
 	if !refs {
 		small := reduce(tree)
-		if re.bool, err = compile(small, 0, size); err != nil {
+		if re.bool, err = compile(small, 0, size, o.Done); err != nil {
 			return nil, err
 		}
 		re.plan = newPlan(small, o.Fold)
@@ -121,12 +155,13 @@ func (re *Regexp) place(whole, part literals) {
 // parseAll parses all patterns of a regexp; each counts its groups from the
 // last one's, so that a back-reference means a group of its own pattern.
 func parseAll(pattern string, o Options) (trees []*node, groups int, refs bool, err error) {
+	known := map[string]*node{}
 	for i := -1; i < len(o.Multi); i++ {
 		text := pattern
 		if i >= 0 {
 			text = o.Multi[i]
 		}
-		p := &parser{Options: o, src: text, groups: groups, base: groups, closed: map[int]bool{}, names: map[string]int{}}
+		p := &parser{Options: o, src: text, groups: groups, base: groups, known: known, closed: map[int]bool{}, names: map[string]int{}}
 		n, err := p.parse()
 		if err != nil {
 			return nil, 0, false, err
@@ -152,6 +187,10 @@ func (re *Regexp) String() string { return re.source }
 
 // NumSubexp returns the number of groups.
 func (re *Regexp) NumSubexp() int { return re.groups }
+
+// Until makes done end matches early, like [Options.Done]. It is called before
+// the first match.
+func (re *Regexp) Until(done <-chan struct{}) { re.done = done }
 
 // Err returns [ErrComplex] if any match was given up, and then all answers
 // since are doubtful. Callers ask at least once before they rely on "no match".
@@ -251,12 +290,12 @@ func (re *Regexp) get(n int) *machine {
 			m = newMachine(re)
 		}
 	}
-	m.budget = min(stepsPerCall+stepsPerByte*n, maxSteps+stepsLong*n)
+	m.budget.reset(min(stepsPerCall+stepsPerByte*n, maxSteps+stepsLong*n), re.done)
 	return m
 }
 
 func (re *Regexp) put(m *machine) {
-	if m.budget < 0 {
+	if m.budget.exhausted() {
 		re.gaveUp.Store(true)
 	}
 	m.track.release()

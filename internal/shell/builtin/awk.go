@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hako/internal/awk"
+	"hako/internal/fault"
 	"hako/internal/shell"
 	"hako/internal/vfs"
 )
@@ -42,7 +43,7 @@ const awkOptions = "+ F,field-separator: v,assign: f,file: e,source: k,csv V,ver
 	"s,no-optimize S,sandbox t,lint-old M,bignum lint?"
 
 // maxAwkProgram bounds a program read from a file.
-const maxAwkProgram = 4 << 20
+const maxAwkProgram = longestScript
 
 func runAwk(ctx context.Context, c *shell.Call) error {
 	opts, operands, err := getopt(c, awkOptions)
@@ -65,6 +66,11 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 		sources, operands = []awk.Source{{Text: operands[0]}}, operands[1:]
 	}
 	cfg.Args = operands
+	held := &holding{c: c}
+	defer held.release()
+	if err := awkMeasure(held, sources); err != nil {
+		return awkFail(c, err)
+	}
 	prog, err := awk.Parse(c.Name, sources, c.Stderr)
 	if err != nil {
 		return awkFail(c, err)
@@ -77,6 +83,19 @@ func runAwk(ctx context.Context, c *shell.Call) error {
 		return shell.Status(status)
 	}
 	return nil
+}
+
+// awkMeasure charges the program, and refuses one that is too long.
+func awkMeasure(held *holding, sources []awk.Source) error {
+	size := 0
+	for _, src := range sources {
+		size += len(src.Text)
+	}
+	err := held.script(size)
+	if err != nil && fault.KindOf(err) != fault.Exhausted {
+		err = fmt.Errorf("fatal: %w", err)
+	}
+	return err
 }
 
 // awkSettings takes over the options and returns the program they give.
@@ -166,7 +185,7 @@ func awkSource(c *shell.Call, o option) (awk.Source, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxAwkProgram+1))
 	if err == nil && len(text) > maxAwkProgram {
-		err = fmt.Errorf("fatal: source file `%s' is too long", o.Value)
+		err = fmt.Errorf("fatal: source file `%s' is longer than %d KB", o.Value, maxAwkProgram>>10)
 	}
 	return awk.Source{Name: o.Value, Text: string(text)}, err
 }

@@ -41,6 +41,8 @@ type contextSplitter struct {
 	digits                       int
 	keep, silent, elide, noMatch bool
 	c                            *shell.Call
+	ctx                          context.Context
+	holding                      holding // the patterns
 	store                        *sortStore
 	lines                        []sortEntry
 	at                           int // the next line that is not yet written
@@ -53,7 +55,8 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	s := contextSplitter{prefix: "xx", digits: 2, c: c}
+	s := contextSplitter{prefix: "xx", digits: 2, c: c, ctx: ctx, holding: holding{c: c}}
+	defer s.holding.release()
 	for _, o := range opts {
 		if err := s.set(o); err != nil {
 			return err
@@ -170,7 +173,7 @@ func (s *contextSplitter) regexPattern(w string) (p csplitPattern, err error) {
 			return p, s.c.Fail(1, "%s: integer expected after delimiter", w)
 		}
 	}
-	if p.re, err = regex.Compile(w[1:end], regex.Options{}); err != nil {
+	if p.re, err = regex.Compile(w[1:end], s.holding.bound(s.ctx, regex.Options{})); err != nil {
 		return p, s.c.Fail(1, "%s: invalid regular expression: %v", w, err)
 	}
 	return p, nil

@@ -32,6 +32,7 @@ const maxExprDepth = 1000
 // value is not wanted.
 type exprParser struct {
 	ctx   context.Context
+	c     *shell.Call
 	words []string
 	pos   int
 	depth int
@@ -48,7 +49,7 @@ func runExpr(ctx context.Context, c *shell.Call) error {
 		fmt.Fprintf(c.Stderr, "Try '%s --help' for more information.\n", c.Name)
 		return shell.Status(2)
 	}
-	p := &exprParser{ctx: ctx, words: words}
+	p := &exprParser{ctx: ctx, c: c, words: words}
 	v, err := p.or()
 	if err == nil && p.pos < len(words) {
 		err = fmt.Errorf("syntax error: unexpected argument %s", curly(words[p.pos]))
@@ -263,7 +264,9 @@ func (p *exprParser) matched(s, pattern string) (string, error) {
 	if p.skip > 0 {
 		return "", nil
 	}
-	re, err := regex.Compile("^"+strings.TrimPrefix(pattern, "^"), regex.Options{})
+	held := &holding{c: p.c}
+	defer held.release()
+	re, err := regex.Compile("^"+strings.TrimPrefix(pattern, "^"), held.bound(p.ctx, regex.Options{}))
 	if err != nil {
 		return "", err
 	}

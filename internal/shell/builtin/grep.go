@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/fault"
 	"hako/internal/regex"
 	"hako/internal/shell"
 	"hako/internal/vfs"
@@ -85,7 +86,9 @@ type grepper struct {
 
 func runGrep(ctx context.Context, c *shell.Call) error {
 	g := &grepper{c: c, end: '\n', limit: -1, before: -1, after: -1, around: -1, separator: "--", label: "(standard input)"}
-	g.how.LooseParen = true
+	held := &holding{c: c}
+	defer held.release()
+	g.how = held.bound(ctx, regex.Options{LooseParen: true})
 	switch c.Name {
 	case "egrep":
 		g.how.Syntax = regex.ERE
@@ -116,7 +119,7 @@ func runGrep(ctx context.Context, c *shell.Call) error {
 
 // fail prints what is wrong with the call.
 func (g *grepper) fail(err error) error {
-	if _, ok := err.(shell.Status); ok {
+	if _, ok := err.(shell.Status); ok || fault.KindOf(err) == fault.Exhausted {
 		return err
 	}
 	return g.c.Fail(2, "%v", err)

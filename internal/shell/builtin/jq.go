@@ -10,6 +10,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"hako/internal/fault"
 	"hako/internal/shell"
 	"hako/internal/stream"
 	"hako/internal/vfs"
@@ -84,6 +85,9 @@ func runJq(ctx context.Context, c *shell.Call) error {
 		j.run.globals["$"+k] = j.named.vals[i]
 	}
 	f, err := j.run.compile(j.filter)
+	if fault.KindOf(err) == fault.Exhausted {
+		return err
+	}
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "jq: error: %s at <top-level>, line 1:\n%s\njq: 1 compile error\n", err, j.filter)
 		return shell.Status(3)
@@ -103,10 +107,18 @@ func newJqRun(ctx context.Context, c *shell.Call) *jqRun {
 	}
 }
 
+const (
+	jqLongestProgram = 256 << 10 // bytes
+	jqByteCost       = 400       // bytes of memory for one byte of a program
+)
+
 // compile turns the text of a program into a filter.
 func (r *jqRun) compile(src string) (jqFilter, error) {
-	if len(src) > 1<<20 {
-		return nil, errors.New("the program is longer than 1 MB")
+	if len(src) > jqLongestProgram {
+		return nil, fmt.Errorf("the program is longer than %d KB", jqLongestProgram>>10)
+	}
+	if err := r.keep(jqByteCost * int64(len(src))); err != nil {
+		return nil, err
 	}
 	loc := newJqObject(2)
 	loc.put("file", "<top-level>")
@@ -153,7 +165,7 @@ func (j *jqCall) execute(f jqFilter) error {
 // once runs the filter on one input. An error that nobody caught is reported;
 // the next input comes all the same.
 func (j *jqCall) once(f jqFilter, v any) error {
-	err := f(nil, v, nil, func(x any, _ *jqPath) error { return j.print(x) })
+	err := j.run.evaluate(f, v, j.print)
 	var passed *jqPassed
 	for errors.As(err, &passed) {
 		err = passed.err
@@ -266,7 +278,13 @@ func (j *jqCall) print(v any) error {
 		end = ""
 	}
 	if s, ok := v.(string); ok && j.raw {
+		if err := j.run.spend(int64(len(s))); err != nil {
+			return err
+		}
 		if j.ascii {
+			if err := j.run.alloc(6 * int64(len(s))); err != nil {
+				return err
+			}
 			j.Stdout.Write(appendJSONText(nil, s, true))
 		} else {
 			j.Stdout.WriteString(s)
@@ -328,7 +346,13 @@ func (j *jqCall) one() (any, error) {
 	if !j.rawInput {
 		v, err := j.parser.value()
 		if err == nil && j.events {
+			j.run.waiting = &j.queue
+			j.run.pin()
 			err = j.run.events(v, nil, func(e any) { j.queue = append(j.queue, e) })
+			j.run.unpin()
+			if err != nil {
+				return nil, err
+			}
 			v, j.queue = j.queue[0], j.queue[1:]
 		}
 		return v, err
@@ -349,6 +373,8 @@ func (j *jqCall) slurped() (any, error) {
 	var items []any
 	var text strings.Builder
 	j.slurp = false
+	j.run.pin()
+	defer j.run.unpin()
 	for {
 		v, err := j.next()
 		if err == io.EOF {
@@ -362,11 +388,17 @@ func (j *jqCall) slurped() (any, error) {
 			return nil, err
 		}
 		if j.rawInput {
-			text.WriteString(v.(string) + "\n")
-			continue
+			line := v.(string)
+			if n := text.Len() + len(line) + 1; n > text.Cap() {
+				err = j.run.alloc(int64(n))
+			}
+			text.WriteString(line)
+			text.WriteByte('\n')
+		} else {
+			items = append(items, v)
+			err = j.run.alloc(40)
 		}
-		items = append(items, v)
-		if err := j.run.alloc(40); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -426,6 +458,9 @@ func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 			return nil, err
 		}
 		list.items = append(list.items, v)
+		if err := j.run.alloc(40); err != nil {
+			return nil, err
+		}
 	}
 }
 

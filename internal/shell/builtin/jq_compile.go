@@ -69,11 +69,14 @@ func (c *jqCompiler) find(name string, arity int) (*jqName, int) {
 	return nil, 0
 }
 
+// jqMaxNesting is how deep the text of a program may nest.
+const jqMaxNesting = 4000
+
 var errJqNested = errors.New("the program is nested too deeply")
 
 // query compiles any expression.
 func (c *jqCompiler) query(q *gojq.Query) (jqFilter, error) {
-	if c.depth++; c.depth > 2000 {
+	if c.depth++; c.depth > jqMaxNesting {
 		return nil, errJqNested
 	}
 	defer func() { c.depth-- }()
@@ -151,26 +154,35 @@ func (c *jqCompiler) call(def *jqDef, hops int, args []jqFilter) jqFilter {
 		for _, a := range args {
 			inner = &jqEnv{fn: a, env: e, up: inner}
 		}
-		if err := run.enter(); err != nil {
+		at, err := run.invoke()
+		if err != nil {
 			return err
 		}
-		defer run.leave()
 		if err := run.alloc(int64(len(args)) * 48); err != nil {
 			return err
 		}
-		return def.apply(0, args, e, inner, v, p, out)
+		err = def.apply(run, 0, args, e, inner, v, p, out)
+		run.returned(at)
+		return err
 	}
 }
 
 // apply binds the parameters that are values, then runs the body.
-func (d *jqDef) apply(i int, args []jqFilter, caller, inner *jqEnv, v any, p *jqPath, out jqOut) error {
+func (d *jqDef) apply(run *jqRun, i int, args []jqFilter, caller, inner *jqEnv, v any, p *jqPath, out jqOut) error {
 	for ; i < len(d.params); i++ {
 		if d.params[i][0] != '$' {
 			continue
 		}
-		return args[i](caller, v, nil, func(x any, _ *jqPath) error {
-			return d.apply(i+1, args, caller, &jqEnv{val: x, up: inner}, v, p, out)
+		at, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = args[i](caller, v, nil, func(x any, _ *jqPath) error {
+			run.roots[at].v = x
+			return d.apply(run, i+1, args, caller, &jqEnv{val: x, up: inner}, v, p, out)
 		})
+		run.leave(at)
+		return err
 	}
 	return d.body(inner, v, p, out)
 }
@@ -183,10 +195,10 @@ func (c *jqCompiler) function(f *gojq.Func) (jqFilter, error) {
 	}
 	if n, hops := c.find(f.Name, len(f.Args)); n != nil {
 		if n.def == nil {
-			return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+			return c.run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 				node := e.hop(hops)
 				return node.fn(node.env, v, p, out)
-			}, nil
+			}), nil
 		}
 		args, err := c.queries(f.Args)
 		return c.call(n.def, hops, args), err
@@ -197,7 +209,11 @@ func (c *jqCompiler) function(f *gojq.Func) (jqFilter, error) {
 		if err != nil {
 			return nil, err
 		}
-		return native(c.run, args), nil
+		f := native(c.run, args)
+		if len(args) > 0 {
+			f = c.run.counted(f)
+		}
+		return f, nil
 	}
 	def, err := c.prelude(key)
 	if err != nil {
@@ -283,20 +299,31 @@ func (c *jqCompiler) bind(q *gojq.Query) (jqFilter, error) {
 	}
 	run := c.run
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		return source(e, v, nil, func(x any, _ *jqPath) error {
+		at, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = source(e, v, nil, func(x any, _ *jqPath) error {
+			run.roots[at].v = x
 			if err := run.alloc(48 * int64(len(b.names))); err != nil {
 				return err
 			}
 			return b.each(e, v, x, func(inner *jqEnv) error { return body(inner, v, p, out) })
 		})
+		run.leave(at)
+		return err
 	}, nil
 }
 
 // A jqBinder destructures a value into variables.
 type jqBinder struct {
+	size     int // patterns inside of patterns; all of them nest when they are matched
 	names    []string
 	patterns []jqPattern
 }
+
+// jqMaxPattern is how many variables and containers one pattern may have.
+const jqMaxPattern = 200
 
 // A jqPattern calls next once for each way to take x apart; vals are the
 // variables in the order of the binder's names.
@@ -353,6 +380,9 @@ func (b *jqBinder) slot(name string) int {
 
 // pattern compiles one pattern; nil stands for the plain first variable.
 func (c *jqCompiler) pattern(b *jqBinder, p *gojq.Pattern) (jqPattern, error) {
+	if b.size++; b.size+len(p.Object) > jqMaxPattern {
+		return nil, errJqNested
+	}
 	switch {
 	case p.Name != "":
 		at := b.slot(p.Name)

@@ -37,6 +37,11 @@ func jqGetpath(r *jqRun, args []jqFilter) jqFilter {
 			if p == jqBadPath {
 				return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(x), r.preview(v))
 			}
+			if p != nil {
+				if err := r.alloc(jqPathSize * int64(len(keys.items))); err != nil {
+					return err
+				}
+			}
 			for _, k := range keys.items {
 				gp = gp.to(k)
 			}
@@ -84,31 +89,34 @@ func jqRecurse(r *jqRun, args []jqFilter) jqFilter {
 		next = args[0]
 	}
 	if len(args) == 2 {
-		next = jqPipe(args[0], jqSelect(r, args[1:]))
+		next = r.pipe(args[0], jqSelect(r, args[1:]))
 	}
 	return r.unfold(next, func(e *jqEnv, v any, p *jqPath, out jqOut) error { return out(v, p) })
 }
 
 // unfold shows v, then unfolds each result of next for it.
 func (r *jqRun) unfold(next jqFilter, show jqFilter) jqFilter {
-	type place struct {
-		v any
-		p *jqPath
-	}
 	var walk func(e *jqEnv, v any, p *jqPath, out jqOut) error
 	walk = func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		if err := r.enter(); err != nil {
+		at, err := r.invoke()
+		if err != nil {
 			return err
 		}
-		defer r.leave()
+		defer r.returned(at)
+		others, err := r.enter()
+		if err != nil {
+			return err
+		}
 		for {
+			r.roots[at] = jqRoot{v, p}
 			if err := show(e, v, p, out); err != nil {
 				return err
 			}
-			var more []place
+			var more []jqRoot
+			r.roots[others].v = &more
 			err := next(e, v, p, func(x any, xp *jqPath) error {
-				more = append(more, place{x, xp})
-				return r.alloc(32)
+				more = append(more, jqRoot{x, xp})
+				return r.alloc(48)
 			})
 			if err != nil || len(more) == 0 {
 				return err
@@ -255,7 +263,7 @@ func jqAnyAll(want bool) jqNative {
 	return func(r *jqRun, args []jqFilter) jqFilter {
 		return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 			found := !want
-			err := jqUntil(jqPipe(args[0], args[1]), e, v, nil, func(x any, _ *jqPath) (bool, error) {
+			err := jqUntil(r.pipe(args[0], args[1]), e, v, nil, func(x any, _ *jqPath) (bool, error) {
 				if jqTrue(x) == want {
 					found = want
 					return false, nil

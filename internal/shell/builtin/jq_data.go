@@ -44,10 +44,11 @@ func jqAdd(r *jqRun, v any, _ []any) (any, error) {
 }
 
 func (r *jqRun) contains(v, part any) (bool, error) {
-	if err := r.enter(); err != nil {
+	at, err := r.invoke()
+	if err != nil {
 		return false, err
 	}
-	defer r.leave()
+	defer r.returned(at)
 	if x, ok := v.(*jqObject); ok {
 		if y, ok := part.(*jqObject); ok {
 			for i, k := range y.keys {
@@ -69,7 +70,7 @@ func (r *jqRun) contains(v, part any) (bool, error) {
 	}
 	if s, ok := v.(string); ok {
 		if p, ok := part.(string); ok {
-			return strings.Contains(s, p), nil
+			return strings.Contains(s, p), r.spend(int64(len(s)))
 		}
 	}
 	if jqType(v) != jqType(part) {
@@ -84,6 +85,9 @@ func (r *jqRun) containsAll(x, y *jqArray) (bool, error) {
 		found := false
 		for _, item := range x.items {
 			if jqType(item) != jqType(want) {
+				if err := r.spend(16); err != nil {
+					return false, err
+				}
 				continue
 			}
 			in, err := r.contains(item, want)
@@ -194,10 +198,11 @@ func jqFlatten(r *jqRun, v any, a []any) (any, error) {
 	var flat []any
 	var walk func(x any, depth float64) error
 	walk = func(x any, depth float64) error {
-		if err := r.enter(); err != nil {
+		at, err := r.invoke()
+		if err != nil {
 			return err
 		}
-		defer r.leave()
+		defer r.returned(at)
 		return r.each(x, nil, func(item any, _ *jqPath) error {
 			if inner, ok := item.(*jqArray); ok && depth > 0 {
 				return walk(inner, depth-1)

@@ -28,6 +28,9 @@ func (e *jqEncoder) encode(v any, depth int) error {
 			return err
 		}
 	}
+	if depth > jqMaxDepth {
+		return jqTooDeep(jqMaxDepth)
+	}
 	if err := e.m.step(); err != nil {
 		return err
 	}
@@ -140,14 +143,25 @@ func (e *jqEncoder) object(o *jqObject, depth int) error {
 // text writes a string with quotes.
 func (e *jqEncoder) text(s string) error {
 	if e.drain == nil && len(s) > 256 {
-		if err := e.m.alloc(2 * int64(len(s))); err != nil {
+		if err := e.m.alloc(3 * int64(len(s))); err != nil {
 			return err
 		}
 	}
 	e.buf = append(e.buf, '"')
+	for e.drain != nil && len(s) > jqEncodeFull {
+		n := jqEncodeFull
+		for n > jqEncodeFull-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		e.buf = appendJSONText(e.buf, s[:n], e.ascii)
+		s = s[n:]
+		if err := firstError(e.m.spend(int64(n)), e.full()); err != nil {
+			return err
+		}
+	}
 	e.buf = appendJSONText(e.buf, s, e.ascii)
 	e.buf = append(e.buf, '"')
-	return nil
+	return e.m.spend(int64(len(s)))
 }
 
 // appendJSONText escapes what JSON demands, and DEL, as jq does.

@@ -3,102 +3,182 @@ package builtin
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/metrics"
 
 	"hako/internal/fault"
 	"hako/internal/shell"
 )
 
-// A jqMeter holds a jq program to the limits of the session. Every value that
-// is made is counted before it is made. What was counted and dropped again is
-// not known, so when the count has grown by a slice of the budget the heap is
-// measured and what really lives is charged to the gauge.
+// A jqMeter holds a jq program to the limits of the session: depth, time and
+// memory.
+//
+// Depth. Filters call one another, so a running program nests Go calls, and an
+// overflow of Go's stack ends the process. Every filter that calls another one
+// has an entry in roots while it runs, and the number of entries is bounded.
+//
+// Time. Entries, steps and bytes looked at are counted as work; the context is
+// asked each time the work of about a millisecond was counted.
+//
+// Memory. Every value is counted before it is made, and the count is charged to
+// the gauge. Values that were dropped are not seen to go. When the count has
+// doubled or the session has no room left, the values that the entries in roots
+// refer to are measured, and the count becomes what they hold ([jqMeter.trace]).
 type jqMeter struct {
-	ctx   context.Context
-	call  *shell.Call
-	base  int64 // what others hold in the heap; -1 while not known
-	count int64 // bytes counted since then, corrected by measuring
-	next  int64 // measure when count passes this
+	ctx  context.Context
+	call *shell.Call
+
+	roots   []jqRoot // one for each filter that runs
+	extra   any      // an operand that is in no entry
+	waiting *[]any   // inputs that were read and wait
+	calls   int      // nested calls of functions of the program
+
+	fixed int64 // bytes that live as long as the program: the program, its arguments
+	count int64 // bytes of values, living or not
 	held  int64 // charged to the gauge
-	steps int
-	depth int
+	next  int64 // trace when count passes this
+	pins  int   // native functions at work, whose results no entry refers to yet
+	pinAt int64 // count when the first of them began
+	epoch uint32
+	work  int64
+}
+
+// A jqRoot is what a running filter refers to.
+type jqRoot struct {
+	v any
+	p *jqPath
 }
 
 const (
-	jqSlice    = 24 << 20 // bytes between two measurements
-	jqMaxDepth = 10_000   // nested calls, and nesting of values
+	jqSlack     = 256 << 10 // bytes charged ahead
+	jqSlice     = 4 << 20   // bytes that may be counted between two traces, at least
+	jqMaxDepth  = 10_000    // nested calls, and nesting of values
+	jqMaxFrames = 150_000   // nested filters; each takes a few hundred bytes of stack
+	jqStep      = 1 << 10   // the work of a step, in bytes looked at
+	jqWork      = 1 << 20   // the work between two looks at the clock
 )
 
 func newJqMeter(ctx context.Context, c *shell.Call) *jqMeter {
-	return &jqMeter{ctx: ctx, call: c, next: jqSlice, base: -1}
-}
-
-func liveHeap() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64())
+	return &jqMeter{ctx: ctx, call: c, next: jqSlice}
 }
 
 // alloc counts n bytes that are about to be allocated.
 func (m *jqMeter) alloc(n int64) error {
-	m.count += n
-	if m.count <= m.next {
+	if m.work += n; m.work >= jqWork {
+		if err := m.check(); err != nil {
+			return err
+		}
+	}
+	if m.count += n; m.count <= m.held {
 		return nil
 	}
-	m.count -= n
-	if err := m.measure(); err != nil {
+	return m.charge(n)
+}
+
+// charge brings what the gauge knows up to the count, of which n bytes are not
+// allocated yet. Some is charged ahead, in proportion, so that a program near
+// its limit does not trace at every step.
+func (m *jqMeter) charge(n int64) error {
+	gauge := m.call.Gauge
+	if ahead := max(jqSlack, m.count/16); m.count > m.next || gauge.Room() < m.count+ahead-m.held {
+		m.count -= n
+		if err := m.trace(); err != nil {
+			return err
+		}
+		m.count += n
+	}
+	more := m.count + max(jqSlack, m.count/16) - m.held
+	if gauge.Room() < more && m.count < 16*jqSlack {
+		more = m.count - m.held // little is held: it may take the last bytes
+	}
+	if more <= 0 {
+		return nil
+	}
+	if err := gauge.Hold(more); err != nil {
 		return err
 	}
-	if err := m.call.Gauge.Fits(n); err != nil {
-		return err
-	}
-	m.count += n
+	m.held += more
 	return nil
 }
 
-// measure charges the gauge with what lives. The heap still holds garbage; it
-// is collected the first time, to know what others hold, and then only if it
-// looks as if too much was held.
-func (m *jqMeter) measure() error {
-	gauge := m.call.Gauge
-	if m.base < 0 {
-		runtime.GC()
-		m.base = max(liveHeap()-m.count, 0)
-	}
-	live := min(max(liveHeap()-m.base, 0), m.count)
-	if room := gauge.Limits().Memory - (gauge.Held() - m.held); live+jqSlice > room {
-		runtime.GC()
-		live = min(max(liveHeap()-m.base, 0), m.count)
-	}
-	if err := gauge.Hold(live - m.held); err != nil {
-		return err
-	}
-	m.held, m.count, m.next = live, live, live+jqSlice
-	return nil
+// keep counts n bytes that live until the program ends.
+func (m *jqMeter) keep(n int64) error {
+	m.fixed += n
+	return m.alloc(n)
 }
+
+// pin begins a native function: what is counted until unpin stays counted.
+func (m *jqMeter) pin() {
+	if m.pins == 0 {
+		m.pinAt = m.count
+	}
+	m.pins++
+}
+
+func (m *jqMeter) unpin() { m.pins-- }
 
 // release gives everything back when the program ends.
-func (m *jqMeter) release() { m.call.Gauge.Hold(-m.held) }
+func (m *jqMeter) release() {
+	m.call.Gauge.Hold(-m.held)
+	m.held = 0
+}
 
 // step counts a step and looks now and then whether the script must end.
-func (m *jqMeter) step() error {
-	if m.steps++; m.steps&1023 != 0 {
+func (m *jqMeter) step() error { return m.spend(jqStep) }
+
+// spend counts n bytes that are looked at.
+func (m *jqMeter) spend(n int64) error {
+	if m.work += n; m.work < jqWork {
 		return nil
 	}
+	return m.check()
+}
+
+// check returns the error of a script that must end.
+func (m *jqMeter) check() error {
+	m.work = 0
 	if m.ctx.Err() != nil {
 		return firstError(m.call.Gauge.Err(), context.Cause(m.ctx))
 	}
 	return nil
 }
 
-// enter is called before the evaluation nests; leave undoes it.
-func (m *jqMeter) enter() error {
-	if m.depth++; m.depth > jqMaxDepth {
-		return &fault.Error{Kind: fault.Exhausted, Op: "stop script", Why: fmt.Sprintf("it went over the limit depth=%d of jq", jqMaxDepth),
-			Hint: "use reduce, foreach, until or range instead of recursion"}
+// enter is called before the evaluation nests; leave with the returned place
+// undoes it, and the entries above it too. After an error nothing has to be
+// undone, as no program goes on after it.
+func (m *jqMeter) enter() (at int, err error) {
+	at = len(m.roots)
+	m.roots = append(m.roots, jqRoot{})
+	if m.work += jqStep; m.work >= jqWork || at >= jqMaxFrames {
+		err = m.entered(at)
 	}
-	return m.step()
+	return at, err
 }
 
-func (m *jqMeter) leave() { m.depth-- }
+func (m *jqMeter) entered(at int) error {
+	if at >= jqMaxFrames {
+		return jqTooDeep(jqMaxFrames)
+	}
+	return m.check()
+}
+
+func (m *jqMeter) leave(at int) {
+	clear(m.roots[at:])
+	m.roots = m.roots[:at]
+}
+
+// invoke is enter for functions of the program, of which fewer may nest.
+func (m *jqMeter) invoke() (at int, err error) {
+	if m.calls++; m.calls > jqMaxDepth {
+		return 0, jqTooDeep(jqMaxDepth)
+	}
+	return m.enter()
+}
+
+func (m *jqMeter) returned(at int) {
+	m.calls--
+	m.leave(at)
+}
+
+func jqTooDeep(most int) error {
+	return &fault.Error{Kind: fault.Exhausted, Op: "stop script", Why: fmt.Sprintf("it went over the limit depth=%d of jq", most),
+		Hint: "use reduce, foreach, until or range instead of recursion"}
+}

@@ -18,20 +18,55 @@ func jqFn(f func(r *jqRun, v any, a []any) (any, error)) jqNative {
 		var at func(i int, got []any, e *jqEnv, v any, out jqOut) error
 		at = func(i int, got []any, e *jqEnv, v any, out jqOut) error {
 			if i == len(args) {
-				x, err := f(r, v, got)
+				x, err := r.native(f, v, got)
 				if err != nil {
 					return err
 				}
 				return out(x, nil)
 			}
-			return args[i](e, v, nil, func(x any, _ *jqPath) error {
+			place, err := r.enter()
+			if err != nil {
+				return err
+			}
+			err = args[i](e, v, nil, func(x any, _ *jqPath) error {
+				r.roots[place].v = x
 				return at(i+1, append(slices.Clip(got), x), e, v, out)
 			})
+			r.leave(place)
+			return err
 		}
 		return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 			return at(0, nil, e, v, func(x any, _ *jqPath) error { return out(x, p.lost()) })
 		}
 	}
+}
+
+// native calls a function that looks at all of its values at most.
+func (r *jqRun) native(f func(r *jqRun, v any, a []any) (any, error), v any, a []any) (any, error) {
+	size := jqSpan(v)
+	for _, x := range a {
+		size += jqSpan(x)
+	}
+	if err := r.spend(size); err != nil {
+		return nil, err
+	}
+	r.pin()
+	x, err := f(r, v, a)
+	r.unpin()
+	return x, err
+}
+
+// jqSpan is how many bytes a function looks at that goes through a value once.
+func jqSpan(v any) int64 {
+	switch v := v.(type) {
+	case string:
+		return int64(len(v))
+	case *jqArray:
+		return 16 * int64(len(v.items))
+	case *jqObject:
+		return 64 * int64(len(v.keys))
+	}
+	return 0
 }
 
 // jqMath is a native function of numbers.
@@ -85,6 +120,11 @@ func jqBy(refuse string, finish func(r *jqRun, keys, items []any) (any, error)) 
 				return err
 			}
 			keys, items := make([]any, len(a.items)), slices.Clone(a.items)
+			at, err := r.enter()
+			if err != nil {
+				return err
+			}
+			r.roots[at].v = &keys
 			for i, item := range items {
 				if len(args) == 0 {
 					keys[i] = item
@@ -96,7 +136,10 @@ func jqBy(refuse string, finish func(r *jqRun, keys, items []any) (any, error)) 
 				}
 				keys[i] = newJqArray(got...)
 			}
+			r.pin()
 			x, err := finish(r, keys, items)
+			r.unpin()
+			r.leave(at)
 			if err != nil {
 				return err
 			}
@@ -395,12 +438,12 @@ func jqGroups(r *jqRun, keys, items []any) (groups, firsts []any, err error) {
 			c = 1
 		}
 		if c != 0 {
-			groups = append(groups, newJqArray(items[start:i+1:i+1]...))
+			groups = append(groups, &jqArray{items: slices.Clone(items[start : i+1])})
 			firsts = append(firsts, items[start])
 			start = i + 1
 		}
 	}
-	return groups, firsts, r.alloc(64 * int64(len(groups)))
+	return groups, firsts, r.alloc(jqArraySize*int64(len(groups)) + jqItemSize*int64(len(items)))
 }
 
 func jqExtreme(sign int) func(r *jqRun, keys, items []any) (any, error) {

@@ -20,18 +20,18 @@ func (c *jqCompiler) operator(q *gojq.Query) (jqFilter, error) {
 	run := c.run
 	switch q.Op {
 	case gojq.OpPipe:
-		return jqPipe(l, r), nil
+		return run.pipe(l, r), nil
 	case gojq.OpComma:
-		return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		return run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 			if err := l(e, v, p, out); err != nil {
 				return err
 			}
 			return r(e, v, p, out)
-		}, nil
+		}), nil
 	case gojq.OpAlt:
-		return run.alternative(l, r), nil
+		return run.counted(run.alternative(l, r)), nil
 	case gojq.OpAnd, gojq.OpOr:
-		return jqLogic(l, r, q.Op == gojq.OpOr), nil
+		return run.counted(jqLogic(l, r, q.Op == gojq.OpOr)), nil
 	case gojq.OpAssign:
 		return run.assign(l, r), nil
 	case gojq.OpModify:
@@ -41,8 +41,14 @@ func (c *jqCompiler) operator(q *gojq.Query) (jqFilter, error) {
 	}
 	op := run.binary(q.Op)
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		return r(e, v, nil, func(y any, _ *jqPath) error {
+		at, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = r(e, v, nil, func(y any, _ *jqPath) error {
+			run.roots[at].v = y
 			return l(e, v, nil, func(x any, _ *jqPath) error {
+				run.extra = x
 				z, err := op(x, y)
 				if err != nil {
 					return err
@@ -50,6 +56,8 @@ func (c *jqCompiler) operator(q *gojq.Query) (jqFilter, error) {
 				return out(z, p.lost())
 			})
 		})
+		run.leave(at)
+		return err
 	}, nil
 }
 
@@ -247,10 +255,13 @@ func (r *jqRun) repeatText(s string, n float64) (any, error) {
 
 // merge adds objects inside of objects.
 func (r *jqRun) merge(x, y *jqObject) (any, error) {
-	if err := r.enter(); err != nil {
+	at, err := r.invoke()
+	if err != nil {
 		return nil, err
 	}
-	defer r.leave()
+	defer r.returned(at)
+	r.pin()
+	defer r.unpin()
 	if err := r.alloc(40 * int64(len(x.keys)+len(y.keys))); err != nil {
 		return nil, err
 	}
@@ -293,14 +304,23 @@ func (r *jqRun) split(s, sep string) (any, error) {
 		return newJqArray(), nil
 	}
 	n := strings.Count(s, sep) + 1
-	if err := r.alloc(32 * int64(n)); err != nil {
+	if err := r.alloc(48*int64(n) + int64(len(s))); err != nil {
 		return nil, err
 	}
 	items := make([]any, 0, n)
 	for part := range strings.SplitSeq(s, sep) {
-		items = append(items, part)
+		items = append(items, jqPart(s, part))
 	}
 	return newJqArray(items...), nil
+}
+
+// jqPart is a part of a text as a value of its own. A small part would keep all
+// of a large text in memory, so it is copied.
+func jqPart(whole, part string) string {
+	if 2*len(part) < len(whole) {
+		return strings.Clone(part)
+	}
+	return part
 }
 
 func (r *jqRun) modulo(x, y any) (any, error) {
@@ -382,16 +402,22 @@ func (r *jqRun) update(l jqFilter, e *jqEnv, v any, f func(old any, out jqOut) e
 	if r.lent = nil; own == nil {
 		own = jqOwner{}
 	}
+	at, err := r.fold()
+	if err != nil {
+		return nil, err
+	}
+	defer r.leave(at)
 	now := v
 	var gone []any
-	err := l(e, v, &jqPath{}, func(x any, xp *jqPath) error {
+	r.roots[at].v, r.roots[at+1].v, r.roots[at+2].v = now, &gone, own
+	err = l(e, v, &jqPath{}, func(x any, xp *jqPath) error {
 		if xp == jqBadPath {
 			return r.fail("Invalid path expression with result %s", r.preview(x))
 		}
 		keys := xp.keys()
 		if fixed != nil {
 			var err error
-			now, err = r.setpath(now, keys, *fixed, own)
+			now, err = r.replace(now, keys, *fixed, own, at)
 			return err
 		}
 		old, err := r.getpath(now, keys)
@@ -415,11 +441,22 @@ func (r *jqRun) update(l jqFilter, e *jqEnv, v any, f func(old any, out jqOut) e
 			gone = append(gone, newJqArray(keys...))
 			return r.alloc(64)
 		}
-		now, err = r.setpath(now, keys, made, own)
+		now, err = r.replace(now, keys, made, own, at)
 		return err
 	})
 	if err != nil || len(gone) == 0 {
 		return now, err
 	}
 	return r.delpaths(now, gone)
+}
+
+// replace is one step of update: what it makes is pinned until the entry refers
+// to it.
+func (r *jqRun) replace(now any, keys []any, to any, own jqOwner, at int) (any, error) {
+	r.extra = to
+	r.pin()
+	now, err := r.setpath(now, keys, to, own)
+	r.unpin()
+	r.roots[at].v = now
+	return now, err
 }

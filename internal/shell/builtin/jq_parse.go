@@ -53,6 +53,13 @@ func (p *jqParser) wrong(why string) error {
 
 // value returns the next value, or io.EOF.
 func (p *jqParser) value() (any, error) {
+	p.m.pin() // nothing refers to a value before it is complete
+	v, err := p.read()
+	p.m.unpin()
+	return v, err
+}
+
+func (p *jqParser) read() (any, error) {
 	for {
 		if len(p.buf) == 0 {
 			more, err := p.fill()
@@ -111,7 +118,7 @@ func (p *jqParser) fill() (bool, error) {
 		return false, err
 	}
 	p.buf = chunk
-	return true, p.m.step()
+	return true, p.m.spend(16 * int64(len(chunk)))
 }
 
 // char takes one character outside of strings. done means that v is complete.
@@ -304,7 +311,7 @@ func (p *jqParser) comma(top *jqOpen) error {
 		top.keyed = false
 	}
 	p.next, p.have = nil, false
-	return p.m.alloc(40)
+	return p.m.alloc(64)
 }
 
 // atEnd says whether the input may end here.

@@ -10,12 +10,12 @@ import (
 // A jqPath is where a value was found, from the inside out. The root has no
 // key. A value that was calculated rather than found has a path that is bad.
 type jqPath struct {
-	key any
-	up  *jqPath
-	bad bool
+	key  any
+	up   *jqPath
+	mark uint32 // the last trace that saw it
 }
 
-var jqBadPath = &jqPath{bad: true}
+var jqBadPath = &jqPath{}
 
 // lost is the path of a calculated value: none if nobody wants paths.
 func (p *jqPath) lost() *jqPath {
@@ -84,7 +84,12 @@ func (c *jqCompiler) index(f jqFilter, x *gojq.Index, lax bool) (jqFilter, error
 // at looks up every key in every result of f.
 func (r *jqRun) at(f, key jqFilter, lax bool) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		return f(e, v, p, func(x any, xp *jqPath) error {
+		at, err := r.enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, func(x any, xp *jqPath) error {
+			r.roots[at] = jqRoot{x, xp}
 			return key(e, v, nil, func(k any, _ *jqPath) error {
 				if xp == jqBadPath {
 					return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(k), r.preview(x))
@@ -93,24 +98,36 @@ func (r *jqRun) at(f, key jqFilter, lax bool) jqFilter {
 				if _, ok := err.(*jqError); ok && lax {
 					return nil
 				}
+				if err == nil && xp != nil {
+					err = r.alloc(jqPathSize)
+				}
 				if err != nil {
 					return err
 				}
 				return out(item, xp.to(k))
 			})
 		})
+		r.leave(at)
+		return err
 	}
 }
 
 // iterate compiles .[].
 func (r *jqRun) iterate(f jqFilter, lax bool) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		return f(e, v, p, func(x any, xp *jqPath) error {
+		at, err := r.enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, func(x any, xp *jqPath) error {
 			if t := jqType(x); lax && t != "array" && t != "object" {
 				return nil
 			}
+			r.roots[at] = jqRoot{x, xp}
 			return r.each(x, xp, out)
 		})
+		r.leave(at)
+		return err
 	}
 }
 
@@ -127,6 +144,9 @@ func (r *jqRun) each(x any, xp *jqPath, out jqOut) error {
 			}
 			var ip *jqPath
 			if xp != nil {
+				if err := r.alloc(jqPathSize); err != nil {
+					return err
+				}
 				ip = xp.to(float64(i))
 			}
 			if err := out(item, ip); err != nil {
@@ -138,6 +158,11 @@ func (r *jqRun) each(x any, xp *jqPath, out jqOut) error {
 		for i, key := range x.keys {
 			if err := r.step(); err != nil {
 				return err
+			}
+			if xp != nil {
+				if err := r.alloc(jqPathSize); err != nil {
+					return err
+				}
 			}
 			if err := out(x.vals[i], xp.to(key)); err != nil {
 				return err
@@ -201,7 +226,7 @@ func (r *jqRun) slice(v any, key *jqObject) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &jqArray{items: x.items[from:to:to]}, nil
+		return r.part(x, from, to)
 	case string:
 		runes := []rune(nil)
 		if err := r.alloc(4 * int64(len(x))); err != nil {
@@ -215,6 +240,19 @@ func (r *jqRun) slice(v any, key *jqObject) (any, error) {
 		return string(runes[from:to]), nil
 	}
 	return nil, r.fail("Cannot index %s with object", jqType(v))
+}
+
+// part is a slice of an array. It shares the items unless it is small: a small
+// part would keep all of a large array in memory.
+func (r *jqRun) part(a *jqArray, from, to int) (any, error) {
+	whole := max(a.whole, cap(a.items))
+	if 2*(to-from) >= whole {
+		return &jqArray{items: a.items[from:to:to], whole: whole}, nil
+	}
+	if err := r.alloc(jqItemSize * int64(to-from)); err != nil {
+		return nil, err
+	}
+	return newJqArray(slices.Clone(a.items[from:to])...), nil
 }
 
 // bounds turns the ends of a slice into positions.
@@ -264,10 +302,11 @@ func (r *jqRun) setpath(v any, keys []any, to any, own jqOwner) (any, error) {
 	if len(keys) == 0 {
 		return to, nil
 	}
-	if err := r.enter(); err != nil {
+	at, err := r.invoke()
+	if err != nil {
 		return nil, err
 	}
-	defer r.leave()
+	defer r.returned(at)
 	key := keys[0]
 	if k, ok := key.(*jqObject); ok {
 		return r.setSlice(v, k, keys[1:], to, own)
@@ -324,19 +363,23 @@ func (r *jqRun) setItem(v any, i int, item any, own jqOwner) (any, error) {
 		}
 	}
 	size := max(n, i+1)
-	if !own[a] || size > n {
-		if err := r.alloc(16 * int64(size)); err != nil {
-			return nil, err
-		}
-		items := make([]any, size, size+size/4)
-		copy(items, a.items)
-		a = &jqArray{items: items, origin: a.origin}
-		if own != nil {
-			own[a] = true
-		}
+	if own[a] && size <= cap(a.items) {
+		a.items = a.items[:size]
+		a.items[i] = item
+		return a, nil
 	}
-	a.items[i] = item
-	return a, nil
+	if err := r.alloc(20*int64(size) + jqArraySize); err != nil {
+		return nil, err
+	}
+	items := make([]any, size, size+size/4)
+	copy(items, a.items)
+	items[i] = item
+	made := &jqArray{items: items, origin: a.origin}
+	if own != nil {
+		delete(own, a)
+		own[made] = true
+	}
+	return made, nil
 }
 
 func (r *jqRun) setSlice(v any, key *jqObject, rest []any, to any, own jqOwner) (any, error) {
@@ -373,6 +416,8 @@ func (r *jqRun) setSlice(v any, key *jqObject, rest []any, to any, own jqOwner) 
 // delpaths takes away many paths, the last ones first so that the earlier
 // stay valid.
 func (r *jqRun) delpaths(v any, paths []any) (any, error) {
+	r.pin()
+	defer r.unpin()
 	if err := r.sort(slices.Clone(paths), paths); err != nil {
 		return nil, err
 	}
@@ -394,6 +439,11 @@ func (r *jqRun) delpath(v any, keys []any, own jqOwner) (any, error) {
 	if v == nil || len(keys) == 0 {
 		return nil, nil
 	}
+	at, err := r.invoke()
+	if err != nil {
+		return nil, err
+	}
+	defer r.returned(at)
 	if len(keys) > 1 {
 		old, err := r.indexValue(v, keys[0])
 		if err != nil || old == nil {
@@ -459,16 +509,16 @@ func (r *jqRun) delItem(a *jqArray, key any, own jqOwner) (any, error) {
 // events takes a value apart for --stream: [path, leaf], and [path] where a
 // container closes.
 func (r *jqRun) events(v any, keys []any, out func(any)) error {
-	if err := r.enter(); err != nil {
+	at, err := r.invoke()
+	if err != nil {
 		return err
 	}
-	defer r.leave()
+	defer r.returned(at)
 	if err := r.alloc(int64(160 + 32*len(keys))); err != nil {
 		return err
 	}
 	var last any
 	empty := true
-	err := error(nil)
 	switch v.(type) {
 	case *jqArray, *jqObject:
 		err = r.each(v, &jqPath{}, func(x any, p *jqPath) error {

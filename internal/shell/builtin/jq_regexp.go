@@ -1,11 +1,14 @@
 package builtin
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+
+	"hako/internal/fault"
 )
 
 // A jqRegexp is a compiled pattern. Matching in Go cannot be interrupted, so
@@ -16,6 +19,9 @@ type jqRegexp struct {
 	later *regexp.Regexp // after one character that only gives the context
 	size  int            // instructions
 }
+
+// cost is the work for one rune: every instruction may look at it.
+func (re *jqRegexp) cost() int64 { return 64 + 16*int64(re.size) }
 
 // jqQuick is how much work, in bytes times instructions, is done in one go.
 const jqQuick = 1 << 17
@@ -49,6 +55,9 @@ func jqMatch(r *jqRun, v any, a []any) (any, error) {
 // matches calls found with each place in turn.
 func (r *jqRun) matches(re *jqRegexp, s string, global bool, found func([]int) error) error {
 	if global && len(s)*re.size <= jqQuick {
+		if err := r.spend(int64(8 * len(s) * re.size)); err != nil {
+			return err
+		}
 		for _, loc := range re.first.FindAllStringSubmatchIndex(s, -1) {
 			if err := found(loc); err != nil {
 				return err
@@ -82,14 +91,14 @@ func (r *jqRun) find(re *jqRegexp, s string, at int) ([]int, error) {
 	}
 	if at == 0 {
 		if len(s)*re.size <= jqQuick {
-			return re.first.FindStringSubmatchIndex(s), nil
+			return re.first.FindStringSubmatchIndex(s), r.spend(int64(8 * len(s) * re.size))
 		}
-		in := &jqRunes{r: r, s: s}
+		in := &jqRunes{r: r, s: s, cost: re.cost()}
 		loc := re.first.FindReaderSubmatchIndex(in)
 		return loc, in.err
 	}
 	_, back := utf8.DecodeLastRuneInString(s[:at])
-	in := &jqRunes{r: r, s: s[at-back:]}
+	in := &jqRunes{r: r, s: s[at-back:], cost: re.cost()}
 	loc := re.later.FindReaderSubmatchIndex(in)
 	if loc == nil || in.err != nil {
 		return nil, in.err
@@ -105,15 +114,16 @@ func (r *jqRun) find(re *jqRegexp, s string, at int) ([]int, error) {
 
 // jqRunes is a text that ends early when the script must end.
 type jqRunes struct {
-	r   *jqRun
-	s   string
-	err error
+	r    *jqRun
+	s    string
+	cost int64 // of one rune, in bytes looked at
+	err  error
 }
 
 // ReadRune implements io.RuneReader.
 func (j *jqRunes) ReadRune() (rune, int, error) {
 	if j.err == nil {
-		j.err = j.r.step()
+		j.err = j.r.spend(j.cost)
 	}
 	if j.s == "" || j.err != nil {
 		return 0, 0, io.EOF
@@ -124,13 +134,13 @@ func (j *jqRunes) ReadRune() (rune, int, error) {
 }
 
 func (r *jqRun) match(re *regexp.Regexp, s string, loc []int, chars int) (any, error) {
-	if err := r.alloc(int64(256 + 320*(len(loc)/2-1))); err != nil {
+	if err := r.alloc(int64(256+320*(len(loc)/2-1)+(loc[1]-loc[0])*len(loc)/2) + 16); err != nil {
 		return nil, err
 	}
 	m := newJqObject(4)
 	m.put("offset", float64(chars))
 	m.put("length", float64(utf8.RuneCountInString(s[loc[0]:loc[1]])))
-	m.put("string", s[loc[0]:loc[1]])
+	m.put("string", jqPart(s, s[loc[0]:loc[1]]))
 	captures := newJqArray()
 	for i, name := range re.SubexpNames()[1:] {
 		c := newJqObject(4)
@@ -142,7 +152,7 @@ func (r *jqRun) match(re *regexp.Regexp, s string, loc []int, chars int) (any, e
 		} else {
 			c.put("offset", float64(chars+utf8.RuneCountInString(s[loc[0]:from])))
 			c.put("length", float64(utf8.RuneCountInString(s[from:to])))
-			c.put("string", s[from:to])
+			c.put("string", jqPart(s, s[from:to]))
 		}
 		if name == "" {
 			c.put("name", nil)
@@ -189,27 +199,69 @@ func (r *jqRun) regexp(pattern, flags any) (*jqRegexp, bool, error) {
 	if mode != "" {
 		src = "(?" + mode + ")" + src
 	}
-	re, err := compileJqRegexp(src)
+	re, err := r.compileRegexp(src)
+	if fault.KindOf(err) == fault.Exhausted {
+		return nil, false, err
+	}
 	if err != nil {
 		return nil, false, r.fail("%s (at offset 0) is not a valid regex: %s", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if len(r.patterns) < 1000 {
 		r.patterns[key] = re
+		err = r.keep(jqInstSize*int64(re.size) + int64(len(key)))
 	}
-	return re, global, nil
+	return re, global, err
 }
 
-// compileJqRegexp compiles both forms of a pattern.
-func compileJqRegexp(src string) (*jqRegexp, error) {
+const (
+	jqLongestRegexp = 64 << 10  // bytes
+	jqLargestRegexp = 100 << 10 // instructions
+	jqInstSize      = 400       // bytes of memory for an instruction, in all forms
+)
+
+// compileRegexp compiles both forms of a pattern. Go's compiler cannot be
+// interrupted, and a short pattern can ask for millions of instructions, so
+// they are counted first.
+func (r *jqRun) compileRegexp(src string) (*jqRegexp, error) {
+	if len(src) > jqLongestRegexp {
+		return nil, fmt.Errorf("it is longer than %d KB", jqLongestRegexp>>10)
+	}
+	tree, err := syntax.Parse(src, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	size := jqRegexpSize(tree)
+	if size > jqLargestRegexp {
+		return nil, fmt.Errorf("it would take %d instructions, and the limit is %d", size, jqLargestRegexp)
+	}
+	if err := firstError(r.alloc(jqInstSize*size), r.spend(1000*size)); err != nil {
+		return nil, err
+	}
+	return compileJqRegexp(src, tree)
+}
+
+// jqRegexpSize is about how many instructions a pattern becomes when its counted
+// repetitions are written out. Go bounds the depth of the tree.
+func jqRegexpSize(re *syntax.Regexp) int64 {
+	size := int64(2 + len(re.Rune)/8)
+	if re.Op == syntax.OpLiteral {
+		size = int64(2 + len(re.Rune))
+	}
+	for _, sub := range re.Sub {
+		size += jqRegexpSize(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= int64(max(re.Min, re.Max, 1))
+	}
+	return size
+}
+
+func compileJqRegexp(src string, tree *syntax.Regexp) (*jqRegexp, error) {
 	first, err := regexp.Compile(src)
 	if err != nil {
 		return nil, err
 	}
 	later, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + src + `)`)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := syntax.Parse(src, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}

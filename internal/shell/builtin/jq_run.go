@@ -19,6 +19,22 @@ type jqRun struct {
 	patterns map[string]*jqRegexp
 }
 
+// evaluate runs a whole program on one input.
+func (r *jqRun) evaluate(f jqFilter, v any, take func(any) error) error {
+	r.roots, r.calls, r.extra = r.roots[:0], 0, nil
+	at, err := r.enter()
+	if err != nil {
+		return err
+	}
+	r.roots[at].v = v
+	err = f(nil, v, nil, func(x any, _ *jqPath) error {
+		r.extra = x
+		return take(x)
+	})
+	r.leave(at)
+	return err
+}
+
 // A jqError is an error that the program can catch.
 type jqError struct{ val any }
 
@@ -51,13 +67,22 @@ func (e *jqPassed) Error() string { return e.err.Error() }
 func (e *jqPassed) Unwrap() error { return e.err }
 
 func (r *jqRun) fail(format string, args ...any) error {
-	return &jqError{fmt.Sprintf(format, args...)}
+	text := fmt.Sprintf(format, args...)
+	if err := r.alloc(int64(len(text)) + 64); err != nil {
+		return err
+	}
+	return &jqError{text}
 }
 
 // try passes the results of body on until it fails; catch gets the error.
 func (r *jqRun) try(body, catch jqFilter) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		err := body(e, v, p, func(x any, xp *jqPath) error {
+		at, err := r.enter()
+		if err != nil {
+			return err
+		}
+		defer r.leave(at)
+		err = body(e, v, p, func(x any, xp *jqPath) error {
 			if err := out(x, xp); err != nil {
 				return &jqPassed{err}
 			}
@@ -70,6 +95,7 @@ func (r *jqRun) try(body, catch jqFilter) jqFilter {
 			if catch == nil {
 				return nil
 			}
+			r.roots[at].v = err.val
 			return catch(e, err.val, nil, func(x any, _ *jqPath) error { return out(x, p.lost()) })
 		}
 		return err
@@ -78,8 +104,14 @@ func (r *jqRun) try(body, catch jqFilter) jqFilter {
 
 // collect gathers all results.
 func (r *jqRun) collect(f jqFilter, e *jqEnv, v any) (items []any, err error) {
+	at, err := r.enter()
+	if err != nil {
+		return nil, err
+	}
+	r.roots[at].v = &items
 	err = f(e, v, nil, func(x any, _ *jqPath) error {
 		if len(items) == cap(items) {
+			r.extra = x
 			if err := r.alloc(int64(len(items))*20 + 64); err != nil {
 				return err
 			}
@@ -87,7 +119,21 @@ func (r *jqRun) collect(f jqFilter, e *jqEnv, v any) (items []any, err error) {
 		items = append(items, x)
 		return r.step()
 	})
+	r.leave(at)
 	return items, err
+}
+
+// counted gives a filter that calls others an entry while it runs.
+func (r *jqRun) counted(f jqFilter) jqFilter {
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		at, err := r.enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, out)
+		r.leave(at)
+		return err
+	}
 }
 
 // one returns the first result; ok is false if there is none.

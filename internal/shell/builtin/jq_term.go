@@ -9,6 +9,10 @@ import (
 // term compiles one term and its suffixes.
 func (c *jqCompiler) term(t *gojq.Term) (jqFilter, error) {
 	suffixes := t.SuffixList
+	if c.depth++; c.depth+len(suffixes) > jqMaxNesting {
+		return nil, errJqNested
+	}
+	defer func() { c.depth-- }()
 	lax := func() bool { // a question mark after an index forgives only that index
 		if len(suffixes) > 0 && suffixes[0].Optional {
 			suffixes = suffixes[1:]
@@ -93,7 +97,7 @@ func (c *jqCompiler) unary(u *gojq.Unary) (jqFilter, error) {
 		return f, err
 	}
 	run := c.run
-	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+	return run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		return f(e, v, nil, func(x any, _ *jqPath) error {
 			n, ok := jqFloat(x)
 			if !ok {
@@ -101,7 +105,7 @@ func (c *jqCompiler) unary(u *gojq.Unary) (jqFilter, error) {
 			}
 			return out(-n, p.lost())
 		})
-	}, nil
+	}), nil
 }
 
 // text compiles a string, whose parts may be expressions. format is how those
@@ -120,7 +124,7 @@ func (c *jqCompiler) text(s *gojq.String, format string) (jqFilter, error) {
 			return nil, err
 		}
 		if q.Term == nil || q.Term.Str == nil || q.Term.Type != gojq.TermTypeString {
-			f = jqPipe(f, c.run.format(format))
+			f = c.run.pipe(f, c.run.format(format))
 		}
 		parts = append(parts, f)
 	}
@@ -130,22 +134,39 @@ func (c *jqCompiler) text(s *gojq.String, format string) (jqFilter, error) {
 		if i < 0 {
 			return out(tail)
 		}
-		return parts[i](e, v, nil, func(x any, _ *jqPath) error {
+		place, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = parts[i](e, v, nil, func(x any, _ *jqPath) error {
 			s, _ := x.(string)
 			if err := run.alloc(int64(len(s) + len(tail))); err != nil {
 				return err
 			}
-			return at(i-1, s+tail, e, v, out)
+			longer := s + tail
+			run.roots[place].v = longer
+			return at(i-1, longer, e, v, out)
 		})
+		run.leave(place)
+		return err
 	}
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		return at(len(parts)-1, "", e, v, func(s string) error { return out(s, p.lost()) })
 	}, nil
 }
 
-func jqPipe(f, g jqFilter) jqFilter {
+func (r *jqRun) pipe(f, g jqFilter) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
-		return f(e, v, p, func(x any, xp *jqPath) error { return g(e, x, xp, out) })
+		at, err := r.enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, func(x any, xp *jqPath) error {
+			r.roots[at] = jqRoot{x, xp}
+			return g(e, x, xp, out)
+		})
+		r.leave(at)
+		return err
 	}
 }
 
@@ -184,20 +205,28 @@ func (c *jqCompiler) object(o *gojq.Object) (jqFilter, error) {
 		if i == len(entries) {
 			return out(made)
 		}
-		return entries[i].key(e, v, nil, func(k any, _ *jqPath) error {
+		place, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = entries[i].key(e, v, nil, func(k any, _ *jqPath) error {
 			name, ok := k.(string)
 			if !ok {
 				return run.fail("Object keys must be strings")
 			}
 			return entries[i].val(e, v, nil, func(x any, _ *jqPath) error {
+				run.extra = x
 				if err := run.alloc(int64(40 * (len(made.keys) + 1))); err != nil {
 					return err
 				}
 				next := made.clone()
 				next.put(name, x)
+				run.roots[place].v = next
 				return at(i+1, next, e, v, out)
 			})
 		})
+		run.leave(place)
+		return err
 	}
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		if err := run.alloc(int64(64 + 40*len(entries))); err != nil {
@@ -240,6 +269,10 @@ func (c *jqCompiler) keyVal(kv *gojq.ObjectKeyVal) (key, val jqFilter, err error
 }
 
 func (c *jqCompiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, other *gojq.Query) (jqFilter, error) {
+	if c.depth++; c.depth > jqMaxNesting { // each elif is a condition in a condition
+		return nil, errJqNested
+	}
+	defer func() { c.depth-- }()
 	test, err := c.query(cond)
 	if err != nil {
 		return nil, err
@@ -258,14 +291,14 @@ func (c *jqCompiler) condition(cond, then *gojq.Query, elif []*gojq.IfElif, othe
 	if err != nil {
 		return nil, err
 	}
-	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+	return c.run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		return test(e, v, nil, func(x any, _ *jqPath) error {
 			if jqTrue(x) {
 				return yes(e, v, p, out)
 			}
 			return no(e, v, p, out)
 		})
-	}, nil
+	}), nil
 }
 
 func (c *jqCompiler) tryCatch(t *gojq.Try) (jqFilter, error) {
@@ -290,12 +323,19 @@ func (c *jqCompiler) reduce(r *gojq.Reduce) (jqFilter, error) {
 	}
 	run, alone := c.run, jqOwnsState(r.Update)
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		at, err := run.fold()
+		if err != nil {
+			return err
+		}
+		defer run.leave(at)
 		return start(e, v, nil, func(state any, _ *jqPath) error {
 			var own jqOwner
 			if alone {
 				own = jqOwner{}
 			}
+			run.roots[at].v, run.roots[at+2].v = state, own
 			err := source(e, v, nil, func(x any, _ *jqPath) error {
+				run.roots[at+1].v = x
 				return b.each(e, v, x, func(inner *jqEnv) error {
 					if err := run.step(); err != nil {
 						return err
@@ -307,15 +347,29 @@ func (c *jqCompiler) reduce(r *gojq.Reduce) (jqFilter, error) {
 						return nil
 					})
 					state = next
+					run.roots[at].v = state
 					return err
 				})
 			})
 			if err != nil {
 				return err
 			}
+			run.roots[at+1].v, run.roots[at+2].v = nil, nil
 			return out(state, p.lost())
 		})
 	}, nil
+}
+
+// fold makes entries for what reduce and foreach refer to: the state, the value
+// of the source and the containers that belong to the state alone.
+func (r *jqRun) fold() (at int, err error) {
+	if at, err = r.enter(); err == nil {
+		_, err = r.enter()
+	}
+	if err == nil {
+		_, err = r.enter()
+	}
+	return at, err
 }
 
 // fold compiles what reduce and foreach share; the pattern's variables stay in
@@ -354,14 +408,22 @@ func (c *jqCompiler) foreach(f *gojq.Foreach) (jqFilter, error) {
 	}
 	run := c.run
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		at, err := run.fold()
+		if err != nil {
+			return err
+		}
+		defer run.leave(at)
 		return start(e, v, nil, func(state any, _ *jqPath) error {
+			run.roots[at].v = state
 			return source(e, v, nil, func(x any, _ *jqPath) error {
+				run.roots[at+1].v = x
 				return b.each(e, v, x, func(inner *jqEnv) error {
 					if err := run.step(); err != nil {
 						return err
 					}
 					return update(inner, state, nil, func(y any, _ *jqPath) error {
 						state = y
+						run.roots[at].v = state
 						return extract(inner, y, nil, func(z any, _ *jqPath) error { return out(z, p.lost()) })
 					})
 				})
@@ -377,14 +439,14 @@ func (c *jqCompiler) label(l *gojq.Label) (jqFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+	return c.run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
 		mark := &jqBreak{}
 		err := body(&jqEnv{val: mark, up: e}, v, p, out)
 		if err == error(mark) {
 			return nil
 		}
 		return err
-	}, nil
+	}), nil
 }
 
 func (c *jqCompiler) breakOut(name string) (jqFilter, error) {

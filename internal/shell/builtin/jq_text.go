@@ -58,8 +58,16 @@ func jqTrim(f func(string) string) jqNative {
 		if !ok {
 			return nil, r.fail("%s (%s) cannot be trimmed", jqType(v), r.preview(v))
 		}
-		return f(s), nil
+		return r.shortened(s, f(s))
 	})
+}
+
+// shortened is a part of a text as a result.
+func (r *jqRun) shortened(whole, part string) (any, error) {
+	if err := r.alloc(int64(len(part)) + 16); err != nil {
+		return nil, err
+	}
+	return jqPart(whole, part), nil
 }
 
 func jqTrimstr(left, right bool) func(r *jqRun, v any, a []any) (any, error) {
@@ -69,13 +77,14 @@ func jqTrimstr(left, right bool) func(r *jqRun, v any, a []any) (any, error) {
 		if !ok || !ok2 {
 			return v, nil
 		}
+		short := s
 		if left {
-			s = strings.TrimPrefix(s, part)
+			short = strings.TrimPrefix(short, part)
 		}
 		if right {
-			s = strings.TrimSuffix(s, part)
+			short = strings.TrimSuffix(short, part)
 		}
-		return s, nil
+		return r.shortened(s, short)
 	}
 }
 
@@ -171,7 +180,9 @@ func jqJoin(r *jqRun, v any, a []any) (any, error) {
 // format compiles a format such as @csv.
 func (r *jqRun) format(name string) jqFilter {
 	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		r.pin()
 		s, err := r.formatValue(strings.TrimPrefix(name, "@"), v)
+		r.unpin()
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,9 @@ type jqBig struct {
 type jqArray struct {
 	items  []any
 	tip    bool
-	origin any // what it was read from, if somebody wants to write it the same way
+	mark   uint32 // the last trace that saw it
+	whole  int    // items of the array that this one is a part of, as they stay in memory with it
+	origin any    // what it was read from, if somebody wants to write it the same way
 }
 
 func newJqArray(items ...any) *jqArray { return &jqArray{items: items} }
@@ -44,6 +46,7 @@ type jqObject struct {
 	keys   []string
 	vals   []any
 	index  *jqIndex // nil while there are few keys
+	mark   uint32   // the last trace that saw it
 	origin any      // as of a jqArray; a changed copy keeps it
 }
 
@@ -190,7 +193,7 @@ func (m *jqMeter) compare(a, b any) (int, error) {
 		}
 	case string:
 		if y, ok := b.(string); ok {
-			return strings.Compare(x, y), nil
+			return strings.Compare(x, y), m.spend(int64(min(len(x), len(y))))
 		}
 	case *jqArray:
 		if y, ok := b.(*jqArray); ok {
@@ -237,6 +240,11 @@ func (m *jqMeter) compareArrays(x, y *jqArray) (int, error) {
 	if x == y {
 		return 0, nil
 	}
+	at, err := m.invoke()
+	if err != nil {
+		return 0, err
+	}
+	defer m.returned(at)
 	for i := range min(len(x.items), len(y.items)) {
 		if c, err := m.compare(x.items[i], y.items[i]); c != 0 || err != nil {
 			return c, err
@@ -249,6 +257,14 @@ func (m *jqMeter) compareArrays(x, y *jqArray) (int, error) {
 func (m *jqMeter) compareObjects(x, y *jqObject) (int, error) {
 	if x == y {
 		return 0, nil
+	}
+	at, err := m.invoke()
+	if err != nil {
+		return 0, err
+	}
+	defer m.returned(at)
+	if err := m.spend(256 * int64(len(x.keys)+len(y.keys))); err != nil {
+		return 0, err
 	}
 	kx, ky := x.sorted(), y.sorted()
 	if c := slices.Compare(kx, ky); c != 0 {
@@ -274,13 +290,14 @@ func (m *jqMeter) sort(keys []any, items []any) error {
 		order[i] = i
 	}
 	var failed error
-	slices.SortStableFunc(order, func(i, j int) int {
-		if failed != nil {
-			return 0
+	slices.SortFunc(order, func(i, j int) int {
+		if failed == nil {
+			var c int
+			if c, failed = m.compare(keys[i], keys[j]); c != 0 {
+				return c
+			}
 		}
-		c, err := m.compare(keys[i], keys[j])
-		failed = err
-		return c
+		return i - j // equal keys stay in order
 	})
 	if failed != nil {
 		return failed

@@ -25,6 +25,8 @@ Examples:
 }
 
 type numberer struct {
+	ctx              context.Context
+	holding          holding // the patterns
 	styles           [3]nlStyle // header, body, footer
 	section          int
 	format           string
@@ -47,7 +49,8 @@ func runNl(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	n := numberer{styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}}, section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
+	n := numberer{ctx: ctx, holding: holding{c: c}, styles: [3]nlStyle{{kind: 'n'}, {kind: 't'}, {kind: 'n'}}, section: 1, format: "rn", width: 6, sep: "\t", start: 1, step: 1, join: 1, mark: `\:`}
+	defer n.holding.release()
 	for _, o := range opts {
 		if err := n.set(c, o); err != nil {
 			return err
@@ -117,7 +120,7 @@ func (n *numberer) style(c *shell.Call, section int, name, text string) error {
 		n.styles[section] = nlStyle{kind: text[0]}
 		return nil
 	case strings.HasPrefix(text, "p"):
-		re, err := regex.Compile(text[1:], regex.Options{})
+		re, err := regex.Compile(text[1:], n.holding.bound(n.ctx, regex.Options{}))
 		if err != nil {
 			return c.Fail(1, "%v", err)
 		}

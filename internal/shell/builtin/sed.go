@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/fault"
 	"hako/internal/shell"
 	"hako/internal/vfs"
 )
@@ -35,8 +36,9 @@ Examples:
 
 // A sedRun is one call of sed.
 type sedRun struct {
-	ctx context.Context
-	c   *shell.Call
+	ctx     context.Context
+	c       *shell.Call
+	holding holding // the script and its patterns
 
 	script   sedScript
 	quiet    bool
@@ -78,7 +80,12 @@ func (e *errSed) Error() string { return e.text }
 
 func runSed(ctx context.Context, c *shell.Call) error {
 	s := &sedRun{ctx: ctx, c: c, end: '\n', wrap: 70, holdEnded: true, files: map[string]*sedOutput{}, lists: map[string]*sedSource{}}
+	s.holding.c = c
+	defer s.holding.release()
 	names, err := s.options()
+	if err == nil {
+		err = s.measure()
+	}
 	if err == nil {
 		err = s.script.finish(s)
 	}
@@ -148,6 +155,15 @@ func (s *sedRun) options() ([]string, error) {
 	return names, nil
 }
 
+// measure charges the script, and refuses one that is too long.
+func (s *sedRun) measure() error {
+	err := s.holding.script(s.script.given.Len())
+	if err != nil && fault.KindOf(err) != fault.Exhausted {
+		return &errSed{1, err.Error()}
+	}
+	return err
+}
+
 func (s *sedRun) scriptFile(name string) error {
 	var text []byte
 	var err error
@@ -158,6 +174,9 @@ func (s *sedRun) scriptFile(name string) error {
 			text = append(text, b...)
 			if e := s.c.Gauge.Fits(int64(len(text))); e != nil {
 				return e
+			}
+			if len(text) > longestScript {
+				break // which measure refuses
 			}
 		}
 		err = nil

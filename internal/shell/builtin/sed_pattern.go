@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hako/internal/fault"
 	"hako/internal/regex"
 )
 
@@ -156,7 +157,10 @@ func (p *sedScript) regex(s *sedRun, text string, how regex.Options) (*sedRegex,
 	if s.extended {
 		how.Syntax = regex.ERE
 	}
-	re, err := regex.Compile(regexEscapes(text), how)
+	re, err := regex.Compile(regexEscapes(text), s.holding.bound(s.ctx, how))
+	if fault.KindOf(err) == fault.Exhausted {
+		return nil, err
+	}
 	if err != nil {
 		return nil, p.fail("%v", err)
 	}

@@ -39,7 +39,8 @@ type sedRegex struct{ re *regex.Regexp }
 // A sedScript is the text of the script and what it was parsed into.
 type sedScript struct {
 	parts    []sedPart
-	src      string
+	given    strings.Builder // all parts
+	src      string          // the same, once it is complete
 	pos      int
 	commands []sedCommand
 	blocks   []int // open braces
@@ -55,10 +56,10 @@ type sedPart struct {
 
 func (p *sedScript) add(text, file string) {
 	if len(p.parts) > 0 {
-		p.src += "\n"
+		p.given.WriteByte('\n')
 	}
-	p.parts = append(p.parts, sedPart{len(p.src), file})
-	p.src += text
+	p.parts = append(p.parts, sedPart{p.given.Len(), file})
+	p.given.WriteString(text)
 }
 
 // fail makes an error that names the place before pos.
@@ -107,6 +108,7 @@ func (p *sedScript) spaces() {
 
 // finish parses the script.
 func (p *sedScript) finish(s *sedRun) error {
+	p.src = p.given.String()
 	p.labels = map[string]int{}
 	if len(p.parts) > 0 && (p.src == "#n" || strings.HasPrefix(p.src, "#n\n")) {
 		s.quiet = true

@@ -46,7 +46,9 @@ func runTac(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if t.regex {
-		if t.re, err = regex.Compile(string(t.sep), regex.Options{}); err != nil {
+		held := &holding{c: c}
+		defer held.release()
+		if t.re, err = regex.Compile(string(t.sep), held.bound(ctx, regex.Options{})); err != nil {
 			return c.Fail(1, "%v", err)
 		}
 	}

@@ -28,6 +28,9 @@ func byteRune(b byte) rune {
 // trSetMax bounds what a repeat count may ask for.
 const trSetMax = 1 << 20
 
+// trLongest bounds the text of a set, in bytes.
+const trLongest = 32 << 10
+
 // A trSet is a set as tr's operands spell it, in order.
 type trSet struct {
 	runes      []rune
@@ -89,6 +92,9 @@ func trEscape(text string) (r rune, n int) {
 
 func parseTrSet(text string) (trSet, error) {
 	s := trSet{open: -1}
+	if len(text) > trLongest {
+		return s, fmt.Errorf("the set is longer than %d KB", trLongest>>10)
+	}
 	chars := trChars(text)
 	for len(chars) > 0 {
 		n, err := s.bracket(chars)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/fault"
 	"hako/internal/shell"
 	"hako/internal/stream"
 	"hako/internal/vfs"
@@ -65,9 +66,15 @@ func runYq(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	src, files := y.words(words)
+	if len(src) > jqLongestProgram { // before anything looks at it
+		src = src[:jqLongestProgram+1]
+	}
 	f, err := y.run.compile(yqEnv(src))
+	if fault.KindOf(err) == fault.Exhausted {
+		return err
+	}
 	if err != nil {
-		return c.Fail(1, "error: %v: %s", err, src)
+		return c.Fail(1, "error: %v: %.200s", err, src)
 	}
 	switch {
 	case y.null:
@@ -174,7 +181,8 @@ func (y *yqCall) everything(files []string) (docs []any, err error) {
 	for in := range y.Inputs(files) {
 		err := y.documents(in, func(v any) error {
 			docs = append(docs, v)
-			return nil
+			y.run.waiting = &docs
+			return y.run.alloc(32)
 		})
 		if err != nil {
 			return nil, y.inFile(in.Name, err)
@@ -256,7 +264,7 @@ func (y *yqCall) once(f jqFilter, v any, w *stream.Writer) error {
 		w.WriteString("---\n")
 	}
 	y.printed++
-	err := f(nil, v, nil, func(x any, _ *jqPath) error {
+	err := y.run.evaluate(f, v, func(x any) error {
 		y.last, y.any = x, true
 		return y.print(x, w)
 	})

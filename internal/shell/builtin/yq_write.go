@@ -13,6 +13,8 @@ import (
 // writeYAML prints one value. Parts that were shared are written out each
 // time, so every node is counted.
 func (y *yqCall) writeYAML(v any, w *stream.Writer) error {
+	y.run.pin()
+	defer y.run.unpin()
 	n, err := y.node(v)
 	if err != nil {
 		return err
@@ -26,10 +28,14 @@ func (y *yqCall) writeYAML(v any, w *stream.Writer) error {
 }
 
 func (y *yqCall) node(v any) (*yaml.Node, error) {
-	if err := y.run.enter(); err != nil {
+	at, err := y.run.enter()
+	if err != nil {
 		return nil, err
 	}
-	defer y.run.leave()
+	defer y.run.leave(at)
+	if at > jqMaxDepth {
+		return nil, jqTooDeep(jqMaxDepth)
+	}
 	if err := y.run.alloc(256); err != nil {
 		return nil, err
 	}

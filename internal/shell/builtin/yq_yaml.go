@@ -41,19 +41,29 @@ func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
 		if err != nil {
 			return err
 		}
+		if !y.all {
+			y.run.fixed -= meter.kept
+			meter.kept = 0
+		}
 	}
 }
 
+// yqByteCost is how many bytes of tree one byte of YAML becomes: "[a,a,…" has
+// a node for every two of them.
+const yqByteCost = 120
+
 // yqMeter charges what the parser reads.
 type yqMeter struct {
-	in  io.Reader
-	m   *jqMeter
-	err error
+	in   io.Reader
+	m    *jqMeter
+	kept int64 // counted for the document that is being read
+	err  error
 }
 
 func (r *yqMeter) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	if merr := r.m.alloc(40 * int64(n)); merr != nil {
+	r.kept += yqByteCost * int64(n)
+	if merr := r.m.keep(yqByteCost * int64(n)); merr != nil {
 		r.err = merr
 		return 0, merr
 	}
@@ -70,10 +80,14 @@ type yqDecoder struct {
 }
 
 func (d *yqDecoder) value(n *yaml.Node) (any, error) {
-	if err := d.run.enter(); err != nil {
+	at, err := d.run.enter()
+	if err != nil {
 		return nil, err
 	}
-	defer d.run.leave()
+	defer d.run.leave(at)
+	if at > jqMaxDepth {
+		return nil, jqTooDeep(jqMaxDepth)
+	}
 	v, err := d.plain(n)
 	if err == nil && n.Anchor != "" {
 		d.made[n] = v
