@@ -31,7 +31,7 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		return err
 	}
 	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, boss: c, tape: c.tape, began: time.Now()}
-	n.text = n.counted(call.Stdout)
+	n.text = call.Stdout
 	n.desk = fd.New(ctx, fd.Options{
 		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
 		Spawn: func(context.Context) (fd.Worker, error) {

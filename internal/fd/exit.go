@@ -48,6 +48,10 @@ func (d *Desk) lastCall(in exitInput) (<-chan struct{}, error) {
 	if d.exit != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of exit came first", Hint: "stop calling tools"}
 	}
+	if in.Code == 0 && d.opts.MustWrite && !d.delivered {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "nothing was written to fd 1, which is to become " + shown(d.opts.Stdout.Name),
+			Hint: "write the result to fd 1 first, with data \"\" if it is to be empty; if there is none, exit with a code other than 0"}
+	}
 	d.exit = &in
 	others := make(chan struct{})
 	if d.calls <= 1 {

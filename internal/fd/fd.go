@@ -66,6 +66,11 @@ type Options struct {
 	ID      string      // begins the ids of the scripts' requests; empty leaves it to the gate
 	Secrets *redact.Set // values that the model never sees; nil means only those known by their spelling
 
+	// MustWrite has exit refuse code 0 as long as nothing was written to
+	// standard output and no script was connected to it: behind it is a file
+	// that would be replaced by an empty one.
+	MustWrite bool
+
 	// Topics are what help knows besides its own, by key: "quota" for one.
 	Topics map[string]func() string
 
@@ -109,19 +114,20 @@ type Desk struct {
 	work   sync.WaitGroup // one for each running script
 	sinks  [2]*sink       // behind 1 and 2
 
-	mu      sync.Mutex // guards what follows; never held while waiting
-	table   map[int]*descriptor
-	gone    map[int]string // what became of the numbers that are no longer open
-	input   int            // the next number for an input
-	dynamic int            // and for everything else
-	scripts []*script      // all of them; the pid is the index plus one
-	running int
-	calls   int           // under way
-	alone   chan struct{} // closed when only exit is under way; nil unless it waits
-	exit    *exitInput    // nil until exit was called
-	err     error         // the first thing that went wrong with the output
-	spent   error         // a script found the budget spent
-	stats   Stats
+	mu        sync.Mutex // guards what follows; never held while waiting
+	table     map[int]*descriptor
+	gone      map[int]string // what became of the numbers that are no longer open
+	input     int            // the next number for an input
+	dynamic   int            // and for everything else
+	scripts   []*script      // all of them; the pid is the index plus one
+	running   int
+	calls     int           // under way
+	alone     chan struct{} // closed when only exit is under way; nil unless it waits
+	exit      *exitInput    // nil until exit was called
+	delivered bool          // the model wrote to standard output, or connected a script to it
+	err       error         // the first thing that went wrong with the output
+	spent     error         // a script found the budget spent
+	stats     Stats
 }
 
 // Stats count what a session did.
@@ -184,6 +190,14 @@ func (d *Desk) Exited() (code int, message string, ok bool) {
 		return 0, "", false
 	}
 	return d.exit.Code, d.exit.Message, true
+}
+
+// Delivered tells whether the model has seen to the output: it wrote to it, if
+// only nothing, or connected a script to it.
+func (d *Desk) Delivered() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.delivered
 }
 
 // Err returns the first thing that went wrong with the output: it could not be

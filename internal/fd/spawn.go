@@ -204,6 +204,7 @@ func (d *Desk) drainTo(s *script, to *descriptor) (outlet, int) {
 	switch {
 	case to.standard():
 		to.out.sink.enter(s)
+		d.delivered = d.delivered || to.out.sink == d.sinks[0]
 		return to.out, to.fd
 	case to.out.pipe != nil:
 		to.out.pipe.from = end{script: s}
