@@ -40,8 +40,9 @@ type clerk struct {
 	boss   *clerk       // who it works for; nil at the top
 	bills  []modelBill  // of those who worked for it
 	desk   *fd.Desk
-	out    *outFile // of -o; nil means standard output
-	tape   *tape    // of --record; nil means that nothing is recorded
+	out    *outFile      // of -o; nil means standard output
+	stdin  *watchedInput // nil in a script
+	tape   *tape         // of --record; nil means that nothing is recorded
 	heads  []preset.Sample
 	given  []builtin.Input // what the built-in rules may look at
 	ledger []*mind
@@ -148,7 +149,8 @@ func (c *clerk) sit(s streams, names []string) error {
 		o.Stdout.Writer, o.MustWrite = c.out, true
 	}
 	c.text = o.Stdout.Writer
-	stdin := fd.Input{Name: "stdin", Reader: s.in, Size: -1}
+	c.stdin = watchInput(s.in)
+	stdin := fd.Input{Name: "stdin", Reader: c.stdin, Size: -1}
 	for _, name := range names {
 		in := stdin
 		if name != "-" {

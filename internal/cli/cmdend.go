@@ -53,6 +53,9 @@ func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err er
 	if err == nil {
 		err = c.desk.Err()
 	}
+	if err == nil {
+		err = c.stdin.settled(ctx)
+	}
 	code, message, _ := c.desk.Exited()
 	if err != nil || code != 0 {
 		c.quote(answer.Words)
