@@ -32,22 +32,24 @@ import (
 // A clerk is one llmcmd: a model at a desk with descriptors.
 type clerk struct {
 	*cmdOptions
-	conf   *config.Config
-	show   *show
-	box    *opened
-	meter  *quota.Meter // nil in the shell of a person, until it is needed
-	depth  int          // how many clerks it works for
-	boss   *clerk       // who it works for; nil at the top
-	bills  []modelBill  // of those who worked for it
-	desk   *fd.Desk
-	out    *outFile      // of -o; nil means standard output
-	stdin  *watchedInput // nil in a script
-	tape   *tape         // of --record; nil means that nothing is recorded
-	heads  []preset.Sample
-	given  []builtin.Input // what the built-in rules may look at
-	ledger []*mind
-	began  time.Time
-	text   io.Writer // where a model's plain answer goes
+	conf    *config.Config
+	show    *show
+	box     *opened
+	meter   *quota.Meter // nil in the shell of a person, until it is needed
+	depth   int          // how many clerks it works for
+	boss    *clerk       // who it works for; nil at the top
+	bills   []modelBill  // of those who worked for it
+	desk    *fd.Desk
+	out     *outFile      // of -o; nil means standard output
+	stdin   *watchedInput // nil in a script
+	tape    *tape         // of --record; nil means that nothing is recorded
+	heads   []preset.Sample
+	given   []builtin.Input // what the built-in rules may look at
+	ledger  []*mind
+	began   time.Time
+	text    io.Writer  // where a model's plain answer goes
+	notes   io.Writer  // where a nested one speaks to whoever called it; nil at the top
+	sources []fd.Input // all that can be read
 
 	funding sync.Mutex // held while meter is made
 }
@@ -167,6 +169,7 @@ func (c *clerk) sit(s streams, names []string) error {
 	if !c.noStdin && !isTerminal(s.in) {
 		o.Stdin = stdin
 	}
+	c.sources = append([]fd.Input{o.Stdin}, o.Inputs...)
 	c.desk = fd.New(context.Background(), o)
 	c.given = c.inputsForRules(o.Inputs)
 	if len(names) == 0 && o.Stdin.Reader != nil {
@@ -286,6 +289,12 @@ func (c *clerk) work(ctx context.Context, instructions string) error {
 	a := c.agent(m)
 	d := &llm.Dialog{System: c.box.secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
 	r := agent.Request{Text: request, Notes: []string{c.desk.Map()}}
+	if c.toolless() {
+		if r.Text, err = c.withData(request); err != nil {
+			return err
+		}
+		r.Notes = nil
+	}
 	if c.dryRun {
 		return c.describe(d, a, r, m)
 	}

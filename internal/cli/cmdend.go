@@ -64,7 +64,7 @@ func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err er
 		return err
 	}
 	if message != "" {
-		c.show.note(message)
+		c.say(message)
 	}
 	if code != 0 {
 		return exitStatus(code)
@@ -132,6 +132,16 @@ func (c *clerk) quote(words string) {
 		return
 	}
 	for _, line := range strings.Split(words, "\n") {
-		c.show.note("the model says: " + line)
+		c.say("the model says: " + line)
 	}
+}
+
+// say tells something to whoever called: a nested llmcmd speaks on its standard
+// error, which is where the script sends it.
+func (c *clerk) say(text string) {
+	if c.notes == nil {
+		c.show.note(text)
+		return
+	}
+	fmt.Fprintf(c.notes, "llmcmd: %s\n", visible(text)) // the script ends by itself if nobody reads it
 }

@@ -46,7 +46,10 @@ type Output struct {
 type Worker struct {
 	Runner run.Runner             // behind a gate of its own, or a shared one
 	Pause  func() (resume func()) // stops the clock of the script while it waits for others; nil means that it runs on
-	Close  func()                 // is called when the script has ended; nil means that nothing is to be done
+	// Check says beforehand what would keep a script from running: that it makes
+	// no sense, or is not allowed. Nil means that this shows only when it runs.
+	Check func(ctx context.Context, script string) error
+	Close func() // is called when the script has ended; nil means that nothing is to be done
 }
 
 // Options say what a session starts with.
@@ -125,6 +128,7 @@ type Desk struct {
 	alone     chan struct{} // closed when only exit is under way; nil unless it waits
 	exit      *exitInput    // nil until exit was called
 	delivered bool          // the model wrote to standard output, or connected a script to it
+	refused   error         // of the script that was to write the output, until something else does
 	err       error         // the first thing that went wrong with the output
 	spent     error         // a script found the budget spent
 	stats     Stats
@@ -241,6 +245,7 @@ func (d *Desk) Close() error {
 		_ = d.drop(des, false) // what could be lost was closed by Finish
 	}
 	d.work.Wait()
+	d.showUnread()
 	return d.Err()
 }
 
