@@ -49,6 +49,13 @@ type Agent struct {
 	// it ends by calling nothing.
 	Leave string
 	Left  func() bool
+	// Again is what the model reads after a turn without calls; then it is asked
+	// again, at most twice in a row. Nil means that such a turn ends the work.
+	Again func() string
+	// Leaving is asked before Leave is called, with what became of the other
+	// calls of its turn: the first error, nil if there is none. An error of its
+	// own refuses the call. Nil means that it is never refused.
+	Leaving func(leave llm.Call, failed error) error
 
 	Observe func(Event) // is told what happens, in order; nil means nobody is
 }
@@ -64,6 +71,7 @@ type Request struct {
 // An Answer is what came of a request.
 type Answer struct {
 	Text    string // the model's last words, or as much as there is of them
+	Words   string // of the last whole turn without calls, unless calls came after it; those beside Leave too
 	Partial bool   // it was cut short
 	Turns   int
 }
@@ -101,6 +109,7 @@ type loop struct {
 	turns  int
 	turn   int
 	done   bool
+	silent int // turns without calls, in a row
 	answer Answer
 	id     string          // begins the ids of its calls on record
 	first  int             // where the items of this request begin
@@ -194,18 +203,21 @@ func (l *loop) step(ctx context.Context) error {
 		return err
 	}
 	calls := l.unique(turn)
-	l.add(l.cleaned(turn))
+	if len(calls) > 0 || turn.Text != "" || l.Again == nil { // servers refuse a turn with nothing in it
+		l.add(l.cleaned(turn))
+	}
 	l.answer.Text = l.clean(turn.Text)
 	switch {
 	case turn.Cut != "":
 		return l.cutShort(turn)
 	case len(calls) == 0:
-		l.done = true
-		l.observe(Event{Type: "answer", Text: l.answer.Text})
+		l.spoke(last)
 		return nil
 	case last && l.Leave == "":
 		return l.overrun(calls)
 	}
+	l.silent = 0
+	l.noteWords(calls)
 	err = l.carryOut(ctx, calls, last)
 	l.done = l.Left != nil && l.Left()
 	if err == nil && last && !l.done {

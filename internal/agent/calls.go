@@ -35,9 +35,18 @@ type memory struct {
 
 // carryOut runs the calls of a turn and adds their results, one for each, in
 // the order of the calls. In the last turn only the tool that ends it is run.
+// That tool comes last wherever it stands: what a model wants done in the same
+// turn it wants done before the end.
 func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
-	l.parallel(ctx, calls, results, l.turnedDown(calls, results, last))
+	skip := l.turnedDown(calls, results, last)
+	leaves := func(i int) bool { return l.Leave != "" && calls[i].Name == l.Leave }
+	l.parallel(ctx, calls, results, func(i int) bool { return skip(i) || leaves(i) })
+	for i, c := range calls {
+		if leaves(i) && !skip(i) {
+			results[i] = l.leave(ctx, c, results)
+		}
+	}
 	var fatal error
 	for i, c := range calls {
 		text, err := l.settle(c, &results[i])
@@ -109,6 +118,26 @@ func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome
 		})
 	}
 	wg.Wait()
+}
+
+// leave calls the tool that ends the work, unless it is refused for what became
+// of the other calls of its turn.
+func (l *loop) leave(ctx context.Context, c llm.Call, results []outcome) outcome {
+	if l.Leaving != nil {
+		if err := l.Leaving(c, firstFailure(results)); err != nil {
+			return outcome{err: err, skipped: true}
+		}
+	}
+	return l.call(ctx, c)
+}
+
+func firstFailure(results []outcome) error {
+	for _, o := range results {
+		if o.err != nil {
+			return o.err
+		}
+	}
+	return nil
 }
 
 // call carries out one call and has it recorded. It changes nothing of the loop.

@@ -94,7 +94,7 @@ func (l *loop) dropRounds(target int64) {
 			return
 		}
 		end := start + 1
-		for end < len(l.dialog.Items) && l.dialog.Items[end].Role == llm.Result {
+		for end < len(l.dialog.Items) && (l.dialog.Items[end].Role == llm.Result || l.dialog.Items[end].Role == llm.System) {
 			end++
 		}
 		l.drop(start, end)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // A Ledger charges and records every call of a model, each try for itself. It
-// stands directly before the provider. All fields but Price are required.
+// stands directly before the provider. The fields up to Log are required.
 type Ledger struct {
 	Model llm.Model
 	ID    string // of the run, for the record
@@ -20,6 +21,12 @@ type Ledger struct {
 	Actor string
 	Meter *quota.Meter
 	Log   audit.Log
+	// Cap holds each call to what all runs together may use; nil means that
+	// nothing does.
+	Cap *quota.Total
+	// Ahead tells what the next call will use, of a model that knows. Nil means
+	// that it is estimated.
+	Ahead func() quota.Usage
 	// Price returns what usage costs in dollars; false means that nobody
 	// knows. Nil means that nobody ever does.
 	Price func(model string, u quota.Usage) (dollars float64, known bool)
@@ -50,20 +57,25 @@ func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if err := l.Meter.Charge(quota.Usage{Calls: 1}); err != nil {
 		return nil, err
 	}
+	heard, said := l.listen(d)
+	reserved, err := l.reserve(ctx, heard)
+	if err != nil {
+		return nil, err // unreserved means unasked
+	}
 	if err := l.Log.Append(audit.Event{What: audit.Asked, ID: l.ID, Actor: l.Actor, Provider: l.Name, Mode: "model"}); err != nil {
-		return nil, err // unrecorded means unasked
+		return nil, errors.Join(err, reserved.Settle(quota.Usage{})) // unrecorded means unasked
 	}
 	began := time.Now()
-	heard, said := l.listen(d)
 	turn, err := l.Model.Next(ctx, heard)
 	if err != nil && said.Output > 0 {
 		said.Input = weightOf(d)
 	}
-	if cerr := l.book(turn, said, err, time.Since(began)); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return nil, err
+	over := l.book(turn, said, err, time.Since(began))
+	settled := reserved.Settle(l.settlement(ctx, turn, said, d))
+	for _, e := range []error{err, over, settled} {
+		if e != nil {
+			return nil, e
+		}
 	}
 	return turn, nil
 }

@@ -372,12 +372,13 @@ func (w *studio) author(t work.Task) string {
 // ask returns the model for a task, with what counts, records and retries before
 // it.
 func (w *studio) ask(t work.Task, meter *quota.Meter) llm.Model {
-	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Meter: meter, Log: w.log, Price: w.prices}
+	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Meter: meter, Log: w.log, Price: w.prices,
+		Cap: totalOf(w.conf), Ahead: w.model.ahead()}
 	e := &errand{bill: bill}
 	w.mu.Lock()
 	w.errand[t.ID] = e
 	w.mu.Unlock()
-	return &llm.Retry{Model: rationed{w.view.counted(bill, w.prices), w, e}, Notify: func(p llm.Waiting) { w.view.note(t.ID, retryText(p)) }}
+	return &llm.Retry{Model: w.view.counted(bill, w.prices), Notify: func(p llm.Waiting) { w.view.note(t.ID, retryText(p)) }}
 }
 
 func retryText(p llm.Waiting) string {

@@ -32,22 +32,24 @@ import (
 // A clerk is one llmcmd: a model at a desk with descriptors.
 type clerk struct {
 	*cmdOptions
-	conf   *config.Config
-	show   *show
-	box    *opened
-	meter  *quota.Meter // nil in the shell of a person, until it is needed
-	depth  int          // how many clerks it works for
-	boss   *clerk       // who it works for; nil at the top
-	bills  []modelBill  // of those who worked for it
-	desk   *fd.Desk
-	out    *outFile // of -o; nil means standard output
-	tape   *tape    // of --record; nil means that nothing is recorded
-	heads  []preset.Sample
-	given  []builtin.Input // what the built-in rules may look at
-	ledger []*mind
-	began  time.Time
-	text   io.Writer // where a model's plain answer goes
-	wrote  bool      // something was written to the output
+	conf    *config.Config
+	show    *show
+	box     *opened
+	meter   *quota.Meter // nil in the shell of a person, until it is needed
+	depth   int          // how many clerks it works for
+	boss    *clerk       // who it works for; nil at the top
+	bills   []modelBill  // of those who worked for it
+	desk    *fd.Desk
+	out     *outFile      // of -o; nil means standard output
+	stdin   *watchedInput // nil in a script
+	tape    *tape         // of --record; nil means that nothing is recorded
+	heads   []preset.Sample
+	given   []builtin.Input // what the built-in rules may look at
+	ledger  []*mind
+	began   time.Time
+	text    io.Writer  // where a model's plain answer goes
+	notes   io.Writer  // where a nested one speaks to whoever called it; nil at the top
+	sources []fd.Input // all that can be read
 
 	funding sync.Mutex // held while meter is made
 }
@@ -142,14 +144,15 @@ func (c *clerk) sit(s streams, names []string) error {
 	o := fd.Options{
 		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
 		Limits: fd.Limits{ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
-		Stdout: fd.Output{Name: c.output, Writer: c.counted(s.out)}, Stderr: fd.Output{Writer: s.err},
+		Stdout: fd.Output{Name: c.output, Writer: s.out}, Stderr: fd.Output{Writer: s.err},
 		Topics: map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
 	}
 	if c.out != nil {
-		o.Stdout.Writer = c.counted(c.out)
+		o.Stdout.Writer, o.MustWrite = c.out, true
 	}
 	c.text = o.Stdout.Writer
-	stdin := fd.Input{Name: "stdin", Reader: s.in, Size: -1}
+	c.stdin = watchInput(s.in)
+	stdin := fd.Input{Name: "stdin", Reader: c.stdin, Size: -1}
 	for _, name := range names {
 		in := stdin
 		if name != "-" {
@@ -166,6 +169,7 @@ func (c *clerk) sit(s streams, names []string) error {
 	if !c.noStdin && !isTerminal(s.in) {
 		o.Stdin = stdin
 	}
+	c.sources = append([]fd.Input{o.Stdin}, o.Inputs...)
 	c.desk = fd.New(context.Background(), o)
 	c.given = c.inputsForRules(o.Inputs)
 	if len(names) == 0 && o.Stdin.Reader != nil {
@@ -211,14 +215,6 @@ func (c *clerk) learn(f *vfs.File) {
 	text := make([]byte, f.Size())
 	n, _ := f.ReadAt(text, 0)
 	c.box.secrets.Add(redact.Find(string(text[:n]))...)
-}
-
-// counted notices that something was written.
-func (c *clerk) counted(w io.Writer) io.Writer {
-	return writerFunc(func(p []byte) (int, error) {
-		c.wrote = c.wrote || len(p) > 0
-		return w.Write(p)
-	})
 }
 
 type writerFunc func([]byte) (int, error)
@@ -293,12 +289,18 @@ func (c *clerk) work(ctx context.Context, instructions string) error {
 	a := c.agent(m)
 	d := &llm.Dialog{System: c.box.secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
 	r := agent.Request{Text: request, Notes: []string{c.desk.Map()}}
+	if c.toolless() {
+		if r.Text, err = c.withData(request); err != nil {
+			return err
+		}
+		r.Notes = nil
+	}
 	if c.dryRun {
 		return c.describe(d, a, r, m)
 	}
 	answer, err := a.Run(ctx, d, r)
 	c.show.spinner.Stop()
-	return c.finish(ctx, answer, err)
+	return c.finish(ctx, m, answer, err)
 }
 
 // temperature is nil if nobody set one.
@@ -378,6 +380,7 @@ func (c *clerk) agent(m *mind) *agent.Agent {
 			_, _, left := c.desk.Exited()
 			return left
 		}
+		a.Again, a.Leaving = c.reminder, leaving
 	}
 	return a
 }
@@ -389,35 +392,6 @@ func (c *clerk) event(e agent.Event) {
 	default:
 		c.show.event(e)
 	}
-}
-
-// finish waits for what still writes the output, and keeps it.
-func (c *clerk) finish(ctx context.Context, answer agent.Answer, err error) error {
-	code, message, left := c.desk.Exited()
-	if err == nil && !left {
-		err = c.desk.Finish(ctx)
-		if err == nil && !c.wrote && answer.Text != "" {
-			_, err = io.WriteString(c.text, answer.Text+"\n") // a model that answers instead of writing
-		}
-	}
-	if err == nil {
-		err = c.desk.Err()
-	}
-	if err != nil {
-		return err
-	}
-	if message != "" {
-		c.show.note(message)
-	}
-	if c.out != nil && code == 0 {
-		if err := c.out.keep(); err != nil {
-			return err
-		}
-	}
-	if code != 0 {
-		return exitStatus(code)
-	}
-	return nil
 }
 
 // planned returns what the model is asked to do: the instructions, or a plan.

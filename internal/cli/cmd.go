@@ -107,6 +107,8 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	defer c.close()
+	ctx, stop := withHangup(ctx)
+	defer stop()
 	err = c.work(ctx, strings.Join(args, " "))
 	c.tell(o.stats)
 	return err

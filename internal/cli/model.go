@@ -280,7 +280,7 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quot
 	if o.tape != nil {
 		inner = &script.Recorder{Model: inner, W: o.tape.clean}
 	}
-	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price}
+	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price, Cap: totalOf(conf), Ahead: c.ahead()}
 	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
 	return m, nil
 }
@@ -299,6 +299,9 @@ func (m *mind) book(conf *config.Config, otherwise quota.Usage) error {
 	used := m.ledger.Total().Usage
 	if used == (quota.Usage{}) {
 		return nil
+	}
+	if m.ledger.Cap != nil { // which every call was settled with
+		used = quota.Usage{}
 	}
 	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
 	if used == m.booked {

@@ -31,13 +31,15 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		return err
 	}
 	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, boss: c, tape: c.tape, began: time.Now()}
-	n.text = n.counted(call.Stdout)
+	n.text, n.notes = call.Stdout, call.Stderr
+	stdin := fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}
+	n.sources = []fd.Input{stdin}
 	n.desk = fd.New(ctx, fd.Options{
 		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
 		Spawn: func(context.Context) (fd.Worker, error) {
 			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
 		},
-		Stdin: fd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
+		Stdin: stdin, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
 		Limits: fd.Limits{NestedBytes: 1 << 20, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 	})
 	defer n.close()

@@ -289,6 +289,7 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 	return fd.Worker{
 		Runner: &gate.Gate{Policy: b.judge, Meter: meter, Log: b.log, Next: session, Pause: gauge.Pause, Secrets: b.secrets},
 		Pause:  gauge.Pause, Close: session.Close,
+		Check: func(ctx context.Context, script string) error { return b.foresee(ctx, dir, script) },
 	}
 }
 

@@ -20,7 +20,10 @@ func newQuota(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		used, err := quota.State{Path: c.StateFile("usage.json")}.Show()
+		if err := usageOf(c).Reclaim(); err != nil {
+			return err
+		}
+		used, err := usageOf(c).Show()
 		if err != nil {
 			return err
 		}
@@ -61,7 +64,7 @@ func newQuotaReset(s streams, o *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			state := quota.State{Path: c.StateFile("usage.json")}
+			state := usageOf(c)
 			day := ""
 			if len(args) > 0 {
 				day = args[0]

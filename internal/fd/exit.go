@@ -48,6 +48,13 @@ func (d *Desk) lastCall(in exitInput) (<-chan struct{}, error) {
 	if d.exit != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of exit came first", Hint: "stop calling tools"}
 	}
+	if in.Code == 0 && d.opts.MustWrite && !d.delivered && d.refused == nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "nothing was written to fd 1, which is to become " + shown(d.opts.Stdout.Name),
+			Hint: "write the result to fd 1 first, with data \"\" if it is to be empty; if there is none, exit with a code other than 0"}
+	}
+	if in.Code == 0 && d.refused != nil && d.err == nil {
+		d.err = undelivered(d.refused)
+	}
 	d.exit = &in
 	others := make(chan struct{})
 	if d.calls <= 1 {
@@ -74,6 +81,7 @@ func (d *Desk) Finish(ctx context.Context) error {
 		}
 	}
 	d.await(ctx)
+	d.showUnread()
 	for _, fd := range []int{1, 2} {
 		if err := d.sinks[fd-1].flush(); err != nil {
 			d.fail(&fault.Error{Kind: fault.KindOf(err), Op: "write", Subject: fmt.Sprintf("fd %d", fd), Err: err, Hint: "see that there is room, and that somebody reads it"})
@@ -115,6 +123,13 @@ func unseen(s *script) error {
 		Hint: "close its descriptors, or read its stderr, before exit"}
 }
 
+// undelivered is the error of a session that ends as if all was well, although
+// the script that was to write the output was refused.
+func undelivered(refused error) error {
+	return &fault.Error{Kind: fault.KindOf(refused), Op: "finish", Why: "the script for fd 1 was refused, and nothing else was written there",
+		Err: refused, Hint: fault.Hint(refused)}
+}
+
 // incomplete is the error of a session whose output lacks something.
 func incomplete(s *script) error {
 	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid), Why: "it was stopped before its output was whole",
@@ -129,4 +144,25 @@ func incomplete(s *script) error {
 func (d *Desk) matters(s *script) bool {
 	list := d.chain(s)
 	return list[len(list)-1].stdout.pipe == nil
+}
+
+// showUnread passes on what scripts wrote to their standard error and the model
+// did not read: somebody has to hear of it.
+func (d *Desk) showUnread() {
+	d.mu.Lock()
+	scripts := d.scripts
+	d.mu.Unlock()
+	for _, s := range scripts {
+		kept, lost := s.stderr.takeKept()
+		if len(kept) == 0 {
+			continue
+		}
+		if kept[len(kept)-1] != '\n' {
+			kept = append(kept, '\n')
+		}
+		if lost > 0 {
+			kept = fmt.Appendf(kept, "[%s wrote %s more to its standard error]\n", scriptName(s.pid), size(lost))
+		}
+		d.sinks[1].append(kept)
+	}
 }

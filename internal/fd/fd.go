@@ -46,7 +46,10 @@ type Output struct {
 type Worker struct {
 	Runner run.Runner             // behind a gate of its own, or a shared one
 	Pause  func() (resume func()) // stops the clock of the script while it waits for others; nil means that it runs on
-	Close  func()                 // is called when the script has ended; nil means that nothing is to be done
+	// Check says beforehand what would keep a script from running: that it makes
+	// no sense, or is not allowed. Nil means that this shows only when it runs.
+	Check func(ctx context.Context, script string) error
+	Close func() // is called when the script has ended; nil means that nothing is to be done
 }
 
 // Options say what a session starts with.
@@ -65,6 +68,11 @@ type Options struct {
 	Actor   string      // who asks, for the record
 	ID      string      // begins the ids of the scripts' requests; empty leaves it to the gate
 	Secrets *redact.Set // values that the model never sees; nil means only those known by their spelling
+
+	// MustWrite has exit refuse code 0 as long as nothing was written to
+	// standard output and no script was connected to it: behind it is a file
+	// that would be replaced by an empty one.
+	MustWrite bool
 
 	// Topics are what help knows besides its own, by key: "quota" for one.
 	Topics map[string]func() string
@@ -109,19 +117,21 @@ type Desk struct {
 	work   sync.WaitGroup // one for each running script
 	sinks  [2]*sink       // behind 1 and 2
 
-	mu      sync.Mutex // guards what follows; never held while waiting
-	table   map[int]*descriptor
-	gone    map[int]string // what became of the numbers that are no longer open
-	input   int            // the next number for an input
-	dynamic int            // and for everything else
-	scripts []*script      // all of them; the pid is the index plus one
-	running int
-	calls   int           // under way
-	alone   chan struct{} // closed when only exit is under way; nil unless it waits
-	exit    *exitInput    // nil until exit was called
-	err     error         // the first thing that went wrong with the output
-	spent   error         // a script found the budget spent
-	stats   Stats
+	mu        sync.Mutex // guards what follows; never held while waiting
+	table     map[int]*descriptor
+	gone      map[int]string // what became of the numbers that are no longer open
+	input     int            // the next number for an input
+	dynamic   int            // and for everything else
+	scripts   []*script      // all of them; the pid is the index plus one
+	running   int
+	calls     int           // under way
+	alone     chan struct{} // closed when only exit is under way; nil unless it waits
+	exit      *exitInput    // nil until exit was called
+	delivered bool          // the model wrote to standard output, or connected a script to it
+	refused   error         // of the script that was to write the output, until something else does
+	err       error         // the first thing that went wrong with the output
+	spent     error         // a script found the budget spent
+	stats     Stats
 }
 
 // Stats count what a session did.
@@ -186,6 +196,14 @@ func (d *Desk) Exited() (code int, message string, ok bool) {
 	return d.exit.Code, d.exit.Message, true
 }
 
+// Delivered tells whether the model has seen to the output: it wrote to it, if
+// only nothing, or connected a script to it.
+func (d *Desk) Delivered() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.delivered
+}
+
 // Err returns the first thing that went wrong with the output: it could not be
 // written, or a script that was writing it had to be stopped.
 func (d *Desk) Err() error {
@@ -227,6 +245,7 @@ func (d *Desk) Close() error {
 		_ = d.drop(des, false) // what could be lost was closed by Finish
 	}
 	d.work.Wait()
+	d.showUnread()
 	return d.Err()
 }
 

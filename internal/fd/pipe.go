@@ -28,6 +28,9 @@ type pipe struct {
 	ended   bool          // nobody writes any more
 	left    bool          // nobody reads any more
 	drain   bool          // but what is written is dropped rather than refused
+	keeps   bool          // or kept, for whoever looks after the session
+	kept    []byte
+	lost    int64 // bytes that there was no room to keep
 	readers int           // waiting
 	writers int           // waiting
 	change  chan struct{} // closed at the next change; nil if nobody waits
@@ -92,7 +95,9 @@ func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err err
 			return n, err
 		}
 		m := len(b)
-		if !p.drain {
+		if p.drain {
+			p.keep(b)
+		} else {
 			m = min(m, room-p.data.Len())
 			p.data.Write(b[:m])
 		}
@@ -135,10 +140,48 @@ func (p *pipe) space(ctx context.Context, w *patience) error {
 func (p *pipe) last(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended && !p.left {
+	switch {
+	case p.ended:
+	case p.left:
+		p.keep([]byte(s))
+	default:
 		p.data.WriteString(s)
 		p.changed()
 	}
+}
+
+// abandon is endReading for messages that nobody has read: they are kept, and so
+// is what follows, as far as there is room. Head was taken out before.
+func (p *pipe) abandon(head []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left, p.drain, p.keeps = true, true, true
+	p.keep(head)
+	p.keep(p.data.Bytes())
+	p.data = bytes.Buffer{}
+	p.changed()
+}
+
+// keep keeps b if that is wanted. The caller holds mu.
+func (p *pipe) keep(b []byte) {
+	if !p.keeps {
+		return
+	}
+	n := min(len(b), room-len(p.kept))
+	p.kept = append(p.kept, b[:n]...)
+	p.lost += int64(len(b) - n)
+}
+
+// takeKept returns what was kept, once, and how much could not be.
+func (p *pipe) takeKept() (kept []byte, lost int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept, lost = p.kept, p.lost
+	p.kept, p.lost = nil, 0
+	return kept, lost
 }
 
 // endWriting lets the reader come to the end.

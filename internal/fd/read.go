@@ -187,7 +187,7 @@ func (d *Desk) fate(des *descriptor) string {
 	if s.err != nil {
 		return fmt.Sprintf("; script %d ended with status %d: %v", s.pid, s.status, s.err)
 	}
-	return fmt.Sprintf("; script %d exited with status %d", s.pid, s.status)
+	return fmt.Sprintf("; script %d exited with status %d%s", s.pid, s.status, s.failedStages())
 }
 
 // nothing answers a read that got nothing.

@@ -27,6 +27,7 @@ type script struct {
 	done   chan struct{} // closed when it has ended; what follows is set by then
 	status int
 	err    error // why it did not run to its end
+	stages []run.Stage
 
 	told atomic.Bool // the model knows how it ended
 }
@@ -64,6 +65,7 @@ func (d *Desk) run(s *script, w Worker, text string) {
 		err = cerr
 	}
 	s.status, s.err = outcome(res, err)
+	s.stages = res.Stages
 	if s.err != nil {
 		s.stderr.last(s.complaint())
 	}
@@ -155,9 +157,22 @@ func (d *Desk) state(s *script) string {
 			name += "; " + hint
 		}
 	default:
-		name = fmt.Sprintf("%s exited with status %d", name, s.status)
+		name = fmt.Sprintf("%s exited with status %d%s", name, s.status, s.failedStages())
 	}
 	return name + unread(s.stdout.pipe, s.stderr)
+}
+
+// failedStages says which commands of its pipelines failed although the script
+// went on, as in cat missing | sort.
+func (s *script) failedStages() string {
+	if len(s.stages) == 0 {
+		return ""
+	}
+	list := make([]string, len(s.stages))
+	for i, stage := range s.stages {
+		list[i] = fmt.Sprintf("%s ended with status %d", shown(stage.Name), stage.Status)
+	}
+	return ", but in its pipelines " + strings.Join(list, ", ")
 }
 
 // unread says where a script left something to be read.

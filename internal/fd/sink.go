@@ -118,6 +118,16 @@ func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int
 	return n, err
 }
 
+// append writes after everybody else. What cannot be written is noted as any
+// other write's failure.
+func (k *sink) append(b []byte) {
+	k.out.Lock()
+	defer k.out.Unlock()
+	if k.err == nil {
+		_, k.err = k.w.Write(b)
+	}
+}
+
 // flush passes on what the writer behind it holds back, and returns the first
 // error there was.
 func (k *sink) flush() error {

@@ -33,7 +33,7 @@ type spawned struct {
 
 // spawn is the tool. Until everything was checked nothing is taken from the
 // caller.
-func (d *Desk) spawn(_ context.Context, in spawnInput) (string, error) {
+func (d *Desk) spawn(ctx context.Context, in spawnInput) (string, error) {
 	if err := d.checkScript(in.Script); err != nil {
 		return "", err
 	}
@@ -42,6 +42,10 @@ func (d *Desk) spawn(_ context.Context, in spawnInput) (string, error) {
 	}
 	w, err := d.hire()
 	if err != nil {
+		return "", err
+	}
+	if err := d.precheck(ctx, in, w); err != nil {
+		d.dismiss(w)
 		return "", err
 	}
 	s, answer, err := d.connect(in, w)
@@ -54,6 +58,25 @@ func (d *Desk) spawn(_ context.Context, in spawnInput) (string, error) {
 		d.run(s, w, in.Script)
 	}()
 	return encode(answer), nil
+}
+
+// precheck refuses a script that could not run, before it is given anything. If
+// it was to write the output, that is remembered.
+func (d *Desk) precheck(ctx context.Context, in spawnInput, w Worker) error {
+	if w.Check == nil {
+		return nil
+	}
+	err := w.Check(ctx, in.Script)
+	if err == nil {
+		return nil
+	}
+	err = spawnFault(err)
+	if in.StdoutFD != nil && *in.StdoutFD == 1 {
+		d.mu.Lock()
+		d.refused = err
+		d.mu.Unlock()
+	}
+	return err
 }
 
 func (d *Desk) checkScript(text string) error {
@@ -204,6 +227,9 @@ func (d *Desk) drainTo(s *script, to *descriptor) (outlet, int) {
 	switch {
 	case to.standard():
 		to.out.sink.enter(s)
+		if to.out.sink == d.sinks[0] {
+			d.delivered, d.refused = true, nil
+		}
 		return to.out, to.fd
 	case to.out.pipe != nil:
 		to.out.pipe.from = end{script: s}

@@ -213,6 +213,10 @@ func (d *Desk) drop(des *descriptor, drain bool) error {
 		}
 	}
 	d.mu.Unlock()
+	if des.idle {
+		des.in.pipe.abandon(des.in.buf)
+		return nil
+	}
 	return des.close(drain)
 }
 

@@ -44,6 +44,11 @@ func (d *Desk) write(ctx context.Context, in writeInput) (string, error) {
 			return "", err
 		}
 	}
+	if des.out.sink == d.sinks[0] {
+		d.mu.Lock()
+		d.delivered, d.refused = true, nil
+		d.mu.Unlock()
+	}
 	answer := fmt.Sprintf("wrote %s to fd %d", size(int64(len(in.Data))), in.FD)
 	if !in.EOF {
 		return answer, nil

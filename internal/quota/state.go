@@ -25,16 +25,22 @@ func Day(t time.Time) string { return t.Format(time.DateOnly) }
 
 // Add adds usage to a period. The model "" stands for use without one.
 func (s State) Add(period, model string, u Usage) error {
-	return s.change(func(p Periods) {
-		if p[period] == nil {
-			p[period] = make(map[string]Usage)
-		}
-		p[period][model] = p[period][model].Add(u)
-	})
+	return s.change(func(p Periods) { p.add(period, model, u) })
 }
 
-// Reset forgets a period; the period "" stands for all of them.
+func (p Periods) add(period, model string, u Usage) {
+	if p[period] == nil {
+		p[period] = make(map[string]Usage)
+	}
+	p[period][model] = p[period][model].Add(u)
+}
+
+// Reset forgets a period; the period "" stands for all of them. What dead
+// processes had reserved belongs to its period.
 func (s State) Reset(period string) error {
+	if err := s.Reclaim(); err != nil {
+		return err
+	}
 	return s.change(func(p Periods) {
 		if period == "" {
 			clear(p)
@@ -69,14 +75,18 @@ func (s State) Show() (Periods, error) {
 // a [Budget].
 func (s State) Spent(weights map[string]Weights) (int64, error) {
 	periods, err := s.Show()
+	return whole(periods.quarters(weights)), err
+}
+
+// quarters returns the weighted tokens of all periods, in quarters.
+func (p Periods) quarters(weights map[string]Weights) (sum int64) {
 	scale := NewMeter(Budget{Weights: weights})
-	var quarters int64
-	for _, models := range periods {
+	for _, models := range p {
 		for model, u := range models {
-			quarters += scale.weightsOf(model).Quarters(u)
+			sum = plus(sum, scale.weightsOf(model).Quarters(u))
 		}
 	}
-	return whole(quarters), err
+	return sum
 }
 
 // Within returns b with no more tokens than are left of a total for all periods;
@@ -100,9 +110,21 @@ func (s State) Within(total int64, b Budget) (Budget, error) {
 	return b, nil
 }
 
-// change reads, alters and replaces the file. The lock is a second file, as
-// replacing the first would take its lock away.
+// change reads, alters and replaces the file.
 func (s State) change(alter func(Periods)) error {
+	return s.locked(func() error {
+		p, err := s.Show()
+		if err != nil {
+			return err
+		}
+		alter(p)
+		return s.write(p)
+	})
+}
+
+// locked does something while no other process does. The lock is a second file,
+// as replacing the first would take its lock away.
+func (s State) locked(do func() error) error {
 	lock, err := private.Open(s.Path+".lock", os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return err
@@ -112,11 +134,10 @@ func (s State) change(alter func(Periods)) error {
 		return &fault.Error{Kind: fault.Unavailable, Op: "lock usage", Subject: s.Path, Err: err}
 	}
 	defer private.Unlock(lock)
-	p, err := s.Show()
-	if err != nil {
-		return err
-	}
-	alter(p)
+	return do()
+}
+
+func (s State) write(p Periods) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err

@@ -70,6 +70,13 @@ type Result struct {
 	Dir      string         // where the session stands now
 	Effects  []Effect       // one for each path and kind, in order of first touch
 	Commands map[string]int // how often each command ran
+	Stages   []Stage        // of pipelines, that failed though the pipeline went on; the first few
+}
+
+// A Stage is a command of a pipeline.
+type Stage struct {
+	Name   string // its first word
+	Status int
 }
 
 // A Runner executes requests. Its error means that the script did not run to

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"hako/internal/run"
 	"hako/internal/stream"
 )
 
@@ -52,6 +53,7 @@ func (p *proc) pipeline(c *syntax.BinaryCmd) {
 	procs[last].stage(stages[last].st)
 	wg.Wait()
 	p.gather(procs)
+	p.noteStages(stages)
 	if p.opts.lastpipe {
 		p.absorb(procs[last])
 	}
@@ -129,4 +131,25 @@ func (p *proc) gather(procs []*proc) {
 			return
 		}
 	}
+}
+
+// brokenPipe is the status of a stage that nobody wanted more of.
+const brokenPipe = 128 + 13
+
+// noteStages remembers the stages that failed and that the status of the
+// pipeline does not tell of.
+func (p *proc) noteStages(stages []stage) {
+	for i, status := range p.pipeStatus[:len(p.pipeStatus)-1] {
+		if status != 0 && status != brokenPipe {
+			p.ses.seen.stage(run.Stage{Name: firstWord(stages[i].st), Status: status})
+		}
+	}
+}
+
+// firstWord is what a stage is called.
+func firstWord(st *syntax.Stmt) string {
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() != "" {
+		return call.Args[0].Lit()
+	}
+	return "(...)"
 }

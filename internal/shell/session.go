@@ -117,7 +117,7 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 	err := s.root.script(ctx, req, prog)
 	res := run.Result{
 		Exit: s.root.status, Dir: s.root.dir, Duration: time.Since(start),
-		Effects: s.seen.effects, Commands: s.seen.commands, Bytes: s.seen.bytes.Load(),
+		Effects: s.seen.effects, Commands: s.seen.commands, Bytes: s.seen.bytes.Load(), Stages: s.seen.stages,
 		TimedOut: fault.KindOf(err) == fault.Timeout,
 	}
 	if res.TimedOut {
@@ -213,7 +213,19 @@ type tally struct {
 	effects  []run.Effect
 	index    map[[2]string]int
 	tell     func(run.Effect)
+	stages   []run.Stage
 	bytes    atomic.Int64 // printed
+}
+
+// maxStages bounds the list of failed stages: a loop has as many as it likes.
+const maxStages = 10
+
+func (t *tally) stage(s run.Stage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.stages) < maxStages && !slices.Contains(t.stages, s) {
+		t.stages = append(t.stages, s)
+	}
 }
 
 func (t *tally) command(name string) {

@@ -41,6 +41,7 @@ import (
 
 	"hako/internal/fault"
 	"hako/internal/llm"
+	"hako/internal/quota"
 )
 
 // A Script is a model that gives the turns of a file, each once and in their
@@ -61,6 +62,15 @@ type step struct {
 
 // Left returns how many turns were not given yet.
 func (s *Script) Left() int { return max(0, len(s.steps)-int(s.given.Load())) }
+
+// Ahead returns what the next turn uses; nothing if there is none, or a refusal.
+func (s *Script) Ahead() quota.Usage {
+	n := int(s.given.Load())
+	if n >= len(s.steps) || s.steps[n].err != nil {
+		return quota.Usage{}
+	}
+	return s.steps[n].turn.Usage
+}
 
 // Next implements [llm.Model].
 func (s *Script) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
