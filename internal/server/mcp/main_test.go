@@ -167,6 +167,9 @@ func (fake) Close(context.Context) error                                     { r
 // open makes a door that is closed with the test.
 func open(t testing.TB, o Options) *Door {
 	t.Helper()
+	if o.Elicit == nil {
+		o.Elicit = func(string) gate.Answer { return gate.Session }
+	}
 	d := New(o)
 	t.Cleanup(func() {
 		if err := d.Close(context.Background()); err != nil {
