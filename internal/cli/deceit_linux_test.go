@@ -20,13 +20,19 @@ type tmux struct {
 // inTmux starts a hako in a terminal of 80 columns and 24 rows.
 func inTmux(t *testing.T, args ...string) *tmux {
 	t.Helper()
+	return startTmux(t, append([]string{os.Args[0]}, args...)...)
+}
+
+// startTmux starts a program there; the name of this one makes it hako.
+func startTmux(t *testing.T, words ...string) *tmux {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
 			t.Fatal(err)
 		}
 		t.Skip("no tmux here:", err)
 	}
-	cmd := hakoCommand(t, args...)
+	cmd := hakoCommand(t)
 	state, err := os.MkdirTemp("", "tm") // sockets want short names
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func inTmux(t *testing.T, args ...string) *tmux {
 	write("ask.policy", "ask rm # it does not come back\n")
 	write("precious", "x")
 	write("word", "rm\n") // which nobody knows before it is read
-	start := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", os.Args[0]}, args...)
+	start := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24"}, words...)
 	tm := m.command(start...)
 	tm.Env, tm.Dir = append(cmd.Env, "LC_ALL=C.UTF-8"), m.dir
 	if out, err := tm.CombinedOutput(); err != nil {
@@ -140,8 +146,8 @@ func TestDeceit(t *testing.T) {
 	for name, text := range deceits {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", `printf '`+text+`'; $(cat word) precious; echo status $?`)
-			m.waitFor("the question", func(screen string) bool { return asksAboutIn(screen) })
+			m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", shellDeceit(text))
+			m.waitFor("the question", asksAboutIn)
 			if name == "invisible cursor" && m.value("cursor_flag") != "1" {
 				t.Error("the cursor is not visible")
 			}
@@ -158,6 +164,73 @@ func TestDeceit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shellDeceit prints a text and then has a person asked about removing a file.
+func shellDeceit(text string) string {
+	return `printf '` + text + `'; $(cat word) precious; echo status $?`
+}
+
+// TestDeceitByPrograms does the same by a program of this machine.
+func TestDeceitByPrograms(t *testing.T) {
+	m := inTmux(t, "host", "exec", "--root", ".", "--rules", "ask.policy", "--", shellDeceit(deceits["APC"]))
+	m.waitFor("the question", asksAboutIn)
+	m.do("send-keys", "n", "Enter")
+	m.waitFor("the end", func(string) bool { return m.value("pane_dead") == "1" })
+	if _, err := os.Stat(filepath.Join(m.dir, "precious")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeceitThroughAPipe has another program bring the output to the terminal.
+func TestDeceitThroughAPipe(t *testing.T) {
+	m := startTmux(t, "sh", "-c", `"$0" "$@" | cat`, os.Args[0], "sh", "--rw", ".", "--rules", "ask.policy", "-c", shellDeceit(deceits["alternate screen"]))
+	m.waitFor("the question", asksAboutIn)
+	m.do("send-keys", "n", "Enter")
+	m.waitFor("the end", func(string) bool { return m.value("pane_dead") == "1" })
+}
+
+// TestDeceitMeanwhile has another part of the script print while a question is
+// open, by both streams: it waits until the question was answered, and nothing
+// is lost.
+func TestDeceitMeanwhile(t *testing.T) {
+	for _, stream := range []string{"1", "2"} {
+		m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", `
+			{ { while ! test -e asked; do sleep 0.05; done
+			  touch began
+			  for i in 1 2 3 4 5; do printf '\033[2J\033[Hpainted %s' $i >&`+map[string]string{"1": "3", "2": "2"}[stream]+`; sleep 0.1; done
+			  echo; } | { $(cat word) precious; cat >/dev/null; }; } 3>&1; echo all`)
+		m.waitFor("the question", asksAboutIn)
+		if err := os.WriteFile(filepath.Join(m.dir, "asked"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.waitFor("the other part", func(string) bool {
+			_, err := os.Stat(filepath.Join(m.dir, "began"))
+			return err == nil
+		})
+		for range 10 { // time for many paintings
+			time.Sleep(100 * time.Millisecond)
+			if screen := m.shown(); !asksAboutIn(screen) {
+				t.Fatalf("the question was painted over:\n%s", screen)
+			}
+		}
+		m.do("send-keys", "y", "Enter")
+		m.waitFor("what waited", func(screen string) bool {
+			return strings.Contains(screen, "painted 5") && strings.Contains(screen, "all")
+		})
+		if _, err := os.Stat(filepath.Join(m.dir, "precious")); err == nil {
+			t.Error("it was allowed and not done")
+		}
+	}
+}
+
+// TestLongQuestion asks about more than the screen holds, which says so.
+func TestLongQuestion(t *testing.T) {
+	m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", `$(cat word) precious `+strings.Repeat("x", 3000)+`; echo`)
+	m.waitFor("the question", func(screen string) bool {
+		return strings.Contains(screen, "above the screen") && strings.HasPrefix(lastRow(screen), strings.TrimRight(allow, " "))
+	})
+	m.do("send-keys", "n", "Enter")
 }
 
 // asksAboutIn knows the question with the line about the directory.
