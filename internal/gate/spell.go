@@ -34,6 +34,12 @@ func spelled(script string) string {
 	return b.String()
 }
 
+// spelledName spells the name of a file, in one line: two that look the same must
+// not be taken for one.
+func spelledName(name string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(spelled(name))
+}
+
 // What is shown as it is of what cannot be seen.
 const (
 	mostSpaces   = 40

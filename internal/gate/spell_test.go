@@ -32,6 +32,17 @@ func TestSpelled(t *testing.T) {
 	}
 }
 
+// A directory that looks like another is another.
+func TestSpelledName(t *testing.T) {
+	for name, want := range map[string]string{
+		"/w/proj": "/w/proj", "/w/箱": "/w/箱", `C:\w`: `C:\w`, "/w/proj\u200b": `/w/proj\u200b`, "/w/p\nhako: x\ty": `/w/p\nhako: x\ty`, "/w/рroj": `/w/\u0440roj`,
+	} {
+		if got := spelledName(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func FuzzSpelled(f *testing.F) {
 	for _, s := range []string{"rm -rf /", "gіthub", "\x1b]0;x\a", "a\u0301\u0301\u0301", "\u202e", "\xff", "   \n\n\n"} {
 		f.Add(s)
