@@ -96,7 +96,8 @@ func (m *tmux) waitFor(what string, good func(screen string) bool) string {
 	return ""
 }
 
-const fakeQuestion = `hako: user wants to run: ls\r\nhako: it only looks (builtin:1)\r\nhako: allow? [y]es once, for this [s]ession, [N]o: `
+const fakeQuestion = `hako: user wants to run: ls\r\nhako: it only looks (builtin:1)\r\n` +
+	`hako: allow? [y]es once, for this [s]ession, [N]o: `
 
 // deceits are what a program prints, in the spelling of printf, before a question
 // comes up.
@@ -135,8 +136,9 @@ func asksAbout(screen, command string) bool {
 		return false
 	}
 	rows = rows[len(rows)-3:]
-	return strings.HasPrefix(rows[0], "hako: ") && strings.HasSuffix(strings.TrimRight(rows[0], " "), "wants to run: "+command) &&
-		strings.Contains(rows[1], "it does not come back (ask.policy:1)") && strings.TrimRight(rows[2], " ") == strings.TrimRight(allow, " ")
+	return strings.TrimRight(rows[0], " ") == "hako: user wants to run: "+command &&
+		strings.Contains(rows[1], "it does not come back (ask.policy:1)") &&
+		strings.TrimRight(rows[2], " ") == strings.TrimRight(allow, " ")
 }
 
 // TestDeceit has programs do to the terminal what they can before a question
@@ -158,7 +160,7 @@ func TestDeceit(t *testing.T) {
 				}
 			}
 			m.do("send-keys", "n", "Enter")
-			m.waitFor("the end", func(string) bool { return strings.TrimSpace(m.do("display-message", "-p", "#{pane_dead}")) == "1" })
+			m.waitFor("the end", func(string) bool { return m.value("pane_dead") == "1" })
 			if _, err := os.Stat(filepath.Join(m.dir, "precious")); err != nil {
 				t.Error(err)
 			}
@@ -184,7 +186,8 @@ func TestDeceitByPrograms(t *testing.T) {
 
 // TestDeceitThroughAPipe has another program bring the output to the terminal.
 func TestDeceitThroughAPipe(t *testing.T) {
-	m := startTmux(t, "sh", "-c", `"$0" "$@" | cat`, os.Args[0], "sh", "--rw", ".", "--rules", "ask.policy", "-c", shellDeceit(deceits["alternate screen"]))
+	script := shellDeceit(deceits["alternate screen"])
+	m := startTmux(t, "sh", "-c", `"$0" "$@" | cat`, os.Args[0], "sh", "--rw", ".", "--rules", "ask.policy", "-c", script)
 	m.waitFor("the question", asksAboutIn)
 	m.do("send-keys", "n", "Enter")
 	m.waitFor("the end", func(string) bool { return m.value("pane_dead") == "1" })
@@ -194,12 +197,12 @@ func TestDeceitThroughAPipe(t *testing.T) {
 // open, by both streams: it waits until the question was answered, and nothing
 // is lost.
 func TestDeceitMeanwhile(t *testing.T) {
-	for _, stream := range []string{"1", "2"} {
+	for _, descriptor := range []string{"3", "2"} { // 3 is standard output
 		m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", `
 			{ { while ! test -e asked; do sleep 0.05; done
 			  touch began
-			  for i in 1 2 3 4 5; do printf '\033[2J\033[Hpainted %s' $i >&`+map[string]string{"1": "3", "2": "2"}[stream]+`; sleep 0.1; done
-			  echo; } | { $(cat word) precious; cat >/dev/null; }; } 3>&1; echo all`)
+			  for i in 1 2 3 4 5; do printf '\033[2J\033[Hpainted %s' $i >&`+descriptor+`; sleep 0.1; done
+			  echo; } | { $(cat word) precious; cat >/dev/null; }; } 3>&1; echo all; read x`) // a pane that ends is moved up
 		m.waitFor("the question", asksAboutIn)
 		if err := os.WriteFile(filepath.Join(m.dir, "asked"), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -226,9 +229,10 @@ func TestDeceitMeanwhile(t *testing.T) {
 
 // TestLongQuestion asks about more than the screen holds, which says so.
 func TestLongQuestion(t *testing.T) {
-	m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", `$(cat word) precious `+strings.Repeat("x", 3000)+`; echo`)
+	script := `$(cat word) precious ` + strings.Repeat("x", 3000)
+	m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", script)
 	m.waitFor("the question", func(screen string) bool {
-		return strings.Contains(screen, "above the screen") && strings.HasPrefix(lastRow(screen), strings.TrimRight(allow, " "))
+		return strings.Contains(screen, "above the screen") && lastRow(screen) == strings.TrimRight(allow, " ")
 	})
 	m.do("send-keys", "n", "Enter")
 }

@@ -22,7 +22,8 @@ var knownState = strings.Join([]string{
 	"\x1b[?5l", "\x1b[?7h", "\x1b[?45l", "\x1b[?40l", "\x1b[?25h", // reverse video, wrapping, width, cursor
 	"\x1b[0 k", "\x1b[?2501l", // text from left to right
 	"\x1b%G", "\x1b(B\x1b)B\x1b*B\x1b+B\x0f", "\x1b[?42l", // characters: UTF-8 and ASCII, not line drawing
-	"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l", // mouse and focus type nothing
+	"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l",    // the mouse types nothing
+	"\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l", // nor does getting the focus
 	"\x1b[?1l\x1b>", "\x1b[?2004l", "\x1b[?9001l", "\x1b[>4;0m", "\x1b[=0;1u", // keys type what is on them
 	"\x1b]R\x1b\\", "\x1b]104\x1b\\", "\x1b]110\x1b\\", "\x1b]111\x1b\\", "\x1b]112\x1b\\", // colours can be told apart
 	"\x1b]8;;\x1b\\",   // no link

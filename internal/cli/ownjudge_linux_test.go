@@ -19,11 +19,13 @@ import (
 // whatever it is asked.
 func (h *served) agreeing(t *testing.T, asked *atomic.Int64) mcpClient {
 	t.Helper()
-	o := &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	agree := func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		asked.Add(1)
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
-	}}
-	transport := &sdk.StreamableClientTransport{Endpoint: h.URL + "mcp", HTTPClient: &http.Client{Transport: bearer(h.Token)}}
+	}
+	o := &sdk.ClientOptions{ElicitationHandler: agree}
+	browser := &http.Client{Transport: bearer(h.Token)}
+	transport := &sdk.StreamableClientTransport{Endpoint: h.URL + "mcp", HTTPClient: browser}
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), transport, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +57,8 @@ func TestClientIsNotItsOwnJudge(t *testing.T) {
 			}
 			h.answer(q.ID, answer)
 			out := <-done
-			if made := !strings.Contains(out["words"].(string), "a person said no"); made != (answer == source.Once) || asked.Load() != 0 {
+			made := !strings.Contains(out["words"].(string), "a person said no")
+			if made != (answer == source.Once) || asked.Load() != 0 {
 				t.Errorf("%s: the client was asked %d times: %v", role, asked.Load(), out)
 			}
 		}
@@ -95,7 +98,8 @@ func TestElicitsByToken(t *testing.T) {
 			token, caller string
 			want          gate.Answer
 		}{
-			{"secret", localCaller, gate.Session}, {"secret", "claude-1234", most}, {"secret", "local-1234", most}, {"", localCaller, most}, {"secret", "", most},
+			{"secret", localCaller, gate.Session}, {"secret", "claude-1234", most}, {"secret", "local-1234", most},
+			{"", localCaller, most}, {"secret", "", most},
 		} {
 			g := &mcpGuard{token: c.token}
 			if got := g.elicits(others)(c.caller); got != c.want {

@@ -86,7 +86,8 @@ func outOfSight(rows int, size screenSize) (notice []string) {
 		if hidden <= 0 {
 			return nil
 		}
-		notice = brokenRows("hako: ", fmt.Sprintf("the question has %d rows, the first %d of which are above the screen: scroll up first", rows, hidden), size.columns)
+		text := fmt.Sprintf("the question has %d rows, the first %d of which are above the screen: scroll up first", rows, hidden)
+		notice = brokenRows("hako: ", text, size.columns)
 	}
 	return notice
 }
@@ -130,7 +131,8 @@ func oneLine(text string) string {
 		switch {
 		case unicode.IsSpace(c):
 			return ' '
-		case c == unicode.ReplacementChar, !unicode.IsPrint(c), unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		case c == unicode.ReplacementChar, !unicode.IsPrint(c),
+			unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 			return -1
 		}
 		return c

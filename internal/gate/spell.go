@@ -124,8 +124,11 @@ func blind(c rune) bool {
 // something to a shell or in a path, or is a letter of ASCII in another font.
 func disguised(c rune) bool {
 	switch {
-	case 0x1D400 <= c && c <= 0x1D7FF, 0x2010 <= c && c <= 0x2013, 0x2170 <= c && c <= 0x217F: // mathematical letters, hyphens, small Roman numerals
+	case 0x1D400 <= c && c <= 0x1D7FF, // mathematical letters
+		0x2010 <= c && c <= 0x2013, // hyphens
+		0x2170 <= c && c <= 0x217F: // small Roman numerals
 		return true
 	}
-	return strings.ContainsRune("\u02d7\u2212\u2024\u2044\u2215\u2223\u2236\u037e\u0589\ua789\u29f8\u2216\u29f5\u29f9\u02f8\u01c0\u02c8\u2039\u203a\u276f\u2217\u204e\u02dc\u223c\u1680", c)
+	return strings.ContainsRune("\u02d7\u2212\u2024\u2044\u2215\u2223\u2236\u037e\u0589\ua789\u29f8"+
+		"\u2216\u29f5\u29f9\u02f8\u01c0\u02c8\u2039\u203a\u276f\u2217\u204e\u02dc\u223c\u1680", c)
 }

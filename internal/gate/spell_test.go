@@ -35,7 +35,8 @@ func TestSpelled(t *testing.T) {
 // A directory that looks like another is another.
 func TestSpelledName(t *testing.T) {
 	for name, want := range map[string]string{
-		"/w/proj": "/w/proj", "/w/箱": "/w/箱", `C:\w`: `C:\w`, "/w/proj\u200b": `/w/proj\u200b`, "/w/p\nhako: x\ty": `/w/p\nhako: x\ty`, "/w/рroj": `/w/\u0440roj`,
+		"/w/proj": "/w/proj", "/w/箱": "/w/箱", `C:\w`: `C:\w`,
+		"/w/proj\u200b": `/w/proj\u200b`, "/w/p\nhako: x\ty": `/w/p\nhako: x\ty`, "/w/рroj": `/w/\u0440roj`,
 	} {
 		if got := spelledName(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
