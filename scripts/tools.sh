@@ -30,6 +30,7 @@ else
 	want file file
 	want patch patch
 	want tree tree
+	want tmux tmux # what a person sees of a question
 	want chromium chromium # the pages of the console
 	want npm npm # what scripts/mcptools.sh installs
 	want man man-db # the manual pages

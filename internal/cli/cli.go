@@ -32,6 +32,8 @@ type streams struct {
 	out, err io.Writer
 	keys     io.Reader // in; if that is a terminal, to be read by several in turn
 
+	lock *outputLock // held while a question is open at the terminal; nil means that none is put there
+
 	tree func() *cobra.Command // all commands; nil means those of the command's own root
 }
 
@@ -47,6 +49,9 @@ func newStreams(in io.Reader, out, err io.Writer) streams {
 	s := streams{in: in, out: out, err: err, keys: in}
 	if isTerminal(in) {
 		s.keys = stream.NewShared(in)
+	}
+	if isTerminal(in) && isTerminal(err) { // where [askAt] asks
+		s.out, s.err, s.lock = locked(out, err)
 	}
 	return s
 }

@@ -42,8 +42,19 @@ func (w *studio) approver(string) asker {
 	return askElsewhere(w.conf, func(string) {})
 }
 
+// elicitation is what clients with a token of hako serve may answer to questions
+// about their own commands: nothing, unless the settings let them, and for a whole
+// session never.
+func elicitation(conf *config.Config) func(caller string) gate.Answer {
+	most := gate.No
+	if config.ApprovalElicitation.Of(conf).V {
+		most = gate.Once
+	}
+	return func(string) gate.Answer { return most }
+}
+
 // askPage has a door ask at the page of hako serve, while that runs, for clients
-// who cannot ask.
+// who cannot ask or may not answer.
 func askPage(o *mcp.Options, conf *config.Config) {
 	page := hatch.Caller{Dir: hatchDir(conf)}
 	o.Ask, o.Reaches = page.Ask, page.There

@@ -76,6 +76,7 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	m.sweepLater(ctx)
 	options := m.options()
 	options.Caller = mcp.Bearer(guard.holder)
+	options.Elicit = guard.elicits(elicitation(conf))
 	askPage(&options, conf)
 	door := mcp.New(options)
 	defer closeDoor(ctx, door)

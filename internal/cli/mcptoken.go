@@ -13,6 +13,7 @@ import (
 
 	"hako/internal/config"
 	"hako/internal/fault"
+	"hako/internal/gate"
 	yours "hako/internal/private"
 	"hako/internal/server/pass"
 	"hako/internal/server/source"
@@ -51,6 +52,18 @@ func (g *mcpGuard) holder(secret string) string {
 		return ""
 	}
 	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
+}
+
+// elicits is what the client of a caller may answer to questions about its own
+// commands: all, if it has the token of this server, which who started it gave
+// to their own client. Others are those of hako serve, or anybody.
+func (g *mcpGuard) elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
+	return func(caller string) gate.Answer {
+		if g.token != "" && caller == localCaller {
+			return gate.Session
+		}
+		return others(caller)
+	}
 }
 
 // removedFrom tells of tokens of the store whether they were removed since. All

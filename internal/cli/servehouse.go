@@ -143,7 +143,8 @@ func (h *house) openParlour(ctx context.Context) error {
 	return nil
 }
 
-// openDoor makes the MCP endpoint. Whom a client cannot ask, the page is asked.
+// openDoor makes the MCP endpoint. Questions about what clients want go to the
+// page: who has the token of a client must not judge its commands.
 func (h *house) openDoor(ctx context.Context) (err error) {
 	if h.sandbox, err = h.maker(h.conf); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (h *house) openDoor(ctx context.Context) (err error) {
 	h.workers = h.sandbox.workers
 	h.sandbox.sweepLater(ctx)
 	options := h.sandbox.options()
-	options.Ask = h.desk.Ask
+	options.Ask, options.Elicit = h.desk.Ask, elicitation(h.conf)
 	options.Caller = server.Caller
 	h.door = mcp.New(options)
 	h.later(func() { closeDoor(ctx, h.door) })

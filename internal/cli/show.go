@@ -76,7 +76,7 @@ func colorful() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") !
 
 // columns returns the width of a terminal; zero means unknown.
 func columns(out io.Writer) int {
-	if f, ok := out.(*os.File); ok {
+	if f := fileOf(out); f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w
 		}

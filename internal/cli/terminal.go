@@ -10,20 +10,18 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"hako/internal/fault"
 	"hako/internal/gate"
-	"hako/internal/markdown"
 	"hako/internal/stream"
 )
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(stream)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // reasonOf strips the operation and path from an error of package os; our own
@@ -49,27 +47,58 @@ func clock(text string) (func() time.Time, error) {
 }
 
 // askAt returns what puts a question to the person at the terminal, or nil if
-// nobody is there: then the answer is no.
+// nobody is there: then the answer is no. All that ask at a terminal ask by it.
 func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) {
 	if !isTerminal(s.in) || !isTerminal(s.err) {
 		return nil
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
-		text := questionText(q)
-		for range mostTries {
-			line, err := answerTo(ctx, s, text)
-			if err != nil && err != io.EOF {
-				return gate.No, err
-			}
-			if a, clear := answer(line); clear || err == io.EOF {
-				return a, nil
-			}
-			wait(ctx, afterthought)
-			text = whatAnswersMean + allow
+		release, err := s.lock.hold(ctx)
+		if err != nil {
+			return gate.No, err
 		}
-		fmt.Fprintln(s.err, "hako: taken for no")
-		return gate.No, nil
+		defer release()
+		return s.put(ctx, q)
 	}
+}
+
+// put puts a question at the terminal, on which nobody else writes meanwhile.
+func (s streams) put(ctx context.Context, q gate.Question) (gate.Answer, error) {
+	screen := fileOf(s.err)
+	s.settle(ctx, screen)
+	text := questionText(q, sizeOf(screen))
+	for range mostTries {
+		line, err := s.answerTo(ctx, screen, text)
+		if err != nil && err != io.EOF {
+			return gate.No, err
+		}
+		if a, clear := answer(line); clear || err == io.EOF {
+			return a, nil
+		}
+		wait(ctx, afterthought)
+		text = whatAnswersMean + allow
+	}
+	fmt.Fprintln(screen, "hako: taken for no")
+	return gate.No, nil
+}
+
+// settling is how long a terminal may take to do what programs have asked of it:
+// what it types by itself meanwhile, as an answer to ESC [ 6 n or ENQ, answers no
+// question.
+const settling = 150 * time.Millisecond
+
+// settle brings the terminal to a known state. A pipe that standard output is may
+// lead to the same terminal: what is in it is read first, if that does not take
+// long.
+func (s streams) settle(ctx context.Context, screen *os.File) {
+	if out := fileOf(s.out); out != nil && !isTerminal(out) {
+		for end := time.Now().Add(time.Second); unread(out) > 0 && ctx.Err() == nil && time.Now().Before(end); {
+			wait(ctx, 10*time.Millisecond)
+		}
+	}
+	enableSequences(screen)
+	_, _ = io.WriteString(screen, knownState)
+	wait(ctx, settling)
 }
 
 // mostTries is how often a question is put to somebody who gives no clear answer.
@@ -91,9 +120,11 @@ func wait(ctx context.Context, d time.Duration) {
 // answerTo puts a question and returns the line that is typed after it. What was
 // typed before does not count, for a question that is put again neither: it was
 // meant for another.
-func answerTo(ctx context.Context, s streams, question string) (string, error) {
+func (s streams) answerTo(ctx context.Context, screen *os.File, question string) (string, error) {
 	forgetTyped(s)
-	fmt.Fprint(s.err, question)
+	if _, err := io.WriteString(screen, question); err != nil {
+		return "", err // nobody has seen it
+	}
 	return bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
 }
 
@@ -118,50 +149,6 @@ func drain(r io.Reader) {
 			return
 		}
 	}
-}
-
-// mostReason is how much of a reason is shown: who wants something approved must
-// not be able to move it out of sight by talking.
-const mostReason = 300
-
-// allow ends every question.
-const allow = "hako: allow? [y]es once, for this [s]ession, [N]o: "
-
-const whatAnswersMean = `hako: that is none of the answers:
-hako:   y, yes      run it this once
-hako:   s, session  run it, and what is like it until this session ends, without asking
-hako:   n, no       do not run it; so does an empty line
-`
-
-// questionText words a question. Everything in it but the command, which the gate
-// has spelled out, stands on a line of its own, whatever it contains: what a
-// model says must not look like what we say.
-func questionText(q gate.Question) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "hako: %s wants to run: %s\n", oneLine(q.Actor), markdown.Clean(q.Command))
-	if q.Dir != "" {
-		fmt.Fprintf(&b, "hako: in %s\n", oneLine(q.Dir))
-	}
-	if q.Reason != "" {
-		fmt.Fprintf(&b, "hako: it says: %s\n", brief(oneLine(q.Reason), mostReason))
-	}
-	fmt.Fprintf(&b, "hako: %s (%s)\n%s", oneLine(q.Why), oneLine(q.Rule), allow)
-	return b.String()
-}
-
-// oneLine makes a line of a text and leaves out what is not to be seen, or what
-// would change how the rest is seen.
-func oneLine(text string) string {
-	text = strings.Map(func(c rune) rune {
-		switch {
-		case unicode.IsSpace(c):
-			return ' '
-		case c == unicode.ReplacementChar, !unicode.IsPrint(c), unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
-			return -1
-		}
-		return c
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
 }
 
 // answer reads an answer. One that is not clear is a no, unless it is asked for

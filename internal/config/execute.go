@@ -30,7 +30,13 @@ func prefixes(s setting) ([]string, error) {
 	return s.words, nil
 }
 
-var approvalKeys = []key{ApprovalTimeout}
+var approvalKeys = []key{ApprovalTimeout, ApprovalElicitation}
+
+// ApprovalElicitation lets clients answer questions about their own commands.
+var ApprovalElicitation = Key[bool]{
+	Name: "approval.client_elicitation", Env: "HAKO_APPROVAL_CLIENT_ELICITATION", Parse: truth, Decides: "who approves",
+	Help: "true or false: whether MCP clients with a token of hako serve are asked about their own commands (elicitation), instead of an operator at the page",
+}
 
 // ApprovalTimeout is how long a question waits; silence is a no.
 var ApprovalTimeout = Key[time.Duration]{

@@ -15,7 +15,7 @@ type Question struct {
 	ID, Actor string   // of the request
 	Command   string   // as one would type it, whole but for registered secrets and tokens; a whole script if Argv is empty
 	Script    string   // what it is a part of, spelled likewise; empty means that it is too long to be shown
-	Dir       string   // where it would run; empty means not known
+	Dir       string   // where it would run, spelled likewise; empty means not known
 	Argv      []string // the same in words, as far as they are known
 	Reason    string   // why the asker wants it, in its own words
 	Why       string   // why the rule wants a person to decide
@@ -69,7 +69,7 @@ func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
 func (p *passage) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: g.Secrets.Text(dir), Argv: g.Secrets.Argv(v.Argv),
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.Secrets.Text(dir)), Argv: g.Secrets.Argv(v.Argv),
 		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }

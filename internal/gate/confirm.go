@@ -3,9 +3,7 @@ package gate
 import (
 	"context"
 	"math"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"hako/internal/policy"
@@ -100,30 +98,4 @@ func (p *passage) script() string {
 		return ""
 	}
 	return text
-}
-
-// plain shows a script so that it cannot pass for anything else: its lines are
-// set off, and it is spelled out.
-func plain(script string) string { return strings.ReplaceAll(spelled(script), "\n", "\n    ") }
-
-// spelled writes out what would move the cursor, turn the direction of the text
-// or not be seen at all.
-func spelled(script string) string {
-	var b strings.Builder
-	for _, c := range strings.TrimRight(script, "\n") {
-		switch {
-		case c == '\n' || c == '\t' || unicode.IsPrint(c) && !blind(c):
-			b.WriteRune(c)
-		default:
-			q := strconv.QuoteRuneToASCII(c)
-			b.WriteString(q[1 : len(q)-1])
-		}
-	}
-	return b.String()
-}
-
-// blind reports whether a character that counts as printable leaves nothing on
-// the screen.
-func blind(c rune) bool {
-	return c == '\u2800' || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -34,10 +34,12 @@ const (
 	linked    = "2025-06-18" // content may be a link
 )
 
-// mannerOf tells how the client of a request can be asked.
-func mannerOf(req *sdk.CallToolRequest) manner {
+// mannerOf tells how the client of a request can be asked, if it may be at all.
+func mannerOf(req *sdk.CallToolRequest, most gate.Answer) manner {
 	can := req.ClientCapabilities()
 	switch {
+	case most == gate.No:
+		return mute
 	case can == nil || can.Elicitation == nil:
 		return mute
 	case can.Elicitation.Form == nil && can.Elicitation.URL != nil:
@@ -55,8 +57,21 @@ type question struct {
 	reply chan gate.Answer // holds one
 }
 
+// mostOf is the most that the person behind a caller's client may answer. Over
+// standard streams that is whoever started both: nobody else can be there.
+func (d *Door) mostOf(caller string) gate.Answer {
+	switch {
+	case strings.HasPrefix(caller, pipe):
+		return gate.Session
+	case d.opts.Elicit == nil:
+		return gate.No
+	}
+	return d.opts.Elicit(caller)
+}
+
 var (
 	errNobody = errors.New("this client cannot put questions to a person")
+	errNoPage = errors.New("clients do not answer their own questions here, and no page of hako serve is open")
 	errAway   = errors.New("nobody waits for what runs in the background; run it with execute to be asked")
 )
 
@@ -94,27 +109,34 @@ func (d *Door) askOthers(ctx context.Context, c *call, q gate.Question) (gate.An
 		return gate.No, errAway
 	}
 	c.unasked.Store(true)
+	if c.most == gate.No {
+		return gate.No, errNoPage
+	}
 	return gate.No, errNobody
 }
 
 // elicit asks the client while its request is open. Whatever is no clear yes is
 // a no.
-func elicit(ctx context.Context, v *visit, q question) gate.Answer {
+func elicit(ctx context.Context, v *visit, q question, most gate.Answer) gate.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(q.ctx, cancel)() // the gate waits no longer
-	res, err := v.Session.Elicit(ctx, form(q.Question))
+	res, err := v.Session.Elicit(ctx, form(q.Question, most))
 	if err != nil {
 		return gate.No
 	}
-	return answerOf(res)
+	return answerOf(res, most)
 }
 
 // answerName is what the answer is called, as an input and as its field.
 const answerName = "answer"
 
-// form is what the person sees.
-func form(q gate.Question) *sdk.ElicitParams {
+// form is what the person sees, with the answers that are theirs to give.
+func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
+	answers, meaning := []any{"once", "session", "deny"}, "once: this time only. session: as long as the sandbox is there. deny: do not run it."
+	if most < gate.Session {
+		answers, meaning = []any{"once", "deny"}, "once: this time only. deny: do not run it."
+	}
 	var b strings.Builder
 	b.WriteString("Allow this command?\n")
 	for line := range strings.Lines(q.Command) {
@@ -129,7 +151,7 @@ func form(q gate.Question) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Mode: "form", Message: b.String(), RequestedSchema: &jsonschema.Schema{
 		Type: "object", Required: []string{answerName},
 		Properties: map[string]*jsonschema.Schema{answerName: {
-			Type: "string", Title: "Answer", Enum: []any{"once", "session", "deny"}, Description: "once: this time only. session: as long as the sandbox is there. deny: do not run it.",
+			Type: "string", Title: "Answer", Enum: answers, Description: meaning,
 		}},
 	}}
 }
@@ -146,18 +168,22 @@ func tame(s string) string {
 	}, s)
 }
 
-// answerOf reads what a person decided.
-func answerOf(res *sdk.ElicitResult) gate.Answer {
+// answerOf reads what a person decided. What was not theirs to say is a no.
+func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
 	if res == nil || res.Action != "accept" {
 		return gate.No
 	}
+	said := gate.No
 	switch res.Content[answerName] {
 	case "once":
-		return gate.Once
+		said = gate.Once
 	case "session":
-		return gate.Session
+		said = gate.Session
 	}
-	return gate.No
+	if said > most {
+		return gate.No
+	}
+	return said
 }
 
 // matter is what a request is about: its tool and arguments, however spelled.

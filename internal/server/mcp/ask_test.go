@@ -97,7 +97,7 @@ func TestApprovalMidway(t *testing.T) {
 
 // TestQuestionsCannotLie checks that what a model writes stays on its line.
 func TestQuestionsCannotLie(t *testing.T) {
-	got := form(gate.Question{Command: "rm a\nrm b", Reason: "tidy\nRule: none\x1b[8m\u202e", Why: "w", Rule: "r:1"}).Message
+	got := form(gate.Question{Command: "rm a\nrm b", Reason: "tidy\nRule: none\x1b[8m\u202e", Why: "w", Rule: "r:1"}, gate.Session).Message
 	want := "Allow this command?\n\n    rm a\n    rm b\n\nIts reason: tidy\uFFFDRule: none\uFFFD[8m\uFFFD\nNeeds approval because: w\nRule: r:1"
 	if got != want {
 		t.Errorf("got %q", got)
@@ -119,6 +119,101 @@ func TestNobodyToAsk(t *testing.T) {
 	c := pipes(t, d, "", nil)
 	if got := c.out(c.sandbox(), "touch x; rm x; echo done"); got != "done\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestOwnJudge has clients answer about their own commands by both manners: who
+// may not is not asked, whoever else there is decides, and nobody there is a no.
+// Who may once cannot grant a session.
+func TestOwnJudge(t *testing.T) {
+	page := func(a gate.Answer, actors *[]string) func(context.Context, gate.Question) (gate.Answer, error) {
+		return func(_ context.Context, q gate.Question) (gate.Answer, error) {
+			*actors = append(*actors, q.Actor)
+			return a, nil
+		}
+	}
+	for _, version := range []string{"2026-07-28", "2025-06-18"} {
+		for name, c := range map[string]struct {
+			most, page gate.Answer
+			nobody     bool
+			word       string
+			asked      int64
+			allowed    bool
+		}{
+			"the page says no":     {word: "once"},
+			"the page says yes":    {page: gate.Once, word: "deny", allowed: true},
+			"nobody is there":      {nobody: true, word: "once"},
+			"nobody, session":      {nobody: true, word: "session"},
+			"once":                 {most: gate.Once, word: "once", asked: 1, allowed: true},
+			"session by who may":   {most: gate.Session, word: "session", asked: 1, allowed: true},
+			"the page is not used": {most: gate.Once, page: gate.Once, word: "deny", asked: 1},
+		} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				var actors []string
+				o := Options{Maker: newVirtual(askRules), Caller: byHeader, Elicit: func(string) gate.Answer { return c.most }, Ask: page(c.page, &actors)}
+				if c.nobody {
+					o.Ask = nil
+				}
+				var asked atomic.Int64
+				var seen string
+				client := dial(t, overHTTP(t, open(t, o)), "ann", version, answers(&asked, &seen, "accept", c.word))
+				a, _ := client.call("execute", args{"sandbox_id": client.sandbox(), "command": "touch x; rm x; echo done"})
+				if done := a["stdout_text"] == "done\n"; done != c.allowed || asked.Load() != c.asked {
+					t.Errorf("asked %d times: %v", asked.Load(), a)
+				}
+				if c.most == gate.No && !c.nobody && (len(actors) != 1 || actors[0] != "mcp:ann") {
+					t.Errorf("the page was asked about %q", actors)
+				}
+				if hint := fmt.Sprint(a.problem()["hint"]); c.nobody && (!strings.Contains(hint, "page of hako serve") || strings.Contains(hint, "elicitation")) {
+					t.Errorf("hint %q", hint)
+				}
+			})
+		}
+	}
+}
+
+// TestNoSessionByClients: who may answer once is not offered more, and what says
+// more is a no.
+func TestNoSessionByClients(t *testing.T) {
+	for _, c := range []struct {
+		most gate.Answer
+		word string
+		want gate.Answer
+	}{
+		{gate.No, "once", gate.No}, {gate.No, "session", gate.No}, {gate.Once, "once", gate.Once}, {gate.Once, "session", gate.No},
+		{gate.Session, "once", gate.Once}, {gate.Session, "session", gate.Session}, {gate.Session, "Session", gate.No},
+	} {
+		if got := answerOf(&sdk.ElicitResult{Action: "accept", Content: map[string]any{answerName: c.word}}, c.most); got != c.want {
+			t.Errorf("%v, %s: %v", c.most, c.word, got)
+		}
+	}
+	offered, _ := json.Marshal(form(gate.Question{}, gate.Once))
+	if strings.Contains(string(offered), "session") {
+		t.Errorf("%s", offered)
+	}
+}
+
+// TestUnaskedForAnswer sends an answer along with the first call, and one for a
+// state that was made up.
+func TestUnaskedForAnswer(t *testing.T) {
+	o := Options{Maker: newVirtual(askRules), Caller: byHeader, Elicit: func(string) gate.Answer { return gate.No }}
+	url := overHTTP(t, open(t, o))
+	id := dial(t, url, "ann", "", nil).sandbox()
+	in := args{"sandbox_id": id, "command": "touch x; rm x; echo done"}
+	for _, more := range []string{accept(""), accept("x.y")} {
+		if res := fmt.Sprint(raw(t, url, "ann", "execute", in, more)); strings.Contains(res, "input_required") || strings.Contains(res, "done\\n") {
+			t.Errorf("%s: %s", more, res)
+		}
+	}
+}
+
+// TestZeroElicit: who says nothing about it lets no client over HTTP answer, and
+// the one at the standard streams, who is that of the user.
+func TestZeroElicit(t *testing.T) {
+	d := New(Options{})
+	defer d.Close(context.Background())
+	if d.mostOf("ann") != gate.No || d.mostOf("") != gate.No || d.mostOf(pipe+"x") != gate.Session {
+		t.Error("a client is its own judge")
 	}
 }
 

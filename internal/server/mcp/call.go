@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/fault"
+	"hako/internal/gate"
 )
 
 // visit is one request of a client to call a tool.
@@ -20,6 +21,7 @@ type visit struct {
 	caller string        // who owns what it makes
 	actor  string        // the same, for the record
 	asks   func() manner // dear to find out, and mostly nobody asks
+	most   gate.Answer   // that its client may give to questions about it
 	steps  float64       // of making its sandbox, which the client has heard of
 	told   int64         // bytes of output the client has heard of
 	heard  time.Duration // when that was, since the call began
@@ -31,6 +33,7 @@ type call struct {
 	id, caller string
 	matter     func() string // tool and arguments: who comes back with an answer brings the same
 	asks       func() manner
+	most       gate.Answer // that its client may give
 	box        *box
 	alone      bool // it has the turn
 	began      time.Time
@@ -90,7 +93,7 @@ func (d *Door) wait(ctx context.Context, b *box) error {
 // begin puts a call on the list.
 func (d *Door) begin(v *visit, b *box, alone bool) *call {
 	c := &call{
-		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, box: b, alone: alone, began: time.Now(),
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, most: v.most, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(b.ctx)
@@ -136,7 +139,7 @@ func (d *Door) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResul
 			return c.answer
 		case q := <-c.questions:
 			if c.asks() == inline {
-				q.reply <- elicit(ctx, v, q)
+				q.reply <- elicit(ctx, v, q, c.most)
 			} else if stay() { // otherwise the caller has left already
 				return d.park(c, q)
 			}
@@ -156,7 +159,7 @@ func (d *Door) park(c *call, q question) *sdk.CallToolResult {
 	d.mu.Lock()
 	d.parked[c.id] = c
 	d.mu.Unlock()
-	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question)}, RequestState: d.state(c)}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.most)}, RequestState: d.state(c)}
 }
 
 // abandon ends a parked call.
@@ -179,7 +182,7 @@ func (d *Door) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error
 	c.expiry.Stop()
 	c.mu.Unlock()
 	res, _ := v.Params.InputResponses[answerName].(*sdk.ElicitResult)
-	q.reply <- answerOf(res)
+	q.reply <- answerOf(res, c.most)
 	return d.attend(ctx, v, c), nil
 }
 

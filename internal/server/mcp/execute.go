@@ -13,6 +13,7 @@ import (
 
 	"hako/internal/clip"
 	"hako/internal/fault"
+	"hako/internal/gate"
 	"hako/internal/redact"
 	"hako/internal/run"
 )
@@ -223,6 +224,9 @@ func (c *call) problem(err error) *problem {
 	p := problemOf(err)
 	if c.unasked.Load() && p.Kind == fault.Denied.String() {
 		p.Hint = "use a client that can ask a person (elicitation), let hako serve run beside it, or add a rule that allows it"
+		if c.most == gate.No {
+			p.Hint = "have an operator watch the page of hako serve, or add a rule that allows it"
+		}
 	}
 	return p
 }

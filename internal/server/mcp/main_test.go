@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 // playDoor has the tools that the protocol's conformance tests call beside its
 // own.
 func playDoor() *Door {
-	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance()})
+	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(), Elicit: func(string) gate.Answer { return gate.Session }})
 	d.tools = append(d.tools, d.asking()...)
 	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on", nature{}, func(ctx context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
 		for _, part := range []float64{0, 50, 100} {
@@ -167,6 +167,9 @@ func (fake) Close(context.Context) error                                     { r
 // open makes a door that is closed with the test.
 func open(t testing.TB, o Options) *Door {
 	t.Helper()
+	if o.Elicit == nil {
+		o.Elicit = func(string) gate.Answer { return gate.Session }
+	}
 	d := New(o)
 	t.Cleanup(func() {
 		if err := d.Close(context.Background()); err != nil {

@@ -142,8 +142,16 @@ type Options struct {
 	// nobody keeps a record.
 	Record func(deed Deed) (done func(error), err error)
 
-	// Ask is for callers whose client cannot put questions to a person. Nil
-	// means that nobody is there, and what would be asked is denied.
+	// Elicit is the most that the client of a caller over HTTP may answer to
+	// questions about its own commands: who holds a token may be the program
+	// that asks. With [gate.No] its questions go to Ask. Nil means that for all
+	// of them. The client at the standard streams is that of who started us, and
+	// may answer everything.
+	Elicit func(caller string) gate.Answer
+
+	// Ask is for callers whose client cannot put questions to a person, or may
+	// not answer them. Nil means that nobody is there, and what would be asked is
+	// denied.
 	Ask func(context.Context, gate.Question) (gate.Answer, error)
 
 	// Reaches tells whether Ask finds somebody just now. Nil means always.

@@ -54,7 +54,8 @@ func (d *Door) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o 
 	if gone != nil {
 		defer context.AfterFunc(gone, cancel)()
 	}
-	v := &visit{CallToolRequest: req, caller: caller, actor: actor(caller, req), asks: sync.OnceValue(func() manner { return mannerOf(req) })}
+	v := &visit{CallToolRequest: req, caller: caller, actor: actor(caller, req), most: d.mostOf(caller)}
+	v.asks = sync.OnceValue(func() manner { return mannerOf(req, v.most) })
 	if req.Params.RequestState != "" {
 		return d.resume(ctx, v)
 	}
