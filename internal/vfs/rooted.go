@@ -224,7 +224,9 @@ func staysInside(target, rel string) bool {
 
 // leadsOut reports whether a symbolic link that leads into the directory from old
 // leads out of it from new.
-func leadsOut(target, old, new string) bool { return staysInside(target, old) && !staysInside(target, new) }
+func leadsOut(target, old, new string) bool {
+	return staysInside(target, old) && !staysInside(target, new)
+}
 
 // mayMove refuses to move a symbolic link to where it leads out of the
 // directory, and to move a directory with such a link, or something protected,
