@@ -35,7 +35,7 @@ var arrows = map[string]string{
 	"private/database": "fault private",
 	// may it?
 	"quota":        "fault private",
-	"policy":       "fault",
+	"policy":       "fault protect",
 	"audit":        "fault private redact",
 	"audit/sqlite": "audit fault private/database",
 	"gate":         "audit fault policy quota redact run",

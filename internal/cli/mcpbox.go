@@ -98,7 +98,7 @@ func (m *mcpMaker) virtualBox(caller string, w mcp.Wanted, closed func()) (mcp.B
 	if err != nil {
 		return nil, err
 	}
-	o := box{roots: m.flags.readable, writable: m.flags.writable}
+	o := box{roots: m.flags.readable, writable: m.flags.writable, protect: protectedIn(m.conf, m.flags.writable...)}
 	r, err := m.room(&o, share.all.Fork(), m.virtual, w.Ask)
 	if err != nil {
 		m.larder.leave(share)

@@ -120,14 +120,9 @@ func (o *Options) settle() error {
 	if info, err := os.Stat(root); err == nil && !info.IsDir() {
 		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists: --root DIR"}
 	}
-	if o.Root = root; tooWide(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project: --root DIR"}
-	}
-	if slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool { return protect.SameName(part, ".git") }) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "it is what git keeps for itself, and runs", Hint: "name the directory of the project: --root DIR"}
-	}
-	if holdsHome(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project: --root DIR"}
+	o.Root = root
+	if err := Usable(root); err != nil {
+		return err
 	}
 	readable := o.Readable[:0:0]
 	for _, name := range append(o.Readable, o.Path...) {
@@ -136,6 +131,21 @@ func (o *Options) settle() error {
 		}
 	}
 	o.Readable = readable
+	return nil
+}
+
+// Usable refuses directories that programs cannot be let loose on, whatever else
+// is true of them. The path is free of symbolic links.
+func Usable(root string) error {
+	if tooWide(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project: --root DIR"}
+	}
+	if slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool { return protect.SameName(part, ".git") }) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "it is what git keeps for itself, and runs", Hint: "name the directory of the project: --root DIR"}
+	}
+	if holdsHome(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project: --root DIR"}
+	}
 	return nil
 }
 

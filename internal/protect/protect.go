@@ -17,8 +17,19 @@ import (
 
 // Default returns the names that are protected unless somebody set others.
 func Default() []string {
-	return []string{".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".envrc", ".vscode", ".idea", "hako.yaml", ".aicli.json"}
+	var list []string
+	for _, name := range GitNames() {
+		list = append(list, ".git/"+name)
+	}
+	return slices.Concat(list, Dirs(), Files())
 }
+
+// Files are the names of files in it that are not git's: what direnv runs on
+// entering a directory, and the settings of hako and of the programs it replaces.
+func Files() []string { return []string{".envrc", "hako.yaml", ".aicli.json", ".llmcmdrc"} }
+
+// Dirs are the names of directories in it that are not git's: what editors run.
+func Dirs() []string { return []string{".vscode", ".idea"} }
 
 // GitNames are the entries of a directory of git that make it run something, or
 // read its settings elsewhere.
@@ -50,6 +61,9 @@ func New(names []string) *Set {
 	}
 	return s
 }
+
+// Git reports whether names of git are protected.
+func (s *Set) Git() bool { return s != nil && s.git }
 
 // Match returns the protected name that a path is or lies in, or "". The path is
 // free of symbolic links.

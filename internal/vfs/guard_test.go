@@ -20,6 +20,7 @@ func project(t *testing.T) string {
 	for name, text := range map[string]string{
 		".git/hooks/pre-commit": "old", ".git/config": "old", ".git/HEAD": "old", ".git/modules/m/config": "old", ".git/modules/m/hooks/x": "old", "linked/.git": "gitdir: old",
 		"sub/.git/config": "old", "sub/file": "old", ".vscode/tasks.json": "old", "hako.yaml": "old", "a/.envrc": "old", "plain": "old", "tree/x/config": "new", "tree/hooks/x": "new", "gitfile": "gitdir: evil",
+		"bare/HEAD": "x", "bare/objects/x": "", "bare/refs/x": "", "bare/config": "old", "half/HEAD": "x", "half/objects/x": "", "half/config": "evil",
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -70,7 +71,8 @@ func TestProtectedNames(t *testing.T) {
 		"commondir": write(".git/commondir"), "a submodule's settings": write(".git/modules/m/config"), "a submodule's hook": write(".git/modules/m/hooks/y"), "a new submodule's": write(".git/modules/m/config.worktree"),
 		"a linked worktree's file": write("linked/.git"), "a new one": write("tree/.git"), "in a repository below": write("sub/.git/config"), "settings of hako": write("hako.yaml"), "new ones below": write("sub/hako.yaml"),
 		"an editor's": write(".vscode/tasks.json"), "another spelling": write("tree/GIT~1"), "of the file": write("tree/.Git"), "HFS": write("tree/.g\u200cit"), "through a link": write("alias/config"),
-		"dots": write("sub/../.git/./config"), "envrc": write("a/.envrc"),
+		"dots": write("sub/../.git/./config"), "envrc": write("a/.envrc"), "without a worktree": write("bare/config"), "a hook without": write("bare/hooks"),
+		"making one": func(fs *FS, at string) error { return fs.Mkdir(at+"/half/refs", 0o755) }, "moving it there": rename("tree", "half/refs"), "with another's": write("half/commondir"),
 		"moving .git": rename(".git", "x"), "to .git": rename("tree", "sub/x/../.git"), "onto .git": rename("gitfile", "linked/.git"), "into it": rename("tree", ".git/modules/tree"), "hooks": rename("tree/hooks", ".git/hooks"), "away": rename(".git/hooks", "h"),
 		"a directory that holds it": rename("sub", "sub2"), "a directory that holds the file": rename("linked", "plain2"), "a directory with settings": rename("a", "b"),
 		"into a submodule's": rename("tree/x", ".git/modules/n"),
