@@ -105,6 +105,7 @@ func TestGitIsNotLedAstray(t *testing.T) {
 		"a submodule":                {dir, "printf '[core]\\nfsmonitor = x\\n' >.git/modules/m/config; mkdir .git/modules/m/hooks; echo x >.git/modules/m/hooks/y", map[string]string{".git/modules/m/config": "[core]\n", ".git/modules/m/hooks/y": ""}},
 		"settings":                   {dir, "printf '[core]\\nfsmonitor = x\\n' >.git/config", map[string]string{".git/config": "[core]\n\tbare = false\n"}},
 		"a hook":                     {dir, "echo x >.git/hooks/pre-commit; echo x >.git/hooks/x.sample", map[string]string{".git/hooks/pre-commit": ""}},
+		"a hook among many":          {dir, "for i in $(seq 1500); do : >.git/hooks/$i.sample; done; echo x >.git/hooks/update", map[string]string{".git/hooks/update": ""}},
 		"settings of a worktree":     {dir, "echo x >.git/config.worktree; echo x >.git/commondir", map[string]string{".git/config.worktree": "", ".git/commondir": ""}},
 		"a new repository":           {nil, "mkdir .git .git/hooks; printf '[core]\\nfsmonitor = x\\n' >.git/config; echo x >.git/hooks/post-checkout", map[string]string{".git/config": "", ".git/hooks/post-checkout": ""}},
 		"a new file":                 {nil, "echo 'gitdir: evil' >.git", map[string]string{".git": ""}},

@@ -48,9 +48,9 @@ type stamp struct {
 }
 
 const (
-	mostKept     = 1000    // entries that are looked at in one directory
-	largestKept  = 1 << 20 // bytes of a file that can be put back
-	mostSearched = 5000    // directories that are searched for repositories
+	mostKept     = 32 << 20 // bytes of all files that are read for that at once
+	largestKept  = 1 << 20  // bytes of a file that can be put back
+	mostSearched = 5000     // directories that are searched for repositories
 	asideSuffix  = ".refused"
 )
 

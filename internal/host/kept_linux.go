@@ -89,13 +89,16 @@ func (p *protection) remember() {
 		return
 	}
 	defer top.close()
-	old := p.kept
+	old, room := p.kept, mostKept
 	p.kept = map[string]kept{}
 	for _, name := range p.names {
 		top.each(name, func(at string, s stamp) {
 			if was, ok := old[at]; ok && was.stamp == s {
 				p.kept[at] = was
 			} else if now, ok := top.look(at); ok {
+				if room -= len(now.text); room < 0 {
+					now.text, now.whole = "", false
+				}
 				p.kept[at] = now
 			}
 		})
@@ -195,10 +198,8 @@ func (d *dirs) each(at string, f func(at string, s stamp)) {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || !deep(at) {
 		return
 	}
-	for i, e := range d.list(at) {
-		if i < mostKept {
-			d.each(path.Join(at, e.Name()), f)
-		}
+	for _, e := range d.list(at) { // all of them: a program chooses which come last
+		d.each(path.Join(at, e.Name()), f)
 	}
 }
 
