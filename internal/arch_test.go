@@ -31,19 +31,20 @@ var arrows = map[string]string{
 	"clip":             "",
 	"listen":           "fault", // ports, on loopback unless somebody said otherwise
 	"private":          "fault", // files that only their owner may read
+	"protect":          "",      // names that programs outside of a sandbox believe
 	"private/database": "fault private",
 	// may it?
 	"quota":        "fault private",
-	"policy":       "fault",
+	"policy":       "fault protect",
 	"audit":        "fault private redact",
 	"audit/sqlite": "audit fault private/database",
 	"gate":         "audit fault policy quota redact run",
 	"worker":       "audit fault gate quota run", // others' scripts, in a process of their own
 	// hands
-	"vfs":                     "fault quota",
+	"vfs":                     "fault protect quota",
 	"shell":                   "fault pattern quota regex run stream strftime vfs",
 	"shell/builtin":           "awk fault pattern quota regex shell stream strftime vfs",
-	"host":                    "fault host/cage private quota run shell stream vfs",
+	"host":                    "fault host/cage private protect quota run shell stream vfs",
 	"host/cage":               "fault",
 	"host/player":             "fault",
 	"editor":                  "fault",
@@ -109,7 +110,7 @@ var arrows = map[string]string{
 	"server/source":     "",
 	"approval":          "fault gate server/source", // questions that wait for a person
 	"approval/hatch":    "fault gate private",       // the way there for other processes
-	"config":            "fault private quota",
+	"config":            "fault private protect quota",
 	"cli":               everything,
 	// tests
 	"run/runtest":       "fault run",
@@ -142,7 +143,7 @@ var powers = map[string]string{
 	"log/syslog":               "",
 	"plugin":                   "",
 	"syscall":                  "worker container/clone container/guest container/guest/nursery container/guest/server container/keeper cli editor host host/cage host/player private vfs tool/remote fakes/forge/show",
-	"golang.org/x/sys/unix":    "worker approval/hatch container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage",
+	"golang.org/x/sys/unix":    "worker approval/hatch container/disk container/guest container/guest/gauge container/guest/nursery container/guest/server cli host host/cage vfs",
 	"golang.org/x/sys/windows": "cli private",
 	"golang.org/x/term":        "cli",
 	"database/sql":             "private/database audit/sqlite secretary/store",

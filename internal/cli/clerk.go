@@ -69,6 +69,9 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	o.only = c.commands
 	names := o.inputs
 	o.inputs = withoutStdin(names)
+	if err := apart(conf, o.output, o.record, o.metrics); err != nil {
+		return nil, err
+	}
 	b, err := o.openWith(conf)
 	if err != nil {
 		return nil, err

@@ -91,11 +91,15 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "hako-demo-")
+	top, err := os.MkdirTemp("", "hako-demo-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(top)
+	dir := filepath.Join(top, "project") // the record lies beside it, where no program comes
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
 	for name, text := range demoFiles() {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return err
@@ -104,7 +108,7 @@ func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
 	if err := os.Chdir(dir); err != nil { // so that the names are short
 		return err
 	}
-	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language, common: common{noConfig: true, audit: filepath.Join(dir, "audit.jsonl")}}
+	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language, common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
 	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
 		d.pause = demoPause
 	}

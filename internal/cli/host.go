@@ -108,6 +108,9 @@ func (o *hostFlags) workshop(conf *config.Config, base quota.Budget, ask asker) 
 	if err != nil {
 		return nil, err
 	}
+	if err := rootApart(conf, options.Root); err != nil {
+		return nil, err
+	}
 	judge, err := hostPolicy(conf, options.Root)
 	if err != nil {
 		return nil, err
@@ -128,7 +131,7 @@ func (o *hostFlags) workshop(conf *config.Config, base quota.Budget, ask asker) 
 // hostOptions turns the settings into those of a runner.
 func hostOptions(conf *config.Config) (host.Options, error) {
 	o := host.Options{
-		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V, Protect: config.BashProtect.Of(conf).V,
+		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V,
 		Network: config.BashNetwork.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parse: policy.ParseScript,
 		Limits: cage.Limits{
 			Memory: int64(config.BashMemory.Of(conf).V), Processes: int64(config.BashProcesses.Of(conf).V),
@@ -143,7 +146,7 @@ func hostOptions(conf *config.Config) (host.Options, error) {
 		return o, err
 	}
 	o.Root = resolve(root)
-	o.Hide = ownFiles(conf)
+	o.Hide, o.Protect = ownFiles(conf), protectedIn(conf, o.Root)
 	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
 }
 
@@ -160,7 +163,7 @@ func rootThere(conf *config.Config) error {
 	case !info.IsDir():
 		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
 	}
-	return nil
+	return rootApart(conf, o.Root)
 }
 
 // ownFiles are hako's own: no program is to read or write the record.

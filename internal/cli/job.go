@@ -59,6 +59,9 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	if j.request.Files, err = j.grantedFiles(); err != nil {
 		return err
 	}
+	if err := apart(j.conf, j.record); err != nil {
+		return err
+	}
 	j.ask = askElsewhere(j.conf, j.show.note)
 	e, b, err := j.executor(j.conf, "model")
 	if err != nil {

@@ -107,7 +107,7 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(4 << 30)
-	if err := cmp.Or(rootThere(conf), o.grantsThere()); err != nil {
+	if err := cmp.Or(rootThere(conf), o.grantsThere(), apart(conf, o.writable...)); err != nil {
 		return nil, err
 	}
 	b, err := recorder(conf)

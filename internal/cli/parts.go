@@ -148,6 +148,7 @@ type box struct {
 	common
 	inputs, outputs []string
 	roots, writable []string
+	protect         []string // names in writable that cannot be changed; nil means the default
 	strict          bool
 	seed            uint64
 	clock           string
@@ -203,6 +204,10 @@ func (o *box) openWith(conf *config.Config) (*opened, error) {
 	// The collector works harder as the heap nears what a session may hold.
 	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
 	debug.SetGCPercent(300)
+	if err := apart(conf, slices.Concat(o.writable, o.outputs)...); err != nil {
+		return nil, err
+	}
+	o.protect = protectedIn(conf, o.writable...)
 	b := &opened{gauge: quota.NewGauge(limits), id: agent.NewID()}
 	if err := o.shell(b); err != nil {
 		return nil, err
@@ -229,7 +234,7 @@ func (o *box) shell(b *opened) error {
 	if err != nil {
 		return err
 	}
-	tree := vfs.New(vfs.Options{Gauge: b.gauge, Strict: o.strict, Now: now, Seed: o.seed})
+	tree := vfs.New(vfs.Options{Gauge: b.gauge, Strict: o.strict, Now: now, Seed: o.seed, Protect: o.protect})
 	if err := o.grant(tree, b); err != nil {
 		return err
 	}

@@ -249,6 +249,9 @@ func (f *front) think(ctx context.Context, o *secretaryOptions) error {
 	if c.why != "" {
 		f.show.note(c.why)
 	}
+	if err := apart(f.conf, o.record); err != nil {
+		return err
+	}
 	if f.tape, err = newTape(o.record, f.secrets); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (w *workerParts) openVirtual(s boxSpec, d worker.Door) (worker.Box, error) 
 	if err != nil {
 		return worker.Box{}, err
 	}
-	o := box{roots: s.Readable, writable: s.Writable}
+	o := box{roots: s.Readable, writable: s.Writable, protect: protectedIn(w.conf, s.Writable...)}
 	r, err := w.guarding(d).room(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err

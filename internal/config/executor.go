@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"hako/internal/protect"
 )
 
 var bashKeys = []key{
@@ -73,7 +75,7 @@ var (
 // protected are files that programs of the user run, or believe, later: who
 // writes them is no longer in the sandbox.
 func protected(*Config) []string {
-	return []string{".git/hooks", ".git/config", ".envrc", ".vscode", ".idea", FileName, compatName}
+	return protect.Default()
 }
 
 // directories reads full paths: one that depends on where somebody stands may be

@@ -37,7 +37,7 @@ func TestSecretaryDefaults(t *testing.T) {
 		fmt.Sprintln(BashRoot.Of(c).V, BashWhitelist.Of(c).V, BashNetwork.Of(c).V, BashSandbox.Of(c).V, len(BashPath.Of(c).V)):         "false landlock-only 0",
 		fmt.Sprintln(BashTimeout.Of(c).V, BashRateLimit.Of(c).V, BashCacheTTL.Of(c).V, BashParallel.Of(c).V):                           "30s 30 10s 4",
 		fmt.Sprintln(BashMemory.Of(c).V, BashProcesses.Of(c).V, BashFiles.Of(c).V, BashFileSize.Of(c).V, BashOutput.Of(c).V):           "2GB 256 1024 1GB 1MB",
-		fmt.Sprintln(BashProtect.Of(c).V): "[.git/hooks .git/config .envrc .vscode .idea hako.yaml .aicli.json]",
+		fmt.Sprintln(BashProtect.Of(c).V): "[.git/hooks .git/config .git/config.worktree .git/commondir .vscode .idea .envrc hako.yaml .aicli.json .llmcmdrc]",
 		fmt.Sprintln(SecretaryLanguage.Of(c), SecretaryProactive.Of(c).V, SecretaryContext.Of(c).V, SecretaryCommands.Of(c).V): "{ja default} 0s 8192 map[]",
 		SecretaryDatabase.Of(c).V: filepath.Join(w.dir, "home", ".local", "state", "hako", "secretary.db"),
 		fmt.Sprintln(SpeechEnabled.Of(c).V, SpeechURL.Of(c).V, SpeechSpeaker.Of(c).V, SpeechStyle.Of(c).V):                                                                "true http://127.0.0.1:50032 3c37646f-3881-5374-2a83-149267990abc 0",

@@ -2,9 +2,11 @@ package host
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -125,4 +127,34 @@ func messageQueue(t *testing.T, name string) (remove func()) {
 	}
 	unix.Close(int(fd))
 	return func() { unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(text)), 0, 0) }
+}
+
+// TestModes tries to leave files that lend rights, and to look at what is outside
+// without opening it.
+func TestModes(t *testing.T) {
+	atLevels(t, Options{Limits: usual}, func(t *testing.T, s *scene, r *Runner) {
+		for _, name := range []string{"secret.txt", "d", "."} {
+			if err := unix.Setxattr(s.outside+"/"+name, "user.secret", []byte(secretText), 0); err != nil {
+				t.Logf("there are no attributes here: %v", err)
+			}
+		}
+		s.before, _ = s.look()
+		s.heard()
+		python(t, s, r, "modes.py", s.outside, r.Status().Level.String())
+		err := filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if info, err := d.Info(); err == nil && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+				t.Errorf("%s was left with mode %v", path, info.Mode())
+			}
+			if n, err := unix.Lgetxattr(path, "security.capability", nil); err == nil && n > 0 {
+				t.Errorf("%s was left with capabilities", path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }

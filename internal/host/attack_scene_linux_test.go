@@ -241,7 +241,7 @@ func runnerAt(t testing.TB, o Options, level cage.Level) (*Runner, error) {
 // has set or where it went is left.
 func renew(r *Runner) error {
 	r.session.Close()
-	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge})
+	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge, Protect: r.o.Protect})
 	for i, at := range []string{r.Status().TempDir, r.o.Root} {
 		if err := r.tree.MountRoot(at, r.dirs[i], true); err != nil {
 			return err

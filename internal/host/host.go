@@ -10,8 +10,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +24,7 @@ import (
 	"hako/internal/fault"
 	"hako/internal/host/cage"
 	"hako/internal/private"
+	"hako/internal/protect"
 	"hako/internal/quota"
 	"hako/internal/run"
 	"hako/internal/shell"
@@ -37,7 +36,7 @@ type Options struct {
 	Root     string        // the directory to work in; it must exist
 	Path     []string      // more directories with programs, searched before the system's
 	Readable []string      // more directories and files that programs may read
-	Protect  []string      // names in Root that cannot be changed, where the system permits it
+	Protect  []string      // names in Root that cannot be changed; nil means protect.Default, an empty list none
 	Hide     []string      // full paths of what is not to be seen though it lies in Root
 	Network  bool          // programs may use the network
 	Least    cage.Level    // the weakest sandbox that will do; zero means LandlockOnly
@@ -70,10 +69,11 @@ type Runner struct {
 	temp    *private.Dir
 	search  *search
 	session *shell.Session
-	grown   bool // the root had a planted file from the beginning: a linked worktree
+	guarded *protection // what programs must not leave in the root
 
 	tree *vfs.FS
 
+	first sync.Mutex // held while what is protected is looked at
 	turn  sync.Mutex // held by the request that runs, up to its sweep
 	mu    sync.Mutex // guards what follows
 	cage  *cage.Cage
@@ -91,8 +91,6 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{o: o, temp: temp, search: newSearch(o.Root, o.Path)}
-	_, err = os.Lstat(filepath.Join(o.Root, planted))
-	r.grown = err == nil
 	if err := r.furnish(ctx); err != nil {
 		r.Close()
 		return nil, err
@@ -112,6 +110,9 @@ func (o *Options) settle() error {
 	if o.Least == cage.None {
 		o.Least = cage.LandlockOnly
 	}
+	if o.Protect == nil {
+		o.Protect = protect.Default()
+	}
 	root, err := realPath(o.Root)
 	if err != nil {
 		return &fault.Error{Kind: fault.NotFound, Op: "open root", Subject: o.Root, Err: err, Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
@@ -119,11 +120,9 @@ func (o *Options) settle() error {
 	if info, err := os.Stat(root); err == nil && !info.IsDir() {
 		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: o.Root, Why: "it is not a directory", Hint: "name a directory that exists", FlagHint: "name a directory that exists: --root DIR"}
 	}
-	if o.Root = root; tooWide(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
-	}
-	if holdsHome(root) {
-		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
+	o.Root = root
+	if err := Usable(root); err != nil {
+		return err
 	}
 	readable := o.Readable[:0:0]
 	for _, name := range append(o.Readable, o.Path...) {
@@ -132,6 +131,21 @@ func (o *Options) settle() error {
 		}
 	}
 	o.Readable = readable
+	return nil
+}
+
+// Usable refuses directories that programs cannot be let loose on, whatever else
+// is true of them. The path is free of symbolic links.
+func Usable(root string) error {
+	if tooWide(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "programs would reach the whole system", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
+	}
+	if slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool { return protect.SameName(part, ".git") }) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "it is what git keeps for itself, and runs", Hint: "name the directory of the project", FlagHint: "name the directory of the project: --root DIR"}
+	}
+	if holdsHome(root) {
+		return &fault.Error{Kind: fault.Invalid, Op: "open root", Subject: root, Why: "keys lie in a home directory, and what is written there runs at the next login", Hint: "name the directory of a project", FlagHint: "name the directory of a project: --root DIR"}
+	}
 	return nil
 }
 
@@ -200,7 +214,8 @@ func tooWide(dir string) bool {
 
 // furnish builds the sandbox and the shell.
 func (r *Runner) furnish(ctx context.Context) error {
-	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge})
+	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge, Protect: r.o.Protect})
+	r.guarded = newProtection(r.o.Root, r.o.Protect)
 	if _, err := r.ready(ctx); err != nil {
 		return err
 	}
@@ -310,7 +325,7 @@ func (r *Runner) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 	res, err := r.session.Run(ctx, &bounded)
 	if r.dirty.Swap(false) {
 		r.sweep()
-		r.unplant(req.Stderr)
+		r.guarded.mend(req.Stderr)
 	}
 	return res, err
 }
@@ -339,22 +354,6 @@ func (r *Runner) sweep() {
 	r.mu.Unlock()
 	if c != nil && c.Sweep() != nil {
 		r.drop()
-	}
-}
-
-// planted is what no ordinary program makes in a root, and what makes git take
-// its settings, and with them programs to run, from elsewhere.
-const planted = ".git/commondir"
-
-// unplant removes that when a request has left it there. Protecting takes a file
-// that exists.
-func (r *Runner) unplant(complain io.Writer) {
-	path := filepath.Join(r.o.Root, planted)
-	if _, err := os.Lstat(path); err != nil || r.grown {
-		return
-	}
-	if os.RemoveAll(path) == nil && complain != nil {
-		fmt.Fprintf(complain, "hako: removed %s: with it git would run what another directory says\n", planted)
 	}
 }
 

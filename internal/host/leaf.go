@@ -44,12 +44,23 @@ func (r *Runner) program(ctx context.Context, path string, c *shell.Call) error 
 	if c.Name == "git" {
 		argv = gitWords(argv)
 	}
-	r.dirty.Store(true)
+	r.begin()
 	l.proc, err = box.Start(cage.Program{Path: path, Argv: argv, Env: r.programEnv(c.Environ(), c.Dir), Dir: c.Dir, Stdin: l.child[0], Stdout: l.child[1], Stderr: l.child[2]})
 	if err != nil {
 		return notRun(c, err)
 	}
 	return l.wait(ctx, c)
+}
+
+// begin is called before each program starts. Before the first of a request
+// everything that is protected is looked at; none starts while that goes on.
+func (r *Runner) begin() {
+	r.first.Lock()
+	defer r.first.Unlock()
+	if !r.dirty.Load() {
+		r.guarded.remember()
+		r.dirty.Store(true)
+	}
 }
 
 // notRun words why a program was not started.

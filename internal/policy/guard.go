@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hako/internal/protect"
 )
 
 // guarded refuses to write where programs take their orders from: what is put
@@ -53,9 +55,9 @@ func namesGuarded(text string) bool {
 
 // Besides what is git's: the settings of hako and the programs it replaces, what
 // direnv runs on entering a directory, and the tasks of editors.
-const (
-	guardedFiles = " hako.yaml .aicli.json .llmcmdrc .envrc "
-	guardedDirs  = " .vscode .idea "
+var (
+	guardedFiles = " " + strings.Join(protect.Files(), " ") + " "
+	guardedDirs  = " " + strings.Join(protect.Dirs(), " ") + " "
 )
 
 // gitPath refuses what is part of a repository, or would make one.

@@ -78,19 +78,49 @@ func (d *Dir) Remove() error {
 	return err
 }
 
-// removeAll removes a tree, also where somebody took away the right to.
+// removeAll removes a tree, also where somebody took away the right to. Programs
+// may have put links into it, and may be at work there still: nothing is done
+// through a link.
 func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
+	above, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	name := filepath.Base(dir)
+	if err = above.RemoveAll(name); err == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
+	openUp(above, name)
+	return above.RemoveAll(name)
+}
+
+// openUp gives us back the right to change the directories of a tree.
+func openUp(above *os.Root, name string) {
+	info, err := above.Lstat(name)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	_ = above.Chmod(name, 0o700)
+	dir, err := above.OpenRoot(name + "/.")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) {
+		return // exchanged meanwhile
+	}
+	list, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	entries, _ := list.ReadDir(-1)
+	for _, e := range entries {
+		if e.IsDir() {
+			openUp(dir, e.Name())
 		}
-		return nil
-	})
-	return os.RemoveAll(dir)
+	}
 }
 
 // sweep removes what killed processes left. What cannot be removed is left to

@@ -153,3 +153,78 @@ func TestDirsMadeAtTheSameTime(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoveFollowsNoLink has links in a directory that lead out of it, some of
+// them where a directory was when it was listed.
+func TestRemoveFollowsNoLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	in, out := t.TempDir(), t.TempDir()
+	closed := filepath.Join(out, "closed")
+	file := filepath.Join(closed, "file")
+	for _, err := range []error{os.Mkdir(closed, 0o755), os.WriteFile(file, nil, 0o644), os.Chmod(closed, 0o555)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = os.Chmod(closed, 0o755) })
+	d := made(t, in)
+	for _, dir := range []string{"a", "a/b"} {
+		if err := os.Mkdir(filepath.Join(d.Path, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, link := range []string{"l", "a/l", "a/b/l"} {
+		if err := os.Symlink(closed, filepath.Join(d.Path, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"a/b", "a"} {
+		if err := os.Chmod(filepath.Join(d.Path, dir), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swapping, end := make(chan struct{}), make(chan struct{})
+	go func() { // a program that is still there
+		defer close(end)
+		a, b := filepath.Join(d.Path, "x"), filepath.Join(d.Path, "y")
+		for {
+			select {
+			case <-swapping:
+				return
+			default:
+				_ = os.Mkdir(a, 0o700)
+				_ = os.Rename(a, b)
+				_ = os.Symlink(closed, a)
+				_ = os.Remove(a)
+				_ = os.Remove(b)
+			}
+		}
+	}()
+	for range 50 {
+		openUp(rootOf(t, in), filepath.Base(d.Path))
+	}
+	close(swapping)
+	<-end
+	if err := d.Remove(); err != nil {
+		t.Error(err)
+	}
+	info, err := os.Stat(closed)
+	if err != nil || info.Mode().Perm() != 0o555 {
+		t.Errorf("what a link leads to was changed: %v, %v", info, err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+func rootOf(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}

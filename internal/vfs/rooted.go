@@ -18,6 +18,7 @@ type rooted struct {
 	env  *env
 	root *os.Root
 	key  string // tells its files from those of other directories
+	guard
 }
 
 func openRooted(e *env, real string) (*rooted, error) {
@@ -32,7 +33,7 @@ func openRooted(e *env, real string) (*rooted, error) {
 	if err != nil {
 		return nil, grantFault(real, "", "name a directory that can be read", translate(err))
 	}
-	return &rooted{e, root, dir}, nil
+	return &rooted{e, root, dir, newGuard(e.protect, dir)}, nil
 }
 
 func grantFault(real, why, hint string, cause error) error {
@@ -106,43 +107,97 @@ func (r *rooted) open(rel string, how opening) (handle, error) {
 	if err := local(rel); err != nil {
 		return nil, err
 	}
-	return how.env.openReal(r.root, rel, r.key+"/"+rel, how)
+	if how.flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) == 0 {
+		return how.env.openReal(r.root, rel, r.key+"/"+rel, how)
+	}
+	if err := r.replace("write", rel); err != nil {
+		return nil, err
+	}
+	at, err := r.spot(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	return how.env.openReal(at.dir, at.name, r.key+"/"+rel, how)
 }
 
 func (r *rooted) mkdir(rel string, perm fs.FileMode) error {
-	return translate(r.root.Mkdir(rel, perm.Perm()))
+	if err := r.write("make directory", rel); err != nil {
+		return err
+	}
+	return r.at(rel, func(s spot) error { return s.dir.Mkdir(s.name, perm.Perm()) })
 }
 
+// symlink makes a link, and looks again where it lies: a directory that somebody
+// else moved meanwhile may have taken it to where its target leads out.
 func (r *rooted) symlink(target, rel string) error {
 	if !staysInside(target, rel) {
 		return ErrNotGranted
 	}
-	return translate(r.root.Symlink(target, rel))
+	if err := r.replace("link", rel); err != nil {
+		return err
+	}
+	return r.at(rel, func(s spot) error {
+		if err := s.dir.Symlink(target, s.name); err != nil {
+			return err
+		}
+		made, err := s.dir.Lstat(s.name)
+		if err != nil {
+			return err
+		}
+		if now, err := r.root.Lstat(rel); err != nil || !os.SameFile(made, now) {
+			return errors.Join(ErrBusy, s.dir.Remove(s.name))
+		}
+		return nil
+	})
 }
 
 func (r *rooted) link(old, new string) error {
-	if err := r.mayMove(old, new); err != nil {
+	if err := r.replace("link", old); err != nil { // by the other name it could be written
 		return err
 	}
-	return translate(r.root.Link(old, new))
+	return r.move("link", old, new, linkSpot)
 }
 
-func (r *rooted) rename(old, new string) error {
-	if err := r.mayMove(old, new); err != nil {
+func (r *rooted) rename(old, new string) error { return r.move("move", old, new, renameSpot) }
+
+// move gives a file another name, and looks at it again there: what was looked at
+// before may have been exchanged for something else meanwhile.
+func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old, new string) error) error {
+	for _, rel := range []string{old, new} {
+		if err := r.replace(op, rel); err != nil {
+			return err
+		}
+	}
+	if err := r.mayMove(op, old, new); err != nil {
 		return err
 	}
-	return translate(r.root.Rename(old, new))
+	if err := r.between(old, new, func(from, to spot) error { return do(r, from, to, old, new) }); err != nil {
+		return err
+	}
+	return r.cutLinks(old, new)
 }
 
-func (r *rooted) remove(rel string) error { return translate(r.root.Remove(rel)) }
+func (r *rooted) remove(rel string) error {
+	if err := r.replace("remove", rel); err != nil {
+		return err
+	}
+	return r.at(rel, func(s spot) error { return s.dir.Remove(s.name) })
+}
 
 // chmod never sets the bits that would lend somebody else's rights.
 func (r *rooted) chmod(rel string, mode fs.FileMode) error {
-	return translate(r.root.Chmod(rel, mode.Perm()))
+	if err := r.write("change mode", rel); err != nil {
+		return err
+	}
+	return r.at(rel, func(s spot) error { return s.dir.Chmod(s.name, mode.Perm()) })
 }
 
 func (r *rooted) chtimes(rel string, atime, mtime time.Time) error {
-	return translate(r.root.Chtimes(rel, atime, mtime))
+	if err := r.write("change times", rel); err != nil {
+		return err
+	}
+	return r.at(rel, func(s spot) error { return s.dir.Chtimes(s.name, atime, mtime) })
 }
 
 // staysInside reports whether a symbolic link at rel with that target leads
@@ -167,29 +222,65 @@ func staysInside(target, rel string) bool {
 	return true
 }
 
+// leadsOut reports whether a symbolic link that leads into the directory from old
+// leads out of it from new.
+func leadsOut(target, old, new string) bool {
+	return staysInside(target, old) && !staysInside(target, new)
+}
+
 // mayMove refuses to move a symbolic link to where it leads out of the
-// directory, and to move a directory with such a link in it.
-func (r *rooted) mayMove(old, new string) error {
+// directory, and to move a directory with such a link, or something protected,
+// in it.
+func (r *rooted) mayMove(op, old, new string) error {
 	info, err := r.lstat(old)
 	if err != nil {
 		return err
 	}
 	if info.mode&fs.ModeSymlink != 0 {
 		target, err := r.readlink(old)
-		if err == nil && staysInside(target, old) && !staysInside(target, new) {
+		if err == nil && leadsOut(target, old, new) {
 			err = ErrNotGranted
 		}
 		return err
 	}
-	if !info.IsDir() || strings.Count(new, "/") >= strings.Count(old, "/") {
+	if !info.IsDir() {
 		return nil
+	}
+	if err := r.env.gauge.Err(); err != nil { // a large tree takes time
+		return err
 	}
 	entries, err := r.list(old)
 	for _, e := range entries {
 		if err != nil {
 			break
 		}
-		err = r.mayMove(old+"/"+e.name, new+"/"+e.name)
+		from, to := old+"/"+e.name, new+"/"+e.name
+		if err = errors.Join(r.replace(op, from), r.replace(op, to)); err == nil {
+			err = r.mayMove(op, from, to)
+		}
+	}
+	return err
+}
+
+// cutLinks removes links from what was moved that lead out from there: one that
+// was made while it was being moved.
+func (r *rooted) cutLinks(old, new string) error {
+	info, err := r.lstat(new)
+	if err != nil {
+		return nil // moved on; whoever did that looks too
+	}
+	if info.mode&fs.ModeSymlink != 0 {
+		if target, err := r.readlink(new); err != nil || !leadsOut(target, old, new) {
+			return nil
+		}
+		return errors.Join(ErrNotGranted, r.at(new, func(s spot) error { return s.dir.Remove(s.name) }))
+	}
+	if !info.IsDir() || strings.Count(new, "/") >= strings.Count(old, "/") {
+		return nil
+	}
+	entries, err := r.list(new)
+	for _, e := range entries {
+		err = errors.Join(err, r.cutLinks(old+"/"+e.name, new+"/"+e.name))
 	}
 	return err
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hako/internal/fault"
+	"hako/internal/protect"
 	"hako/internal/quota"
 )
 
@@ -41,6 +42,10 @@ type Options struct {
 	Strict bool             // refuse real files that are too large or not text
 	Now    func() time.Time // the clock; nil means the real one
 	Seed   uint64           // for /dev/random and temporary names; zero means real chance
+
+	// Protect are names that cannot be changed in the real directories that are
+	// mounted. Nil means those of [protect.Default], an empty list none.
+	Protect []string
 }
 
 // An FS is a tree of files. It is safe for concurrent use.
@@ -56,11 +61,12 @@ type FS struct {
 
 // env is what all parts of a tree share.
 type env struct {
-	gauge  *quota.Gauge
-	strict bool
-	now    func() time.Time
-	inodes *atomic.Uint64
-	made   atomic.Int64 // entries on real mounts that the running script was charged for
+	gauge   *quota.Gauge
+	strict  bool
+	protect *protect.Set
+	now     func() time.Time
+	inodes  *atomic.Uint64
+	made    atomic.Int64 // entries on real mounts that the running script was charged for
 
 	mu   sync.Mutex // guards seen
 	seen map[string]bool
@@ -76,7 +82,10 @@ type grant struct {
 
 // New returns a private tree with /box, /tmp and /dev in memory.
 func New(o Options) *FS {
-	e := &env{gauge: o.Gauge, strict: o.Strict, now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
+	if o.Protect == nil {
+		o.Protect = protect.Default()
+	}
+	e := &env{gauge: o.Gauge, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -130,7 +139,7 @@ func (t *FS) Mount(at, real string, write bool) error {
 func (t *FS) MountRoot(at string, root *os.Root, write bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wrap("mount", at, t.grant(at, &grant{b: &rooted{t.env, root, at}, base: ".", write: write, real: true}))
+	return wrap("mount", at, t.grant(at, &grant{b: &rooted{t.env, root, at, newGuard(t.env.protect, at)}, base: ".", write: write, real: true}))
 }
 
 // Inject makes one real file visible at the given path. With write set it may

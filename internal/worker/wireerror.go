@@ -19,6 +19,7 @@ type wireError struct {
 type wireFault struct {
 	Kind                         fault.Kind
 	Op, Subject, Why, Rule, Hint string
+	FlagHint                     string
 	Later                        bool
 }
 
@@ -36,7 +37,7 @@ func encodeChain(err error, left int) *wireError {
 	}
 	if e, ok := err.(*fault.Error); ok {
 		return &wireError{
-			Fault: &wireFault{e.Kind, e.Op, e.Subject, e.Why, e.Rule, e.Hint, e.Later},
+			Fault: &wireFault{e.Kind, e.Op, e.Subject, e.Why, e.Rule, e.Hint, e.FlagHint, e.Later},
 			Cause: encodeChain(e.Err, left-1),
 		}
 	}
@@ -59,7 +60,7 @@ func (w *wireError) decode() error {
 		return nil
 	case w.Fault != nil:
 		f := w.Fault
-		return &fault.Error{Kind: f.Kind, Op: f.Op, Subject: f.Subject, Why: f.Why, Rule: f.Rule, Hint: f.Hint, Later: f.Later, Err: w.Cause.decode()}
+		return &fault.Error{Kind: f.Kind, Op: f.Op, Subject: f.Subject, Why: f.Why, Rule: f.Rule, Hint: f.Hint, FlagHint: f.FlagHint, Later: f.Later, Err: w.Cause.decode()}
 	}
 	if s := sentinels[w.Is]; s != nil && w.Text == s.Error() {
 		return s

@@ -339,6 +339,9 @@ func (c *Cage) Sweep() error {
 	if err := c.send(frame{op: opSweep}, nil); err != nil {
 		return errGone
 	}
+	// Where one call ends everything for sure, that is done when it takes long.
+	timer := time.AfterFunc(patience, func() { c.fence.kill() })
+	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
@@ -357,7 +360,7 @@ func (c *Cage) Close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.line.Close() // the helper takes this for the end
-	timer := time.AfterFunc(3*time.Second, func() { c.helper.Kill() })
+	timer := time.AfterFunc(3*time.Second, c.force)
 	defer timer.Stop()
 	_, err := c.helper.Wait()
 	c.fence.remove()
@@ -366,6 +369,14 @@ func (c *Cage) Close() error {
 		c.temp.Close()
 	}
 	return err
+}
+
+// force ends a helper that takes long. Without a namespace what it started would
+// outlive it, so it is left to end that first.
+func (c *Cage) force() {
+	if !c.fence.kill() && c.Report.Level != LandlockOnly {
+		c.helper.Kill()
+	}
 }
 
 // A Process is a program that was started in a cage.

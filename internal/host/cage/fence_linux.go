@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A fence bounds how many processes a cage may have where the system lets us
@@ -24,7 +27,7 @@ func newFence(pid int, l Limits) *fence {
 		if f.raise(pid, l.Processes) == nil {
 			return f
 		}
-		f.remove()
+		_ = os.Remove(f.dir) // not with what is in it: it may be somebody else's
 	}
 	return &fence{}
 }
@@ -41,10 +44,35 @@ func (f *fence) raise(pid int, processes int64) error {
 	return os.WriteFile(f.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
 }
 
+// kill ends everything in the group at once, the helper with it, and reports
+// whether the system can do that.
+func (f *fence) kill() bool {
+	return f.dir != "" && os.WriteFile(f.dir+"/cgroup.kill", []byte("1"), 0) == nil
+}
+
+// remove ends what is left in the group, and then the group. The helper is gone.
 func (f *fence) remove() {
 	if f.dir != "" {
-		_ = os.Remove(f.dir)
+		endGroup(f.dir)
 		f.dir = ""
+	}
+}
+
+// endGroup ends the processes of a group until none is left, and removes it.
+func endGroup(dir string) {
+	for wait := time.Millisecond; os.Remove(dir) != nil; wait = min(2*wait, slowest) {
+		text, err := os.ReadFile(dir + "/cgroup.procs")
+		if err != nil || len(text) == 0 && wait == slowest {
+			return // it is gone, or somebody else keeps it
+		}
+		if os.WriteFile(dir+"/cgroup.kill", []byte("1"), 0) != nil {
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil && pid > 1 && pid != os.Getpid() {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		time.Sleep(wait)
 	}
 }
 

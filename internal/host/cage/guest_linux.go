@@ -40,8 +40,9 @@ func Guest(called string) {
 
 // guest is the helper process.
 type guest struct {
-	line  int // the socket
-	order order
+	line   int // the socket
+	order  order
+	scoped bool // signals of the thread that is locked in reach the cage and nothing else
 
 	writing sync.Mutex
 
@@ -67,11 +68,14 @@ func (g *guest) serve() error {
 	if err := json.Unmarshal([]byte(f.words[0]), &g.order); err != nil {
 		return err
 	}
+	parent := os.Getppid()
+	before := unix.Kill(parent, 0)
 	report, err := g.order.lockIn()
 	if err != nil {
 		g.send(frame{op: opBroken, words: []string{"sandbox", err.Error()}})
 		return nil
 	}
+	g.scoped = !g.order.Apart && g.order.ABI >= 6 && scopes(before, parent)
 	text, err := json.Marshal(report)
 	if err != nil {
 		return err
@@ -107,7 +111,7 @@ func (g *guest) work() error {
 	for {
 		f, files, err := g.receive()
 		if err != nil {
-			g.freely(g.sweep)
+			g.sweep()
 			return err
 		}
 		switch f.op {
@@ -116,7 +120,7 @@ func (g *guest) work() error {
 		case opKill:
 			g.kill(f.id)
 		case opSweep:
-			g.freely(g.sweep)
+			g.sweep()
 			g.send(frame{op: opSwept})
 		}
 	}

@@ -21,29 +21,52 @@ func (o *order) protect() error {
 	defer unix.Close(root)
 	held := map[string]bool{}
 	for _, name := range o.Protect {
-		// A directory that is mounted on cannot be moved away with what is
-		// protected in it, for another to be put in its place.
-		for i, c := range name {
-			if c == '/' && !held[name[:i]] {
-				held[name[:i]] = true
-				err = errors.Join(err, cover(root, name[:i], living))
-			}
-		}
-		if err = errors.Join(err, cover(root, name, frozen)); err != nil {
+		if err = errors.Join(pin(root, name, held), cover(root, name, frozen)); err != nil {
 			return fmt.Errorf("protect %s: %w", name, err)
+		}
+	}
+	// What is hidden must not be moved away either: the record is looked for by
+	// its name.
+	for _, path := range o.Hide {
+		if name, below := strings.CutPrefix(path, o.Root+"/"); below {
+			if err := pin(root, name, held); err != nil {
+				return fmt.Errorf("protect %s: %w", name, err)
+			}
 		}
 	}
 	return nil
 }
 
+// pin mounts the directories over themselves that a name lies in: one that is
+// mounted on cannot be moved away with what is in it, for another to be put in its
+// place.
+func pin(root int, name string, held map[string]bool) (err error) {
+	for i, c := range name {
+		if c == '/' && !held[name[:i]] {
+			held[name[:i]] = true
+			err = errors.Join(err, cover(root, name[:i], living))
+		}
+	}
+	return err
+}
+
 // cover mounts a file or directory over itself. A link is left alone: it could
-// be changed to lead elsewhere, and what it leads to may be anything.
+// be changed to lead elsewhere, and what it leads to may be anything. A file where
+// a directory is expected, as .git is in a linked worktree, says where that lies
+// and stays as it is.
 func cover(root int, name string, attr uint64) error {
 	fd, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
 		return nil // it is not there, or not as it should be
 	}
 	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return err
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		attr = frozen
+	}
 	copied, err := unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
 		return err

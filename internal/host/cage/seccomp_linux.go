@@ -41,6 +41,16 @@ var changes = []uintptr{
 // times is not among them: hardly a program would work.
 var openChanges = []uintptr{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR}
 
+// looks are the calls that read what a file carries besides its contents, by its
+// name, which Landlock does not see. Without mounts of our own they are answered
+// as by a file system that has no such thing.
+var looks = []uintptr{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, sysGetxattrat, sysListxattrat, sysFileGetattr}
+
+// watches are the calls that report what happens to a file or directory, by its
+// name, which Landlock does not see either. Programs that get none look themselves
+// from time to time.
+var watches = []uintptr{unix.SYS_INOTIFY_INIT1, unix.SYS_INOTIFY_ADD_WATCH}
+
 // shared are the calls by which processes share memory under names that are no
 // files. Without a namespace for it, those of the whole machine are meant.
 var shared = []uintptr{
@@ -51,7 +61,10 @@ var shared = []uintptr{
 // Calls that are newer than our tables, with the number they have everywhere.
 const (
 	sysSetxattrat    = 463
+	sysGetxattrat    = 464
+	sysListxattrat   = 465
 	sysRemovexattrat = 466
+	sysFileGetattr   = 468
 	sysFileSetattr   = 469
 )
 
@@ -148,6 +161,51 @@ func (p *program) whenSet(number uintptr, n uint32, errno unix.Errno) {
 	p.add(loadWord, atNumber, 0, 0)
 }
 
+// lending are the bits of a mode that lend the rights of the owner, or of the
+// group, to whoever runs the file. A program of the user's own could be left in
+// the root for others of the machine.
+const lending = unix.S_ISUID | unix.S_ISGID
+
+// makes are the bits of the flags of open with which the mode counts; without
+// them it may be anything.
+const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+// modes are the calls that give a file a mode, with the argument it is.
+var modes = []modeCall{{unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2}, {unix.SYS_MKNODAT, 2}}
+
+type modeCall struct {
+	number uintptr
+	arg    uint32
+}
+
+// opens are the calls that make a file if their flags say so.
+var opens = []openCall{{unix.SYS_OPENAT, 2, 3}}
+
+type openCall struct {
+	number      uintptr
+	flags, mode uint32
+}
+
+// lend refuses modes that lend rights. Those of openat2 cannot be seen from here;
+// programs fall back to openat.
+func (p *program) lend() {
+	p.refuse(unix.SYS_OPENAT2, unix.ENOSYS)
+	for _, c := range slices.Concat(modes, modesHere) {
+		p.whenBits(c.number, c.arg, unix.EPERM, lending)
+	}
+	for _, c := range slices.Concat(opens, opensHere) {
+		p.add(ifEqual, uint32(c.number), 0, 6)
+		low, _ := arg(c.flags)
+		p.add(loadWord, low, 0, 0)
+		p.add(ifBits, makes, 0, 3)
+		low, _ = arg(c.mode)
+		p.add(loadWord, low, 0, 0)
+		p.add(ifBits, lending, 0, 1)
+		p.fail(unix.EPERM)
+		p.add(loadWord, atNumber, 0, 0)
+	}
+}
+
 // filter has the kernel refuse what the cage must not do.
 func (o *order) filter(r *Report) error {
 	if auditArch == 0 {
@@ -179,6 +237,7 @@ func (o *order) program() program {
 	for _, number := range slices.Concat(denied, deniedHere) {
 		p.refuse(number, unix.EPERM)
 	}
+	p.lend()
 	// The limits of another process: with no time at all the helper that starts
 	// programs would be killed.
 	p.unless(unix.SYS_PRLIMIT64, 0, unix.EPERM, 0)
@@ -195,6 +254,12 @@ func (o *order) program() program {
 func (o *order) amongOthers(p *program) {
 	for _, number := range slices.Concat(changes, changesHere, shared) {
 		p.refuse(number, unix.EPERM)
+	}
+	for _, number := range looks {
+		p.refuse(number, unix.EOPNOTSUPP)
+	}
+	for _, number := range slices.Concat(watches, watchesHere) {
+		p.refuse(number, unix.ENOSYS)
 	}
 	p.whenSet(unix.SYS_UTIMENSAT, 1, unix.EPERM)
 	if o.ownsMore() {

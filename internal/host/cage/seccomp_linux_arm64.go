@@ -11,4 +11,7 @@ const (
 var (
 	deniedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	changesHere []uintptr
+	watchesHere []uintptr
+	modesHere   []modeCall
+	opensHere   []openCall
 )

@@ -9,4 +9,9 @@ const (
 	bigEndian    = false
 )
 
-var deniedHere, changesHere []uintptr
+var (
+	deniedHere, changesHere, watchesHere []uintptr
+
+	modesHere []modeCall
+	opensHere []openCall
+)

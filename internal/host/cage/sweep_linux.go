@@ -9,23 +9,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweep ends every process in the cage and returns when none is left.
+// sweep ends every process in the cage and returns when none is left, however
+// long that takes: what is still there would go on with nobody to see it. It runs
+// on the thread that is locked in.
 func (g *guest) sweep() {
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
-		if g.childless() {
-			return
-		}
-		if g.order.Apart {
+	for wait := time.Millisecond; !g.childless(); wait = min(2*wait, slowest) {
+		switch {
+		case g.order.Apart:
 			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this namespace, but the first
-		} else {
-			killDescendants()
+		case g.scoped:
+			_ = unix.Kill(-1, unix.SIGKILL) // all there are in this Landlock domain, but this process
+		default:
+			g.freely(killDescendants)
 		}
 		g.collect()
 		if g.childless() {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(wait)
 	}
+}
+
+// slowest is how long sweep waits at most before it tries again.
+const slowest = 20 * time.Millisecond
+
+// scopes reports whether the thread that is locked in can send signals to
+// processes of the cage only. To be sure it tries, with no signal at all, somebody
+// outside who could be reached before: to be wrong would end all of the user's
+// processes.
+func scopes(before error, parent int) bool {
+	return before == nil && os.Getppid() == parent && unix.Kill(parent, 0) == unix.EPERM
 }
 
 // childless reports whether there is no process left below this one. As the
@@ -36,13 +49,24 @@ func (g *guest) childless() bool {
 }
 
 // killDescendants stops the whole tree below this process before it kills it,
-// so that nothing is born in between.
+// so that nothing is born in between. What was born while others were being
+// stopped is looked for again.
 func killDescendants() {
-	tree := descendants(os.Getpid())
-	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
-		for _, pid := range tree {
-			_ = unix.Kill(pid, sig)
+	stopped := map[int]bool{}
+	for range 100 {
+		fresh := false
+		for _, pid := range descendants(os.Getpid()) {
+			if !stopped[pid] {
+				stopped[pid], fresh = true, true
+				_ = unix.Kill(pid, unix.SIGSTOP)
+			}
 		}
+		if !fresh {
+			break
+		}
+	}
+	for pid := range stopped {
+		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 }
 

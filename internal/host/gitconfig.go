@@ -1,0 +1,80 @@
+package host
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// harmlessKeys are the settings of a repository that git itself writes in
+// everyday work and that make it run nothing. The list names what is harmless
+// rather than what is not: every version of git knows more that is not.
+var harmlessKeys = map[string][]string{
+	"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "worktree", "sparsecheckout", "sparsecheckoutcone"},
+	"remote":     {"url", "pushurl", "fetch", "tagopt", "prune", "promisor", "partialclonefilter"},
+	"branch":     {"remote", "merge", "rebase", "pushremote"},
+	"submodule":  {"active", "url", "branch"},
+	"user":       {"name", "email"},
+	"extensions": {"objectformat", "refstorage", "partialclone"},
+	"init":       {"defaultbranch"},
+	"pull":       {"rebase", "ff"},
+	"gc":         {"auto"},
+}
+
+var (
+	gitSection = regexp.MustCompile(`^\[([A-Za-z][A-Za-z0-9-]*)( "(?:[^"\\]|\\["\\])*")?\]$`)
+	gitSetting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$`)
+	// A URL names a program with ext::, and an option with a dash in front.
+	gitURL = regexp.MustCompile(`^"?(?:https?://|ssh://|git://|file://|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|/|\./|\.\./)`)
+)
+
+// harmlessConfig reports whether a file of settings for git has, besides what was
+// in it before, nothing that makes git run a program or read settings elsewhere.
+// Whatever is written in an unusual way is not harmless.
+func harmlessConfig(text, before string) bool {
+	known := gitLines(before)
+	for _, line := range gitLines(text) {
+		if !slices.Contains(known, line) && !line.harmless() {
+			return false
+		}
+	}
+	return true
+}
+
+// A gitLine is a setting with the section it stands in.
+type gitLine struct{ section, text string }
+
+func gitLines(text string) (list []gitLine) {
+	section := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#' || line[0] == ';':
+		case strings.HasPrefix(line, "["):
+			section = line
+			list = append(list, gitLine{line, ""})
+		default:
+			list = append(list, gitLine{section, line})
+		}
+	}
+	return list
+}
+
+func (l gitLine) harmless() bool {
+	section := gitSection.FindStringSubmatch(l.section)
+	if section == nil {
+		return false
+	}
+	keys := harmlessKeys[strings.ToLower(section[1])]
+	if l.text == "" {
+		return keys != nil
+	}
+	set := gitSetting.FindStringSubmatch(l.text)
+	if set == nil || strings.HasSuffix(l.text, `\`) {
+		return false
+	}
+	key := strings.ToLower(set[1])
+	if key == "url" || key == "pushurl" {
+		return keys != nil && gitURL.MatchString(set[2])
+	}
+	return slices.Contains(keys, key)
+}
