@@ -223,10 +223,52 @@ func (r *run) segments(parts [][]node) bool {
 	return at >= 0 && at <= len(r.s)-tail && !r.stopped
 }
 
+// along is reach for parts with stars between them.
+func (r *run) along(parts [][]node, at int, furthest bool) int {
+	part := func(i int) []node {
+		if r.back {
+			return parts[len(parts)-1-i]
+		}
+		return parts[i]
+	}
+	at = r.fixed(part(0), at)
+	for i := 1; i < len(parts)-1 && at >= 0; i++ {
+		if at = r.seek(part(i), at, len(r.s)); at >= 0 {
+			at = r.fixed(part(i), at)
+		}
+	}
+	final := part(len(parts) - 1)
+	switch {
+	case at < 0 || r.stopped:
+		return -1
+	case furthest:
+		return r.final(final, at)
+	}
+	if at = r.seek(final, at, len(r.s)); at >= 0 {
+		at = r.fixed(final, at)
+	}
+	return at
+}
+
+// final returns the furthest end of a part that starts at or behind a position.
+// It is looked for from the other end of the text.
+func (r *run) final(part []node, at int) int {
+	mirror := *r
+	mirror.back = !r.back
+	end := mirror.seek(part, 0, len(r.s)-at)
+	if end < 0 || mirror.fixed(part, end) > len(r.s)-at || mirror.stopped {
+		return -1
+	}
+	return len(r.s) - end
+}
+
 // reach returns the nearest or furthest position to which the pattern leads.
 func (r *run) reach(p *Pattern, at int, furthest bool) int {
 	if !p.groups && !p.stars {
 		return r.fixed(p.seq, at)
+	}
+	if !p.groups {
+		return r.along(p.parts, at, furthest)
 	}
 	want := first
 	if furthest {
