@@ -9,19 +9,17 @@ import (
 // A run is one text being matched, from the left or from the right. Positions
 // are distances from where it starts, in bytes, so that both ways look alike.
 type run struct {
-	s       string
-	back    bool
-	fold    bool
-	check   func(work int) bool
-	work    int
-	stopped bool
+	s    string
+	back bool
+	fold bool
+	effort
 
 	spare [8]interval // for small sets, see small
 	used  int
 }
 
 func (m Matcher) run(s string, back bool) *run {
-	return &run{s: s, back: back, fold: m.fold, check: m.check}
+	return &run{s: s, back: back, fold: m.fold, effort: effort{check: m.check}}
 }
 
 // small returns an empty set with room for one interval, without an allocation
@@ -39,15 +37,22 @@ func (r *run) point(at int) positions { return append(r.small(), interval{at, at
 // slice is how much work is done between two checks.
 const slice = 1 << 16
 
+// effort is the work that something takes.
+type effort struct {
+	check   func(work int) bool
+	work    int
+	stopped bool
+}
+
 // spend counts work and reports whether to go on.
-func (r *run) spend(n int) bool {
-	if r.work += n; r.work >= slice {
-		if r.check != nil && !r.stopped && !r.check(r.work) {
-			r.stopped = true
+func (e *effort) spend(n int) bool {
+	if e.work += n; e.work >= slice {
+		if e.check != nil && !e.stopped && !e.check(e.work) {
+			e.stopped = true
 		}
-		r.work = 0
+		e.work = 0
 	}
-	return !r.stopped
+	return !e.stopped
 }
 
 // next returns the character at a position and the position behind it.
@@ -211,7 +216,7 @@ func (r *run) segments(parts [][]node) bool {
 	mirror := *r
 	mirror.back = true
 	tail := mirror.fixed(parts[len(parts)-1], 0)
-	if r.work, r.stopped = mirror.work, mirror.stopped; tail < 0 {
+	if r.effort = mirror.effort; tail < 0 {
 		return false
 	}
 	for _, part := range parts[1 : len(parts)-1] {
