@@ -27,6 +27,9 @@ const (
 // maxDepth bounds how deep groups nest: matching calls itself for each level.
 const maxDepth = 250
 
+// ErrStopped is the error of a pattern that the check did not let be read.
+var ErrStopped = errors.New("pattern not read to its end")
+
 // ErrDepth is the error of a pattern whose groups are nested too deep.
 var ErrDepth = errors.New("pattern nested too deep")
 
@@ -67,9 +70,13 @@ func Quote(s string) string {
 // Compile reads a pattern. Every text is a pattern: what makes no sense as a
 // set or group stands for itself. A pattern nested too deep has an [Pattern.Err]
 // and matches nothing.
-func Compile(src string, mode Mode) *Pattern {
+func Compile(src string, mode Mode) *Pattern { return CompileUnder(src, mode, nil) }
+
+// CompileUnder is Compile with a check of the work, as in [Pattern.Under]. A
+// pattern that is not read to its end has an [Pattern.Err].
+func CompileUnder(src string, mode Mode, check func(work int) bool) *Pattern {
 	p := &Pattern{fold: mode&Fold != 0}
-	r := &reader{src: src, ext: mode&ExtGlob != 0, fold: p.fold}
+	r := &reader{src: src, ext: mode&ExtGlob != 0, fold: p.fold, effort: effort{check: check}}
 	p.seq, p.err = r.read()
 	if p.err != nil {
 		p.seq = nil

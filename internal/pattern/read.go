@@ -32,6 +32,7 @@ type reader struct {
 	src       string
 	ext, fold bool
 	groups    bool
+	effort
 
 	closing map[int]int // from the ( of a group to its )
 	sets    setReader
@@ -61,6 +62,9 @@ func (r *reader) read() ([]node, error) {
 		if len(r.stack) > maxDepth {
 			return nil, ErrDepth
 		}
+		if !r.spend(64) {
+			return nil, ErrStopped
+		}
 		i += n
 	}
 	r.flush()
@@ -71,7 +75,7 @@ func (r *reader) read() ([]node, error) {
 // itself.
 func (r *reader) match() {
 	var stack []int
-	for i := 0; i < len(r.src); i++ {
+	for i := 0; i < len(r.src) && r.spend(32); i++ {
 		switch r.src[i] {
 		case '\\':
 			i++

@@ -9,19 +9,17 @@ import (
 // A run is one text being matched, from the left or from the right. Positions
 // are distances from where it starts, in bytes, so that both ways look alike.
 type run struct {
-	s       string
-	back    bool
-	fold    bool
-	check   func(work int) bool
-	work    int
-	stopped bool
+	s    string
+	back bool
+	fold bool
+	effort
 
 	spare [8]interval // for small sets, see small
 	used  int
 }
 
 func (m Matcher) run(s string, back bool) *run {
-	return &run{s: s, back: back, fold: m.fold, check: m.check}
+	return &run{s: s, back: back, fold: m.fold, effort: effort{check: m.check}}
 }
 
 // small returns an empty set with room for one interval, without an allocation
@@ -39,15 +37,22 @@ func (r *run) point(at int) positions { return append(r.small(), interval{at, at
 // slice is how much work is done between two checks.
 const slice = 1 << 16
 
+// effort is the work that something takes.
+type effort struct {
+	check   func(work int) bool
+	work    int
+	stopped bool
+}
+
 // spend counts work and reports whether to go on.
-func (r *run) spend(n int) bool {
-	if r.work += n; r.work >= slice {
-		if r.check != nil && !r.stopped && !r.check(r.work) {
-			r.stopped = true
+func (e *effort) spend(n int) bool {
+	if e.work += n; e.work >= slice {
+		if e.check != nil && !e.stopped && !e.check(e.work) {
+			e.stopped = true
 		}
-		r.work = 0
+		e.work = 0
 	}
-	return !r.stopped
+	return !e.stopped
 }
 
 // next returns the character at a position and the position behind it.
@@ -211,7 +216,7 @@ func (r *run) segments(parts [][]node) bool {
 	mirror := *r
 	mirror.back = true
 	tail := mirror.fixed(parts[len(parts)-1], 0)
-	if r.work, r.stopped = mirror.work, mirror.stopped; tail < 0 {
+	if r.effort = mirror.effort; tail < 0 {
 		return false
 	}
 	for _, part := range parts[1 : len(parts)-1] {
@@ -223,10 +228,52 @@ func (r *run) segments(parts [][]node) bool {
 	return at >= 0 && at <= len(r.s)-tail && !r.stopped
 }
 
+// along is reach for parts with stars between them.
+func (r *run) along(parts [][]node, at int, furthest bool) int {
+	part := func(i int) []node {
+		if r.back {
+			return parts[len(parts)-1-i]
+		}
+		return parts[i]
+	}
+	at = r.fixed(part(0), at)
+	for i := 1; i < len(parts)-1 && at >= 0; i++ {
+		if at = r.seek(part(i), at, len(r.s)); at >= 0 {
+			at = r.fixed(part(i), at)
+		}
+	}
+	final := part(len(parts) - 1)
+	switch {
+	case at < 0 || r.stopped:
+		return -1
+	case furthest:
+		return r.final(final, at)
+	}
+	if at = r.seek(final, at, len(r.s)); at >= 0 {
+		at = r.fixed(final, at)
+	}
+	return at
+}
+
+// final returns the furthest end of a part that starts at or behind a position.
+// It is looked for from the other end of the text.
+func (r *run) final(part []node, at int) int {
+	mirror := *r
+	mirror.back = !r.back
+	end := mirror.seek(part, 0, len(r.s)-at)
+	if end < 0 || mirror.fixed(part, end) > len(r.s)-at || mirror.stopped {
+		return -1
+	}
+	return len(r.s) - end
+}
+
 // reach returns the nearest or furthest position to which the pattern leads.
 func (r *run) reach(p *Pattern, at int, furthest bool) int {
 	if !p.groups && !p.stars {
 		return r.fixed(p.seq, at)
+	}
+	if !p.groups {
+		return r.along(p.parts, at, furthest)
 	}
 	want := first
 	if furthest {

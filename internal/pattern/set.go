@@ -51,10 +51,19 @@ func (c *charset) plain(r rune) bool {
 	return false
 }
 
-// finish works the answers for ASCII out.
+// finish works the answers for ASCII out. A pattern can have very many sets of
+// very few characters.
 func (c *charset) finish() *charset {
+	for _, x := range c.ranges {
+		for r := x[0]; r <= x[1] && r < utf8.RuneSelf; r++ {
+			c.ascii[r>>6] |= 1 << (r & 63)
+		}
+	}
+	if !c.fold && c.classes == nil {
+		return c
+	}
 	for r := range rune(utf8.RuneSelf) {
-		if c.holds(r) {
+		if c.ascii[r>>6]>>(r&63)&1 == 0 && c.holds(r) {
 			c.ascii[r>>6] |= 1 << (r & 63)
 		}
 	}

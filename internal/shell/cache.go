@@ -34,7 +34,7 @@ type patternCache struct {
 	m  map[patternKey]*pattern.Pattern
 }
 
-func (c *patternCache) get(src string, mode pattern.Mode) *pattern.Pattern {
+func (c *patternCache) get(src string, mode pattern.Mode, check func(work int) bool) *pattern.Pattern {
 	key := patternKey{src, mode}
 	c.mu.Lock()
 	p, ok := c.m[key]
@@ -42,10 +42,10 @@ func (c *patternCache) get(src string, mode pattern.Mode) *pattern.Pattern {
 	if ok {
 		return p
 	}
-	p = pattern.Compile(src, mode)
 	if len(src) > 1024 {
-		return p // not worth keeping
+		return pattern.CompileUnder(src, mode, check) // not worth keeping
 	}
+	p = pattern.Compile(src, mode)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.m) >= maxCached {

@@ -78,8 +78,24 @@ func (p *proc) deeper() bool {
 
 func (p *proc) shallower() { p.deep-- }
 
-// perPatternByte is what a compiled pattern takes at most for each byte of its text.
-const perPatternByte = 64
+// perSpecial is what a character that is special in a pattern takes at most once
+// the pattern is compiled.
+const perSpecial = 256
+
+// patternSize is what a long pattern takes. Quoted text, of which there can be
+// much, takes little more than itself.
+func patternSize(src string) int {
+	size := 3 * len(src)
+	for i := 0; i < len(src) && len(src) > pieceSize/perSpecial; i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '*', '?', '[', '(', '|':
+			size += perSpecial
+		}
+	}
+	return size
+}
 
 // compile returns the pattern, with case folding if asked for. What it does is
 // counted as work of p.
@@ -88,12 +104,11 @@ func (p *proc) compile(src string, fold bool) pattern.Matcher {
 	if fold {
 		mode |= pattern.Fold
 	}
-	if !p.fits(perPatternByte * len(src)) {
+	if !p.fits(patternSize(src)) {
 		return noPattern.Under(p.pace)
 	}
-	p.pace(4 * len(src))
-	pat := patterns.get(src, mode)
-	if err := pat.Err(); err != nil {
+	pat := patterns.get(src, mode, p.pace)
+	if err := pat.Err(); err != nil && p.bad == nil {
 		p.fail("%v", err)
 	}
 	return pat.Under(p.pace)
