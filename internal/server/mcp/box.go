@@ -282,7 +282,7 @@ func (d *Door) expire() {
 	defer d.making.Done()
 	now := time.Now()
 	idle := func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
-	d.keepWorking(idle)
+	d.keepWorking(func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.pace() })
 	_ = d.closeBoxes(context.Background(), idle, errExpired)
 	d.mu.Lock()
 	defer d.mu.Unlock()
