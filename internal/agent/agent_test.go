@@ -402,6 +402,9 @@ func TestSecretsDoNotReachTheModel(t *testing.T) {
 			t.Errorf("%s is in %s", secret, shown)
 		}
 	}
+	if result := p.asked[1].Items[2].Text; !strings.Contains(result, "[2 secrets were redacted from the output: ") {
+		t.Errorf("the model is not told: %s", result)
+	}
 }
 
 func TestSecretsInJSON(t *testing.T) {
