@@ -225,7 +225,7 @@ func TestMoreTurns(t *testing.T) {
 		a.Turns, a.Meter = tt.turns, quota.NewMeter(quota.Budget{Calls: tt.calls})
 		a.Model = &Ledger{Model: p, Meter: a.Meter, Log: log}
 		_, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"})
-		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.Hint(err), tt.hint) {
+		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.FlagHint(err), tt.hint) || strings.Contains(fault.Hint(err), "--") {
 			t.Errorf("%d turns, %d calls: %v, %s", tt.turns, tt.calls, err, fault.Hint(err))
 		}
 	}
@@ -401,6 +401,9 @@ func TestSecretsDoNotReachTheModel(t *testing.T) {
 		if strings.Contains(string(shown), secret) {
 			t.Errorf("%s is in %s", secret, shown)
 		}
+	}
+	if result := p.asked[1].Items[2].Text; !strings.Contains(result, "[2 secrets were redacted from the output: ") {
+		t.Errorf("the model is not told: %s", result)
 	}
 }
 

@@ -3,16 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
-	"hako/internal/fault"
 	"hako/internal/quota"
 	"hako/internal/server/mcp"
 	"hako/internal/tool"
@@ -130,26 +127,9 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 // webTools are those for the web, as far as they are set up.
 func (m *mcpMaker) webTools() []tool.Tool {
 	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V}, Fetched: m.fetchedBy}
-	tools := []tool.Tool{flagless(tool.WebFetch(pages))}
+	tools := []tool.Tool{tool.WebFetch(pages)}
 	if engine, _, err := searchEngine(m.conf); err == nil {
 		tools = append(tools, tool.WebSearch(engine))
 	}
 	return tools
-}
-
-// flagless is a tool whose hints name the settings alone: a server takes no flags
-// for the web.
-func flagless(t tool.Tool) tool.Tool {
-	call, words := t.Call, strings.NewReplacer(", or --allow-url PREFIX where a command has it", "", "--allow-url ", "web.url_prefixes in hako.yaml, ")
-	t.Call = func(ctx context.Context, arguments string) (string, error) {
-		text, err := call(ctx, arguments)
-		var e *fault.Error
-		if !errors.As(err, &e) {
-			return text, err
-		}
-		own := *e
-		own.Hint = words.Replace(fault.Hint(err))
-		return text, &own
-	}
-	return t
 }

@@ -159,6 +159,7 @@ type box struct {
 	budget quota.Budget              // what everything together may use; zero means no limit
 	texts  map[string][]byte         // files that are only in memory, by name
 	ask    func(context.Context, gate.Question) (gate.Answer, error)
+	hint   func(error) string // words hints in scripts; nil means for readers that have no flags
 }
 
 func (o *box) register(cmd *cobra.Command) {
@@ -243,7 +244,8 @@ func (o *box) shell(b *opened) error {
 		set = o.only(set)
 	}
 	b.session = shell.NewSession(shell.Options{
-		FS: tree, Commands: set, Gauge: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
+		Hint: o.hint,
+		FS:   tree, Commands: set, Gauge: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
 	})
 	return nil
 }

@@ -57,7 +57,7 @@ at the end. Granted files are $1, $2… in the order given.`,
 			if !virtual {
 				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 			}
-			o.ask = askAt(s)
+			o.ask, o.hint = askAt(s), fault.FlagHint
 			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
 			o.only = o.clerk.commands
 			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)

@@ -35,7 +35,7 @@ func TestGaugeTrips(t *testing.T) {
 		g := NewGauge(Limits{Memory: 1 << 20, Output: 1 << 20, Files: 10, Depth: 10, Stages: 10, Loops: 10, Time: 20 * time.Millisecond})
 		ctx, stop := g.Start(t.Context())
 		err := charge(g)
-		if err == nil || !strings.Contains(err.Error(), "limit "+name+"=") || !strings.Contains(fault.Hint(err), "--limit "+name+"=") {
+		if err == nil || !strings.Contains(err.Error(), "limit "+name+"=") || !strings.Contains(fault.FlagHint(err), "--limit "+name+"=") || !strings.Contains(fault.Hint(err), "limits."+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if ctx.Err() == nil || !errors.Is(context.Cause(ctx), err) {

@@ -33,6 +33,7 @@ type lineWriter struct {
 	open int // bytes of buf in which no line was found to end
 
 	places int // where the mark stands instead of a secret
+	before int // those of them that stood there already
 
 	key  int  // bytes of a private key that were dropped, counted from 1; 0 means not in one
 	long bool // in a secret that is longer than is looked ahead
@@ -120,7 +121,7 @@ func (l *lineWriter) pass(s string, limit int) int {
 		}
 		l.emit(s[done:from])
 		l.emit(Mark)
-		l.places += 1 - within(s[from:to], l.places)
+		l.places += 1 - within(s[from:to], l.before)
 		done = l.after(s, from, to, limit)
 		l.low, i = done, done-1
 	}

@@ -22,7 +22,7 @@ func ModelNote(places int) string {
 	if places == 0 {
 		return ""
 	}
-	return Note(places) + ": " + Mark + " stands in their place, the data itself is unchanged"
+	return Note(places) + ": " + Mark + " stands there instead, the data itself is unchanged"
 }
 
 // Marks returns how many places of a text that was cleaned before have [Mark]. A

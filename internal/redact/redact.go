@@ -243,12 +243,13 @@ const (
 
 // cut removes every secret that its spelling gives away from a text in which
 // some places were removed before, and returns how many there are then.
-func cut(s string, places int) (string, int) {
+func cut(s string, before int) (clean string, places int) {
 	var out []byte
 	done := 0
+	places = before
 	for from, to := range secrets(s) {
 		out = append(append(out, s[done:from]...), Mark...)
-		places += 1 - within(s[from:to], places)
+		places += 1 - within(s[from:to], before)
 		done = to
 	}
 	if out == nil {
@@ -259,9 +260,9 @@ func cut(s string, places int) (string, int) {
 
 // within returns how many of the places that were removed before are in a part
 // that is now removed as a whole.
-func within(part string, places int) int {
-	if places == 0 || len(part) < len(Mark) {
+func within(part string, before int) int {
+	if before == 0 || len(part) < len(Mark) {
 		return 0
 	}
-	return min(places, strings.Count(part, Mark))
+	return min(before, strings.Count(part, Mark))
 }

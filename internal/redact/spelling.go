@@ -62,7 +62,9 @@ func (sc *scanner) token(s string, i, low int, known *prefixes) (from, to int) {
 		n, letters := tokenSpan(body)
 		sc.spend(n)
 		if letters >= p.min && (sc.spent() || p.fits(body[:n])) {
-			n, _ = tokenSpan(s[i+1:])
+			if n == len(body) {
+				n, _ = tokenSpan(s[i+1:])
+			}
 			return from, i + 1 + n + laterParts(s[i+1+n:])
 		}
 	}

@@ -17,8 +17,9 @@ type prefix struct {
 // longestForm is how far the form of a token is looked at.
 const longestForm = 256
 
-// A form reports whether a text without quotes can be the rest of a token.
-type form func(body string) bool
+// A form reports whether a text without quotes, of letters of these kinds, can be
+// the rest of a token.
+type form func(body string, kinds byte) bool
 
 // The prefixes, by the byte that is their anchor and last byte.
 var (
@@ -79,56 +80,94 @@ func (p *prefix) fits(body string) bool {
 	if p.form == nil {
 		return true
 	}
-	first := span(body, tokenByte)
-	return first >= p.min && p.form(body[:first]) || first < len(body) && p.form(unquoted.Replace(body))
+	first, kinds := shape(body)
+	if first >= p.min && p.form(body[:first], kinds) {
+		return true
+	}
+	if first == len(body) {
+		return false
+	}
+	body = unquoted.Replace(body)
+	_, kinds = shape(body)
+	return p.form(body, kinds)
 }
 
 var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 
+// The kinds of letters of a token.
+const (
+	small = 1 << iota
+	capital
+	number
+	dash
+	bothCases = small | capital
+)
+
+var kindOf = letterKinds()
+
+func letterKinds() (kinds [256]byte) {
+	for i := range kinds {
+		switch c := byte(i); {
+		case digit(c):
+			kinds[i] = number
+		case joins(c):
+			kinds[i] = dash
+		case letter(c) && c >= 'a':
+			kinds[i] = small
+		case letter(c):
+			kinds[i] = capital
+		}
+	}
+	return kinds
+}
+
+// shape returns how many letters of a token s begins with, and of which kinds
+// they are.
+func shape(s string) (n int, kinds byte) {
+	for n < len(s) && kindOf[s[n]] != 0 {
+		kinds |= kindOf[s[n]]
+		n++
+	}
+	return n, kinds
+}
+
+// oneCase reports whether there are no capital or no small letters.
+func oneCase(kinds byte) bool { return kinds&bothCases != bothCases }
+
 // word is the form of letters and digits without dashes: of one case, as hex is
 // and random base64 is not, or as long as the vendor makes them.
 func word(lengths ...int) form {
-	of := parts(lengths...)
-	return func(body string) bool { return span(body, letter) == len(body) && of(body) }
+	return func(body string, kinds byte) bool {
+		return kinds&dash == 0 && (oneCase(kinds) || slices.Contains(lengths, len(body)))
+	}
 }
 
 // parts is the form of words with dashes between them.
 func parts(lengths ...int) form {
-	return func(body string) bool { return oneCase(body) || slices.Contains(lengths, len(body)) }
+	return func(body string, kinds byte) bool { return oneCase(kinds) || slices.Contains(lengths, len(body)) }
 }
 
 // begun is the form of what begins with the same letters in every token.
 func begun(with string) form {
-	return func(body string) bool { return strings.HasPrefix(body, with) }
+	return func(body string, _ byte) bool { return strings.HasPrefix(body, with) }
 }
 
 // numbered is the form of what begins with a number.
-func numbered(body string) bool {
-	return oneCase(body) || digit(body[0]) && strings.IndexByte(body, '-') > 0
+func numbered(body string, kinds byte) bool {
+	return oneCase(kinds) || digit(body[0]) && strings.IndexByte(body, '-') > 0
 }
 
 // secretKey is the form of what follows sk-, which many vendors use: with the mark
 // of OpenAI in it, as long as those of known servers, or a number in hex. The names
 // of classes in style sheets (sk-toggleable__content) are none.
-func secretKey(body string) bool {
+func secretKey(body string, kinds byte) bool {
 	switch {
-	case strings.Contains(body, "T3BlbkFJ"), len(body) == 22, len(body) == 48 && span(body, letter) == len(body):
+	case oneCase(kinds):
+		return kinds&number != 0 && hasNumber(body, 10)
+	case len(body) == 22, len(body) == 48 && kinds&dash == 0:
 		return true
 	}
-	return oneCase(body) && hasNumber(body, 10)
-}
-
-// oneCase reports whether a text has no capital or no small letters.
-func oneCase(s string) bool {
-	small, capital := false, false
-	for i := range len(s) {
-		small = small || s[i] >= 'a' && s[i] <= 'z'
-		capital = capital || s[i] >= 'A' && s[i] <= 'Z'
-		if small && capital {
-			return false
-		}
-	}
-	return true
+	return strings.Contains(body, "T3BlbkFJ")
 }
 
 // hasNumber reports whether some word of a text has a digit and at least so many
@@ -180,8 +219,10 @@ func google(s string, i, low int) (from, to int) {
 	case len(key) == googleKey:
 		return from, to
 	case len(key) < 24 || !standsAlone(s, from, to):
-	case strings.HasPrefix(key, usual) || oneCase(key[len(short):]):
-		return from, to
+	default:
+		if _, kinds := shape(key[len(short):]); strings.HasPrefix(key, usual) || oneCase(kinds) {
+			return from, to
+		}
 	}
 	return 0, 0
 }

@@ -127,6 +127,7 @@ func (w *valueWriter) advance(limit int) {
 		}
 		w.out.writeString(s[at:from])
 		w.out.places++
+		w.out.before++
 		w.out.writeString(Mark)
 		at = to
 	}

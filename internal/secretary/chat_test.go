@@ -320,6 +320,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 	if strings.Contains(all, "hunter22") || strings.Contains(all, "ghp_") {
 		t.Errorf("got %s", all)
 	}
+	if !strings.Contains(all, "1か所の秘密情報を[redacted]に置き換えました") {
+		t.Errorf("the model is not told: %s", all)
+	}
 	if h.reqs[0].Script != "login --password hunter22" {
 		t.Errorf("ran %q", h.reqs[0].Script)
 	}

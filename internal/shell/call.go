@@ -78,6 +78,7 @@ type Call struct {
 
 	stdinFile *vfs.File // what Stdin reads, if it is a regular file
 	failed    bool
+	hint      func(error) string // nil means [fault.Hint]
 }
 
 // ExecIO changes the surroundings of a command started by [Call.Exec].
@@ -125,7 +126,11 @@ func (c *Call) Warn(format string, args ...any) {
 // library, with the way round if there is one.
 func (c *Call) WarnFile(name string, err error) {
 	c.Warn("%s: %s", name, vfs.Reason(err))
-	if h := fault.Hint(err); h != "" {
+	hint := c.hint
+	if hint == nil {
+		hint = fault.Hint
+	}
+	if h := hint(err); h != "" {
 		fmt.Fprintf(c.Stderr, "hint: %s\n", h)
 	}
 }

@@ -50,6 +50,10 @@ type Options struct {
 	// Nil means the hints for a shell that starts no programs.
 	Unknown func(name string) (hint string)
 
+	// Hint words the hint of an error. Nil means [fault.Hint], which is for readers
+	// that cannot give flags to hako.
+	Hint func(error) string
+
 	// Jobs permits &. What runs in the background ends with the request at
 	// the latest. False means that & is refused.
 	Jobs bool
@@ -81,6 +85,9 @@ func NewSession(o Options) *Session {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Hint == nil {
+		o.Hint = fault.Hint
 	}
 	if o.Parse == nil {
 		o.Parse = func(src string) (*syntax.File, error) {

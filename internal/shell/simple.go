@@ -205,7 +205,7 @@ func (p *proc) settle(name string, err error) {
 	default:
 		p.status = 1
 		p.errorf("%s: %s", name, p.reasonFor(name, err))
-		if h := fault.Hint(err); h != "" {
+		if h := p.ses.Hint(err); h != "" {
 			p.errorf("hint: %s", h)
 		}
 	}
@@ -337,7 +337,7 @@ func (p *proc) guarded(cmd Command, c *Call) (err error) {
 func (p *proc) hooks() *Call {
 	if p.call == nil {
 		p.call = &Call{
-			FS: p.ses.FS, Gauge: p.ses.Gauge, Now: p.ses.Now, Seed: p.ses.Seed,
+			FS: p.ses.FS, Gauge: p.ses.Gauge, Now: p.ses.Now, Seed: p.ses.Seed, hint: p.ses.Hint,
 			Getenv: p.get, Environ: p.environ, Exec: p.exec, Fork: p.fork, Lookup: p.find, Names: p.ses.names,
 		}
 	}

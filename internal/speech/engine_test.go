@@ -205,7 +205,7 @@ func TestDown(t *testing.T) {
 	now := time.Unix(0, 0)
 	e, s := start(t, "{speech: {delay_ms: 60000}}", Options{Wait: 50 * time.Millisecond, Now: func() time.Time { return now }})
 	_, err := e.Say(t.Context(), Speech{Text: "はい"})
-	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "it did not answer within 50ms") || !strings.Contains(fault.Hint(err), "--no-audio") {
+	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "it did not answer within 50ms") || !strings.Contains(fault.Hint(err), "speech.enabled") {
 		t.Fatal(err)
 	}
 	now = now.Add(59 * time.Second)

@@ -100,6 +100,9 @@ func TestSecretsAcrossPages(t *testing.T) {
 			if first.StdoutText+second.StdoutText != want || first.TotalBytes != int64(len(want)) || second.NextStart != nil {
 				t.Fatalf("%d bytes before %s: …%q + %q", before, secret, first.StdoutText[MaxPage-40:], second.StdoutText)
 			}
+			if first.Redacted != 2 || second.Redacted != 2 || !strings.HasPrefix(first.Note, "2 secrets were redacted from the output") {
+				t.Fatalf("%d and %d places, %q", first.Redacted, second.Redacted, first.Note)
+			}
 			if !strings.Contains(first.StderrText, redact.Mark) {
 				t.Fatalf("standard error: %s", first.StderrText)
 			}

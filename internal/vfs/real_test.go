@@ -317,7 +317,7 @@ func TestStrictSize(t *testing.T) {
 				continue
 			}
 			wantReason(t, err, "it has 3 MB, the limit file_size is 1 MB")
-			if fault.KindOf(err) != fault.TooLarge || fault.Hint(err) != "raise it: --limit file_size=3MB" {
+			if fault.KindOf(err) != fault.TooLarge || fault.FlagHint(err) != "raise it: --limit file_size=3MB" || !strings.Contains(fault.Hint(err), "limits.file_size") {
 				t.Error(err, fault.Hint(err))
 			}
 		}

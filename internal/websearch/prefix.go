@@ -12,8 +12,11 @@ import (
 // maxAddress is the length of the longest address that is looked at.
 const maxAddress = 8 << 10
 
-// howToAllow is the hint of every refusal that a longer list would avoid.
-const howToAllow = "to allow it: web.url_prefixes in hako.yaml, or --allow-url PREFIX where a command has it"
+// The hints of every refusal that a longer list would avoid.
+const (
+	allowHint     = "to allow it: web.url_prefixes in hako.yaml"
+	allowFlagHint = allowHint + ", or --allow-url PREFIX where a command has it"
+)
 
 // A place is what two addresses are compared by.
 type place struct {
@@ -30,7 +33,7 @@ func (f *Fetcher) Allow(address string) (*url.URL, error) {
 		return nil, err
 	}
 	if f == nil || len(f.Prefixes) == 0 {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no URL prefix is allowed", Hint: howToAllow}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no URL prefix is allowed", Hint: allowHint, FlagHint: allowFlagHint}
 	}
 	for _, p := range f.Prefixes {
 		prefix, err := parsePrefix(p)
@@ -41,8 +44,9 @@ func (f *Fetcher) Allow(address string) (*url.URL, error) {
 			return u, nil
 		}
 	}
+	allowed := "allowed are " + some(f.Prefixes) + "; "
 	return nil, &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: shown(u), Why: "no allowed URL prefix covers it",
-		Hint: "allowed are " + some(f.Prefixes) + "; " + howToAllow}
+		Hint: allowed + allowHint, FlagHint: allowed + allowFlagHint}
 }
 
 // Check reports the first prefix that makes no sense.

@@ -94,7 +94,7 @@ func TestNothingIsAllowedByDefault(t *testing.T) {
 	for _, f := range []*Fetcher{nil, {}} {
 		_, err := f.Allow("https://example.com/")
 		if fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "no URL prefix is allowed") ||
-			!strings.Contains(fault.Hint(err), "--allow-url") {
+			!strings.Contains(fault.FlagHint(err), "--allow-url") || !strings.Contains(fault.Hint(err), "web.url_prefixes") {
 			t.Errorf("%v, hint %q", err, fault.Hint(err))
 		}
 	}

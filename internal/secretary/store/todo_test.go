@@ -63,7 +63,7 @@ func TestTodo(t *testing.T) {
 		t.Errorf("%+v, %v", gone, err)
 	}
 	_, err = s.Get(1)
-	want(t, err, fault.NotFound, "find to-do 1", "hako todo list")
+	want(t, err, fault.NotFound, "find to-do 1", "list of all to-dos")
 	s.Delete(2)
 	if next, _ := s.Add(Todo{Title: "y"}); next.ID != 3 {
 		t.Errorf("a number is used again: %+v", next)
@@ -261,7 +261,7 @@ func TestDo(t *testing.T) {
 		{TodoAction{Action: "add", Title: "x", Due: "いつか"}, fault.Invalid, "is not a day or time"},
 	} {
 		_, _, err := s.Do(tt.a)
-		if got := fmt.Sprint(err, " | ", fault.Hint(err)); fault.KindOf(err) != tt.kind || !strings.Contains(got, tt.says) {
+		if got := fmt.Sprint(err, " | ", fault.FlagHint(err)); fault.KindOf(err) != tt.kind || !strings.Contains(got, tt.says) {
 			t.Errorf("%+v: %s", tt.a, got)
 		}
 	}

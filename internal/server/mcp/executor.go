@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/fault"
+	"hako/internal/redact"
 	"hako/internal/run"
 )
 
@@ -29,6 +30,8 @@ type commandOut struct {
 	Stderr   string   `json:"stderr"`
 	Duration int64    `json:"duration_ms"`
 	Log      string   `json:"log,omitempty" jsonschema:"resource with the whole output, if a part was cut"`
+	Redacted int      `json:"redacted" jsonschema:"places of the whole output where [redacted] stands instead of a secret"`
+	Note     string   `json:"note,omitempty" jsonschema:"the same in words"`
 	ID       string   `json:"sandbox_id"`
 	Error    *problem `json:"error,omitempty"`
 }
@@ -50,7 +53,7 @@ func (d *Door) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToo
 	}
 	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
 		o := d.run(ctx, c, &run.Request{Actor: v.actor, Reason: in.Reason, Script: in.Command, Dir: in.Directory})
-		out := commandOut{ExitCode: o.exit, Duration: o.Duration.Milliseconds(), ID: b.id}
+		out := commandOut{ExitCode: o.exit, Duration: o.Duration.Milliseconds(), ID: b.id, Redacted: o.redacted, Note: redact.ModelNote(o.redacted)}
 		var cut [2]bool
 		out.Stdout, cut[0] = o.stdout.end(o.tails[0])
 		out.Stderr, cut[1] = o.stderr.end(o.tails[1])

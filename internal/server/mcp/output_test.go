@@ -153,6 +153,15 @@ func TestSecretsAreTakenOut(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
+	executed, _ := c.call("execute", args{"sandbox_id": id, "command": "cat a a; cat a >&2"})
+	for name, n := range map[*answer]float64{&read: 1, &command: 1, &executed: 3} {
+		if a := *name; a["redacted"] != n || !strings.Contains(fmt.Sprint(a["note"]), "redacted from the output: [redacted] stands") {
+			t.Errorf("%v places were not told: %v", n, a)
+		}
+	}
+	if plain, _ := c.call("execute", args{"sandbox_id": id, "command": "echo a"}); plain["redacted"] != 0.0 || plain["note"] != nil {
+		t.Errorf("got %v", plain)
+	}
 }
 
 // TestCommandExecutor checks the spelling that agents know, and that it makes a

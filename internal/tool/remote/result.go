@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/internal/clip"
+	"hako/internal/redact"
 )
 
 const mostOutput = 64 << 10 // bytes of an answer that a model gets to read
@@ -17,9 +18,13 @@ func (m *member) result(tool string, res *mcp.CallToolResult) (string, error) {
 		m.notes.add("it wanted to ask the user and was refused")
 		return "", m.refused(tool, "it wants to ask the user something, which is not offered here")
 	}
-	text := bounded(m.o.Secrets.Text(spoken(res)))
-	if res.IsError {
+	text, places := m.o.Secrets.Count(spoken(res))
+	text = bounded(text)
+	switch {
+	case res.IsError:
 		return "", m.refused(tool, text)
+	case places > 0:
+		text += "\n[" + redact.ModelNote(places) + "]"
 	}
 	return text, nil
 }
