@@ -57,7 +57,7 @@ func boundedPolicies() []*Policy {
 func TestJudgingIsBounded(t *testing.T) {
 	sizes := []int{MaxScript, MaxScript / 8}
 	if testing.Short() {
-		sizes = []int{MaxScript / 64}
+		sizes = []int{MaxScript / 256}
 	}
 	policies := boundedPolicies()
 	for _, size := range sizes {
@@ -72,7 +72,7 @@ func TestJudgingIsBounded(t *testing.T) {
 func TestNestingIsBounded(t *testing.T) {
 	size := MaxScript
 	if testing.Short() {
-		size = MaxScript / 16
+		size = MaxScript / 64
 	}
 	policies := boundedPolicies()
 	for i, g := range nestedScripts(size) {

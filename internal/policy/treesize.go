@@ -12,15 +12,15 @@ import (
 // could be used to mislead: text in them counts as if it were commands.
 
 // maxTree bounds the estimate of a tree's size, in bytes.
-const maxTree = 32 << 20
+const maxTree = 26 << 20
 
 // mendCost is what one more attempt to parse a script costs at least.
 const mendCost = maxTree / 50
 
 // What a byte may add to the tree, in bytes.
 const (
-	wordSize   = 110 // the first of a word
-	stmtSize   = 190 // one that ends a statement, or begins one inside another
+	wordSize   = 80  // the first of a word
+	stmtSize   = 230 // one that ends a statement, or begins one inside another
 	paramSize  = 230 // one that begins an expansion
 	quoteSize  = 75  // one of two quotes
 	arithSize  = 130 // an operator of arithmetic
