@@ -95,6 +95,18 @@ func TestTooMuchIsDenied(t *testing.T) {
 	}
 }
 
+// What is parsed without recursion must not become a tree that is too deep to walk.
+func TestTreesAreShallow(t *testing.T) {
+	for name, src := range map[string]string{
+		"elifs": "if a; then :" + strings.Repeat("; elif a; then :", 20000) + "; fi", "sum": "echo $((1" + strings.Repeat("+1", 20000) + "))",
+		"list": "a" + strings.Repeat(" && a", 20000), "pipe": "a" + strings.Repeat(" | a", 20000), "tests": "[[ a" + strings.Repeat(" && a", 20000) + " ]]",
+	} {
+		if _, err := ParseScript(src); fault.KindOf(err) != fault.TooLarge {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // How a script is judged does not depend on how long it took before.
 func TestBoundIsDeterministic(t *testing.T) {
 	p := hostPolicy()

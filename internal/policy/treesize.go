@@ -82,13 +82,13 @@ func hasArithmetic(src string) bool {
 	return false
 }
 
-// maxTreeDepth bounds how deep a tree is: long lists of commands, and long sums,
-// are parsed without recursion but into a tree that is as deep as they are long.
+// maxTreeDepth bounds how deep a tree is: long lists of commands, long sums and
+// long chains of elif are parsed without recursion but into a tree that is as deep as they are long.
 const maxTreeDepth = 5000
 
 // tooDeep reports whether a tree is deeper than those who walk it can go.
 func tooDeep(f *syntax.File, src string) bool {
-	if len(src) < maxTreeDepth || !strings.ContainsAny(src, "&|+-*/%,<>=^?") {
+	if len(src) < maxTreeDepth {
 		return false
 	}
 	depth, deep := 0, false
