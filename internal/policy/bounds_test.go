@@ -57,7 +57,7 @@ func boundedPolicies() []*Policy {
 func TestJudgingIsBounded(t *testing.T) {
 	sizes := []int{MaxScript, MaxScript / 8}
 	if testing.Short() {
-		sizes = []int{MaxScript / 64}
+		sizes = []int{MaxScript / 256}
 	}
 	policies := boundedPolicies()
 	for _, size := range sizes {
@@ -72,7 +72,7 @@ func TestJudgingIsBounded(t *testing.T) {
 func TestNestingIsBounded(t *testing.T) {
 	size := MaxScript
 	if testing.Short() {
-		size = MaxScript / 16
+		size = MaxScript / 64
 	}
 	policies := boundedPolicies()
 	for i, g := range nestedScripts(size) {
@@ -91,6 +91,18 @@ func TestTooMuchIsDenied(t *testing.T) {
 		vs, err := judgedWithin(t, name, src, hostPolicy())
 		if err != nil || len(vs) != 1 || vs[0].Effect != Deny || vs[0].Late || vs[0].Where != "too much to judge" {
 			t.Errorf("%s: %v, %d verdicts, %.300v", name, err, len(vs), vs[:min(1, len(vs))])
+		}
+	}
+}
+
+// What is parsed without recursion must not become a tree that is too deep to walk.
+func TestTreesAreShallow(t *testing.T) {
+	for name, src := range map[string]string{
+		"elifs": "if a; then :" + strings.Repeat("; elif a; then :", 20000) + "; fi", "sum": "echo $((1" + strings.Repeat("+1", 20000) + "))",
+		"list": "a" + strings.Repeat(" && a", 20000), "pipe": "a" + strings.Repeat(" | a", 20000), "tests": "[[ a" + strings.Repeat(" && a", 20000) + " ]]",
+	} {
+		if _, err := ParseScript(src); fault.KindOf(err) != fault.TooLarge {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

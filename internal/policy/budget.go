@@ -17,7 +17,7 @@ const (
 	// maxSteps bounds the work of one judgement. A step is about a nanosecond.
 	maxSteps = 64_000_000
 	// maxKept bounds the bytes that the verdicts and values of one judgement hold.
-	maxKept = 12 << 20
+	maxKept = 8 << 20
 	// maxLevels bounds how deep statements are walked inside one another,
 	// through functions and scripts in strings.
 	maxLevels = 1500
@@ -38,17 +38,18 @@ const (
 	costPath    = 150
 	costHint    = 30_000
 	costResolve = 4000
-	costEntry   = 60   // of a map that is copied or merged
-	costParse   = 120  // a byte of a script inside a string
-	costShape   = 700  // a byte of a script that is compared in two readings
-	costSource  = 8    // a byte of source that is looked through again
-	costAwk     = 250  // a byte of an awk program
-	costSed     = 30   // a byte of a sed script
-	costMatch   = 300  // a byte of a regular expression that is tried
-	costRegexp  = 1000 // a byte of a regular expression that is compiled
-	costRepeat  = 30   // how much more that is where it repeats a part
-	costText    = 15   // a byte of a text that is cut into pieces
-	costBrace   = 300  // a word that braces make
+	costScript  = 10_000 // a script inside a string, however short
+	costEntry   = 60     // of a map that is copied or merged
+	costParse   = 120    // a byte of a script inside a string
+	costShape   = 700    // a byte of a script that is compared in two readings
+	costSource  = 8      // a byte of source that is looked through again
+	costAwk     = 250    // a byte of an awk program
+	costSed     = 30     // a byte of a sed script
+	costMatch   = 300    // a byte of a regular expression that is tried
+	costRegexp  = 1000   // a byte of a regular expression that is compiled
+	costRepeat  = 30     // how much more that is where it repeats a part
+	costText    = 15     // a byte of a text that is cut into pieces
+	costBrace   = 300    // a word that braces make
 )
 
 // A budget counts what judging one script or one command has cost so far.

@@ -307,13 +307,13 @@ func (c *command) innerScript(src word) *finding {
 	if c.depth+1 > maxWrapped {
 		return refusal(c.words[0].text, "scripts are wrapped in one another too deeply", "write the commands into the script itself")
 	}
-	c.cost.spend(costParse * len(src.text))
+	c.cost.spend(costScript + costParse*len(src.text))
 	f, err := ParseScript(src.text)
 	if err != nil {
 		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
 	}
 	if c.p.manner.blind {
-		c.cost.spend(costShape * len(src.text))
+		c.cost.spend(2*costScript + costShape*len(src.text))
 		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
 			return bad
 		}

@@ -39,7 +39,7 @@ func ParseScript(src string) (*syntax.File, error) {
 	size := treeSize(src)
 	if size > maxTree {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "parse script",
-			Why:  "it has too many words, commands and expansions: some 300,000 words or 100,000 commands are read at most",
+			Why:  "it has too many words, commands and expansions: some 300,000 words or 80,000 commands are read at most",
 			Hint: "split it into several scripts, or put the data into a file"}
 	}
 	f, err := parse(src)

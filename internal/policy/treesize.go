@@ -12,15 +12,15 @@ import (
 // could be used to mislead: text in them counts as if it were commands.
 
 // maxTree bounds the estimate of a tree's size, in bytes.
-const maxTree = 32 << 20
+const maxTree = 26 << 20
 
 // mendCost is what one more attempt to parse a script costs at least.
 const mendCost = maxTree / 50
 
 // What a byte may add to the tree, in bytes.
 const (
-	wordSize   = 110 // the first of a word
-	stmtSize   = 190 // one that ends a statement, or begins one inside another
+	wordSize   = 80  // the first of a word
+	stmtSize   = 230 // one that ends a statement, or begins one inside another
 	paramSize  = 230 // one that begins an expansion
 	quoteSize  = 75  // one of two quotes
 	arithSize  = 130 // an operator of arithmetic
@@ -82,13 +82,13 @@ func hasArithmetic(src string) bool {
 	return false
 }
 
-// maxTreeDepth bounds how deep a tree is: long lists of commands, and long sums,
-// are parsed without recursion but into a tree that is as deep as they are long.
+// maxTreeDepth bounds how deep a tree is: long lists of commands, long sums and
+// long chains of elif are parsed without recursion but into a tree that is as deep as they are long.
 const maxTreeDepth = 5000
 
 // tooDeep reports whether a tree is deeper than those who walk it can go.
 func tooDeep(f *syntax.File, src string) bool {
-	if len(src) < maxTreeDepth || !strings.ContainsAny(src, "&|+-*/%,<>=^?") {
+	if len(src) < maxTreeDepth {
 		return false
 	}
 	depth, deep := 0, false
