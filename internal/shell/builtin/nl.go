@@ -26,7 +26,7 @@ Examples:
 
 type numberer struct {
 	ctx              context.Context
-	holding          holding // the patterns
+	holding          holding    // the patterns
 	styles           [3]nlStyle // header, body, footer
 	section          int
 	format           string
