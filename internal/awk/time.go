@@ -14,6 +14,9 @@ func (m *machine) now() time.Time {
 	return m.cfg.Now()
 }
 
+// maxTimeFormat bounds a format of strftime, which is written out in one go.
+const maxTimeFormat = 64 << 10
+
 // strftime compiles strftime([format [, time [, utc]]]).
 func (c *compiler) strftime(e *builtinCall) strFn {
 	format := func(*machine) string { return "%a %b %e %H:%M:%S %Z %Y" }
@@ -37,8 +40,11 @@ func (c *compiler) strftime(e *builtinCall) strFn {
 		if utc(m) {
 			t = t.UTC()
 		}
+		if len(f) > maxTimeFormat {
+			fail(e.line, "strftime: format longer than %d KB", maxTimeFormat>>10)
+		}
 		m.fits(16 * len(f))
-		m.spend(64 * len(f))
+		m.spend(256 * len(f))
 		return strftime.Format(t, f)
 	}
 }

@@ -63,6 +63,9 @@ func (f *factoring) result() error {
 }
 
 func (f *factoring) print(word string) error {
+	if f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
 	digits := strings.TrimLeft(strings.TrimPrefix(word, "+"), "0")
 	n, ok := new(big.Int).SetString("0"+digits, 10)
 	switch {

@@ -161,7 +161,10 @@ func (m *jqMeter) entered(at int) error {
 }
 
 func (m *jqMeter) leave(at int) {
-	clear(m.roots[at:])
+	if len(m.roots) > at+1 {
+		clear(m.roots[at+1:])
+	}
+	m.roots[at] = jqRoot{}
 	m.roots = m.roots[:at]
 }
 

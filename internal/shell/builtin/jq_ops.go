@@ -317,7 +317,7 @@ func (r *jqRun) split(s, sep string) (any, error) {
 // jqPart is a part of a text as a value of its own. A small part would keep all
 // of a large text in memory, so it is copied.
 func jqPart(whole, part string) string {
-	if 2*len(part) < len(whole) {
+	if len(whole) > jqLongText && 2*len(part) < len(whole) {
 		return strings.Clone(part)
 	}
 	return part

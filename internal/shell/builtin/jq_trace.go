@@ -1,6 +1,6 @@
 package builtin
 
-import "unsafe"
+import "reflect"
 
 // What values take in memory, in bytes. Go rounds sizes up; so does this.
 const (
@@ -20,14 +20,14 @@ type jqTracer struct {
 	size  int64
 	most  int64 // stop when size passes this
 	work  []any
-	texts map[*byte]struct{}
+	texts map[uintptr]struct{} // where the long ones are
 }
 
 // trace sets count to what lives. What was counted by native functions that
 // are still at work lives too.
 func (m *jqMeter) trace() error {
 	m.epoch++
-	t := &jqTracer{epoch: m.epoch, most: m.call.Gauge.Limits().Memory, texts: map[*byte]struct{}{}}
+	t := &jqTracer{epoch: m.epoch, most: m.call.Gauge.Limits().Memory, texts: map[uintptr]struct{}{}}
 	t.value(m.extra)
 	if m.waiting != nil {
 		t.items(*m.waiting)
@@ -69,7 +69,7 @@ func (t *jqTracer) value(v any) {
 
 func (t *jqTracer) text(s string) {
 	if len(s) >= jqLongText {
-		data := unsafe.StringData(s)
+		data := reflect.ValueOf(s).Pointer()
 		if _, seen := t.texts[data]; seen {
 			return
 		}
