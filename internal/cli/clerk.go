@@ -77,7 +77,6 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	for _, note := range conf.Notes() {
 		c.show.note(note)
 	}
-	b.session.FS.Watch(c.touched)
 	if c.tape, err = newTape(o.record, b.secrets); err != nil {
 		b.close()
 		return nil, err
@@ -92,6 +91,7 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 		c.close()
 		return nil, err
 	}
+	b.session.FS.Watch(c.touched) // from here on: what was looked at before is not read twice
 	return c, nil
 }
 
@@ -181,18 +181,31 @@ func (c *clerk) sit(s streams, names []string) error {
 // inputFile opens one of the given files, as scripts would: it must be text and
 // not too large.
 func (c *clerk) inputFile(name string) (fd.Input, error) {
+	if err := c.study(name); err != nil {
+		return fd.Input{}, inputFault(name, err)
+	}
 	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return fd.Input{}, inputFault(name, err)
 	}
+	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+}
+
+// study looks at an input by a handle of its own, before anybody reads it.
+func (c *clerk) study(name string) error {
+	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	c.learn(f)
 	head := make([]byte, 4096)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return fd.Input{}, err
+		return err
 	}
 	c.heads = append(c.heads, preset.Sample{Name: path.Base(name), Head: head[:n]})
-	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+	return nil
 }
 
 // inputFault words what is wrong with a file by the name that the user gave it.

@@ -25,12 +25,12 @@ type pipe struct {
 
 	mu      sync.Mutex // guards what follows
 	data    bytes.Buffer
-	ended   bool          // nobody writes any more
-	left    bool          // nobody reads any more
-	drain   bool          // but what is written is dropped rather than refused
-	keeps   bool          // or kept, for whoever looks after the session
+	ended   bool // nobody writes any more
+	left    bool // nobody reads any more
+	drain   bool // but what is written is dropped rather than refused
+	keeps   bool // or kept, for whoever looks after the session
 	kept    []byte
-	lost    int64 // bytes that there was no room to keep
+	lost    int64         // bytes that there was no room to keep
 	readers int           // waiting
 	writers int           // waiting
 	change  chan struct{} // closed at the next change; nil if nobody waits
