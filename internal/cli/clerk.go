@@ -145,7 +145,8 @@ func (c *clerk) sit(s streams, names []string) error {
 		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
 		Limits: fd.Limits{ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 		Stdout: fd.Output{Name: c.output, Writer: s.out}, Stderr: fd.Output{Writer: s.err},
-		Topics: map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
+		Refused: c.recordRefusal,
+		Topics:  map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
 	}
 	if c.out != nil {
 		o.Stdout.Writer, o.MustWrite = c.out, true
@@ -277,8 +278,20 @@ func (c *clerk) settle() {
 	}
 }
 
-// work plans if asked to, carries out, and keeps the output if all went well.
+// work does what is asked for, with its beginning and its end on record.
 func (c *clerk) work(ctx context.Context, instructions string) error {
+	if err := c.recordOrder(instructions); err != nil {
+		return err // unrecorded means undone
+	}
+	err := c.carryOut(ctx, instructions)
+	if lerr := c.recordEnd(err); err == nil {
+		err = lerr
+	}
+	return err
+}
+
+// carryOut plans if asked to, carries out, and keeps the output if all went well.
+func (c *clerk) carryOut(ctx context.Context, instructions string) error {
 	defer watchdog(c.box.gauge, c.show.s.err)()
 	if _, err := c.instructions(""); err != nil {
 		return err
@@ -433,7 +446,7 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 	if c.planOnly {
 		_, err = c.text.Write(p.JSON())
 		if err == nil && c.out != nil {
-			err = c.out.keep()
+			err = c.keepOutput()
 		}
 		return "", err
 	}

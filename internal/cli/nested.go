@@ -42,7 +42,8 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		Spawn: func(context.Context) (fd.Worker, error) {
 			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
 		},
-		Stdin: stdin, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
+		Refused: c.recordRefusal,
+		Stdin:   stdin, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
 		Limits: fd.Limits{NestedBytes: mostNested, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 	})
 	defer n.close()

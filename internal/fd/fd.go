@@ -69,6 +69,10 @@ type Options struct {
 	ID      string      // begins the ids of the scripts' requests; empty leaves it to the gate
 	Secrets *redact.Set // values that the model never sees; nil means only those known by their spelling
 
+	// Refused is told of files that the model wanted to open and did not get;
+	// nil means that nobody is. Mode is r, w or a.
+	Refused func(path, mode string, err error)
+
 	// MustWrite has exit refuse code 0 as long as nothing was written to
 	// standard output and no script was connected to it: behind it is a file
 	// that would be replaced by an empty one.
