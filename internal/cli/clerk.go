@@ -80,7 +80,6 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	for _, note := range conf.Notes() {
 		c.show.note(note)
 	}
-	b.session.FS.Watch(c.touched)
 	if c.tape, err = newTape(o.record, b.secrets); err != nil {
 		b.close()
 		return nil, err
@@ -95,6 +94,7 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 		c.close()
 		return nil, err
 	}
+	b.session.FS.Watch(c.touched) // from here on: what was looked at before is not read twice
 	return c, nil
 }
 
@@ -148,7 +148,8 @@ func (c *clerk) sit(s streams, names []string) error {
 		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
 		Limits: fd.Limits{ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 		Stdout: fd.Output{Name: c.output, Writer: s.out}, Stderr: fd.Output{Writer: s.err},
-		Topics: map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
+		Refused: c.recordRefusal,
+		Topics:  map[string]func() string{"quota": func() string { return c.meter.Left().String() }},
 	}
 	if c.out != nil {
 		o.Stdout.Writer, o.MustWrite = c.out, true
@@ -184,18 +185,31 @@ func (c *clerk) sit(s streams, names []string) error {
 // inputFile opens one of the given files, as scripts would: it must be text and
 // not too large.
 func (c *clerk) inputFile(name string) (fd.Input, error) {
+	if err := c.study(name); err != nil {
+		return fd.Input{}, inputFault(name, err)
+	}
 	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return fd.Input{}, inputFault(name, err)
 	}
+	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+}
+
+// study looks at an input by a handle of its own, before anybody reads it.
+func (c *clerk) study(name string) error {
+	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
 	c.learn(f)
 	head := make([]byte, 4096)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return fd.Input{}, err
+		return err
 	}
 	c.heads = append(c.heads, preset.Sample{Name: path.Base(name), Head: head[:n]})
-	return fd.Input{Name: name, Reader: f, Size: f.Size()}, nil
+	return nil
 }
 
 // inputFault words what is wrong with a file by the name that the user gave it.
@@ -267,8 +281,20 @@ func (c *clerk) settle() {
 	}
 }
 
-// work plans if asked to, carries out, and keeps the output if all went well.
+// work does what is asked for, with its beginning and its end on record.
 func (c *clerk) work(ctx context.Context, instructions string) error {
+	if err := c.recordOrder(instructions); err != nil {
+		return err // unrecorded means undone
+	}
+	err := c.carryOut(ctx, instructions)
+	if lerr := c.recordEnd(err); err == nil {
+		err = lerr
+	}
+	return err
+}
+
+// carryOut plans if asked to, carries out, and keeps the output if all went well.
+func (c *clerk) carryOut(ctx context.Context, instructions string) error {
 	defer watchdog(c.box.gauge, c.show.s.err)()
 	if _, err := c.instructions(""); err != nil {
 		return err
@@ -423,7 +449,7 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 	if c.planOnly {
 		_, err = c.text.Write(p.JSON())
 		if err == nil && c.out != nil {
-			err = c.out.keep()
+			err = c.keepOutput()
 		}
 		return "", err
 	}

@@ -10,9 +10,15 @@ import (
 	"hako/internal/fd"
 )
 
-// mostSent is how much data a model without tools may be sent: more than any
-// model can hold. What the model at hand can hold is looked at later.
-const mostSent = 8 << 20
+// mostSent is how much a model without tools may be sent: more than any model can
+// hold, and in a nested call what its model may read. What the model at hand can
+// hold is looked at later.
+func (c *clerk) mostSent() int {
+	if c.depth > 0 {
+		return mostNested
+	}
+	return 8 << 20
+}
 
 // withData is the request followed by everything that can be read: a model
 // without tools has no other way to it.
@@ -23,7 +29,7 @@ func (c *clerk) withData(request string) (string, error) {
 		if in.Reader == nil {
 			continue
 		}
-		data, err := readSource(in, mostSent-b.Len())
+		data, err := readSource(in, c.mostSent()-b.Len())
 		if err != nil {
 			return "", err
 		}
@@ -40,7 +46,7 @@ func readSource(in fd.Input, most int) ([]byte, error) {
 		e.Kind, e.Err = fault.NotFound, reasonOf(err)
 		return nil, e
 	case len(data) > most:
-		e.Kind, e.Why, e.Hint = fault.TooLarge, "the inputs have more than 8 MB together", "filter them first, or allow tools: llmcmd.disable_tools"
+		e.Kind, e.Why, e.Hint = fault.TooLarge, "there is more than can be sent to a model at once", "filter them first, or allow tools: llmcmd.disable_tools"
 		return nil, e
 	case bytes.IndexByte(data, 0) >= 0:
 		e.Kind, e.Why, e.Hint = fault.NotFound, "it is not text", "only text can be sent to a model without tools"

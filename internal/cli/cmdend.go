@@ -70,7 +70,7 @@ func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err er
 		return exitStatus(code)
 	}
 	if c.out != nil {
-		return c.out.keep()
+		return c.keepOutput()
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ import (
 	"hako/internal/shell"
 )
 
+// mostNested is how much the model of a nested llmcmd may read itself, and write.
+const mostNested = 1 << 20
+
 // nested is llmcmd as a command of a script: another clerk, with what is left of
 // the budget and a clock that stands still while the model thinks.
 func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
@@ -39,8 +42,9 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		Spawn: func(context.Context) (fd.Worker, error) {
 			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
 		},
-		Stdin: stdin, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
-		Limits: fd.Limits{NestedBytes: 1 << 20, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
+		Refused: c.recordRefusal,
+		Stdin:   stdin, Stdout: fd.Output{Writer: n.text}, Stderr: fd.Output{Writer: call.Stderr},
+		Limits: fd.Limits{NestedBytes: mostNested, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 	})
 	defer n.close()
 	defer call.Gauge.Pause()()

@@ -69,6 +69,10 @@ type Options struct {
 	ID      string      // begins the ids of the scripts' requests; empty leaves it to the gate
 	Secrets *redact.Set // values that the model never sees; nil means only those known by their spelling
 
+	// Refused is told of files that the model wanted to open and did not get;
+	// nil means that nobody is. Mode is r, w or a.
+	Refused func(path, mode string, err error)
+
 	// MustWrite has exit refuse code 0 as long as nothing was written to
 	// standard output and no script was connected to it: behind it is a file
 	// that would be replaced by an empty one.
@@ -85,7 +89,7 @@ type Options struct {
 type Limits struct {
 	ScriptBytes int           // of one script; zero means 8 KB
 	ReadBytes   int           // that a read returns if it does not say how many; zero means 4096, the most
-	NestedBytes int64         // through standard input and each input, and through standard output; zero means as many as there are
+	NestedBytes int64         // that the model itself may read in all, and write in all; what passes between scripts is not counted; zero means as many as there are
 	MaxRunning  int           // scripts at the same time; zero means 32
 	MaxOpen     int           // descriptors at the same time; zero means 1024
 	Wait        time.Duration // that a script may wait for others at one point; zero means five minutes
@@ -158,7 +162,7 @@ func New(ctx context.Context, o Options) *Desk {
 // furnish makes the descriptors that are there from the start.
 func (d *Desk) furnish() {
 	d.place(0, &descriptor{name: "stdin", facts: facts(d.opts.Stdin), in: d.inlet(d.opts.Stdin)})
-	d.sinks = [2]*sink{newSink(d.opts.Stdout.Writer, d.opts.Limits.NestedBytes), newSink(d.opts.Stderr.Writer, 0)}
+	d.sinks = [2]*sink{newSink(d.opts.Stdout.Writer), newSink(d.opts.Stderr.Writer)}
 	d.place(1, &descriptor{name: "stdout", facts: target(d.opts.Stdout), out: outlet{sink: d.sinks[0]}})
 	d.place(2, &descriptor{name: "stderr", facts: target(d.opts.Stderr), out: outlet{sink: d.sinks[1]}})
 	for i, in := range d.opts.Inputs {

@@ -1,6 +1,7 @@
 package fd
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -28,6 +29,14 @@ var modes = map[string]int{
 
 // open is the tool.
 func (d *Desk) open(_ context.Context, in openInput) (string, error) {
+	answer, err := d.openFile(in)
+	if err != nil && d.opts.Refused != nil {
+		d.opts.Refused(in.Path, cmp.Or(in.Mode, "r"), err)
+	}
+	return answer, err
+}
+
+func (d *Desk) openFile(in openInput) (string, error) {
 	bad := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Invalid, Op: "open", Subject: shown(in.Path), Why: why, Hint: hint}
 	}

@@ -143,14 +143,14 @@ func (d *Desk) page(des *descriptor, in readInput, why string) (string, error) {
 	if in.Lines > 0 {
 		head = fmt.Sprintf("[fd %d: %s, %s", in.FD, lines(bytes.Count(src.buf[:used], []byte("\n"))), size(int64(used)))
 	}
+	if err := d.allowed("read", in.FD, &d.stats.Read, used); err != nil {
+		return "", err
+	}
 	note := ""
 	if n := redact.Marks(text) - redact.Marks(string(src.buf[:used])); n > 0 {
 		note = "; " + redact.ModelNote(n)
 	}
 	src.use(used)
-	d.mu.Lock()
-	d.stats.Read += int64(used)
-	d.mu.Unlock()
 	return head + d.after(des, why) + note + "]\n" + text, nil
 }
 

@@ -45,11 +45,18 @@ func (s *script) Write(b []byte) (int, error) {
 	return s.stdout.pipe.write(s.ctx, b, s.wait)
 }
 
+// Passing implements [run.Passing]: a pipe leads to another script, or to the
+// model.
+func (s *script) Passing() bool { return s.stdout.pipe != nil }
+
 // messages is the standard error of a script.
 type messages struct{ *script }
 
 // Write implements [io.Writer].
 func (m messages) Write(b []byte) (int, error) { return m.stderr.write(m.ctx, b, m.wait) }
+
+// Passing implements [run.Passing]: messages go to the model.
+func (m messages) Passing() bool { return true }
 
 // run runs the script to its end and lets its neighbours know.
 func (d *Desk) run(s *script, w Worker, text string) {

@@ -14,24 +14,22 @@ import (
 // the order in which they were spawned, and the model comes after them: what
 // each of them writes stays in one piece.
 type sink struct {
-	w     io.Writer
-	limit int64 // zero means none
+	w io.Writer
 
 	mu     sync.Mutex // guards what follows
 	queue  []*script  // that may still write
 	wait   map[*script]int
 	change chan struct{} // closed when the queue changes; nil if nobody waits
 
-	out   sync.Mutex // held while writing; guards what follows
-	wrote int64
-	err   error // the first; nothing is written after it
+	out sync.Mutex // held while writing; guards err
+	err error      // the first; nothing is written after it
 }
 
-func newSink(w io.Writer, limit int64) *sink {
+func newSink(w io.Writer) *sink {
 	if w == nil {
 		w = io.Discard
 	}
-	return &sink{w: w, limit: limit, wait: map[*script]int{}}
+	return &sink{w: w, wait: map[*script]int{}}
 }
 
 // enter puts a script at the end of the queue.
@@ -105,12 +103,7 @@ func (k *sink) write(ctx context.Context, s *script, b []byte, w *patience) (int
 	if k.err != nil {
 		return 0, k.err
 	}
-	if k.limit > 0 && k.wrote+int64(len(b)) > k.limit {
-		k.err = tooMuch("write standard output", k.limit)
-		return 0, k.err
-	}
 	n, err := k.w.Write(b)
-	k.wrote += int64(n)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}
@@ -139,8 +132,18 @@ func (k *sink) flush() error {
 	return k.err
 }
 
-// tooMuch is the error of a stream that is longer than a nested call may have.
-func tooMuch(op string, limit int64) error {
-	return &fault.Error{Kind: fault.Exhausted, Op: op, Why: fmt.Sprintf("it has more than %s, the limit in nested calls", size(limit)),
-		Hint: "filter or cut it first: grep, head, cut"}
+// allowed counts what the model reads or writes itself, and refuses what is more
+// than it may in a nested call. A model that handles megabytes itself pays for
+// each of them; scripts do it for nothing.
+func (d *Desk) allowed(op string, fd int, count *int64, n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if limit := d.opts.Limits.NestedBytes; limit > 0 && *count+int64(n) > limit {
+		e := fdFault(op, fd, fmt.Sprintf("it would be more than %s in all, the limit in nested calls", size(limit)),
+			"have a script do it: spawn connects descriptors without a limit")
+		e.Kind = fault.Exhausted
+		return e
+	}
+	*count += int64(n)
+	return nil
 }

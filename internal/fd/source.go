@@ -22,9 +22,6 @@ func (d *Desk) inlet(in Input) *inlet {
 	if r == nil {
 		return &inlet{end: io.EOF}
 	}
-	if limit := d.opts.Limits.NestedBytes; limit > 0 {
-		r = &limited{r: r, limit: limit, op: "read " + shown(in.Name)}
-	}
 	return &inlet{feed: &feeder{r: r}}
 }
 
@@ -141,31 +138,10 @@ func (f *feeder) Read(b []byte) (int, error) {
 }
 
 func (f *feeder) close() error {
-	r := f.r
-	if l, ok := r.(*limited); ok {
-		r = l.r
-	}
-	if c, ok := r.(io.Closer); ok {
+	if c, ok := f.r.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
-}
-
-// limited is a reader of which only so much may be read. To cut it silently
-// would pass a part off as the whole.
-type limited struct {
-	r           io.Reader
-	limit, done int64
-	op          string
-}
-
-// Read implements [io.Reader].
-func (l *limited) Read(b []byte) (int, error) {
-	n, err := l.r.Read(b)
-	if l.done += int64(n); l.done > l.limit {
-		return 0, tooMuch(l.op, l.limit)
-	}
-	return n, err
 }
 
 // An intake is the standard input of a script: what the model left unread, and

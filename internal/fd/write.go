@@ -39,6 +39,10 @@ func (d *Desk) write(ctx context.Context, in writeInput) (string, error) {
 		return "", err
 	}
 	defer release()
+	if err := d.allowed("write", in.FD, &d.stats.Written, len(in.Data)); err != nil {
+		d.fail(err) // what was written before is a part
+		return "", err
+	}
 	if in.Data != "" {
 		if err := d.put(ctx, des, in.Data); err != nil {
 			return "", err
@@ -71,9 +75,9 @@ func (d *Desk) put(ctx context.Context, des *descriptor, data string) (err error
 		_, err = des.out.file.Write([]byte(data))
 		err = fileFault("write", des.name, err)
 	}
-	if err == nil {
+	if err != nil {
 		d.mu.Lock()
-		d.stats.Written += int64(len(data))
+		d.stats.Written -= int64(len(data))
 		d.mu.Unlock()
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hako/internal/quota"
+	"hako/internal/run"
 )
 
 // meter wraps the two streams of a request. Where both are the same writer, they
@@ -39,8 +40,10 @@ func (m *metered) Write(b []byte) (int, error) {
 	if err := p.stopped(); err != nil {
 		return 0, err
 	}
-	if err := p.gate.Meter.Charge(quota.Usage{Written: int64(len(b))}); err != nil {
-		return 0, p.stop(err)
+	if on, ok := m.to.(run.Passing); !ok || !on.Passing() {
+		if err := p.gate.Meter.Charge(quota.Usage{Written: int64(len(b))}); err != nil {
+			return 0, p.stop(err)
+		}
 	}
 	p.written.Add(int64(len(b)))
 	if m.to == nil {

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -44,7 +42,7 @@ type Reservation struct {
 	Output int64 // tokens that the answer may have
 	total  *Total
 	note   note
-	file   *os.File
+	held   *private.Held
 }
 
 // A note is what the file of a reservation holds.
@@ -127,15 +125,9 @@ func (t *Total) set(n Need) (*Reservation, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.file, err = private.Open(filepath.Join(t.State.reservations(), rand.Text()+".json"), os.O_CREATE|os.O_EXCL|os.O_RDWR)
+	r.held, err = private.Hold(filepath.Join(t.State.reservations(), rand.Text()+".json"), append(text, '\n'))
 	if err != nil {
 		return nil, err
-	}
-	private.TryLock(r.file) // nobody else has it: the state is locked
-	if _, err := r.file.Write(append(text, '\n')); err != nil {
-		os.Remove(r.file.Name())
-		r.file.Close()
-		return nil, &fault.Error{Op: "reserve tokens", Subject: r.file.Name(), Err: err}
 	}
 	return r, nil
 }
@@ -155,8 +147,7 @@ func (r *Reservation) Settle(u Usage) error {
 		if err := r.total.State.write(p); err != nil {
 			return err
 		}
-		os.Remove(r.file.Name()) // killed before this, it counts twice: too much rather than too little
-		return r.file.Close()
+		return r.held.Release() // killed before this, it counts twice: too much rather than too little
 	})
 }
 
@@ -181,8 +172,8 @@ func (t *Total) reclaim() (Periods, int64, error) {
 
 // Reclaim counts as used what processes had reserved that are no more.
 func (s State) Reclaim() error {
-	if _, err := os.Stat(s.reservations()); err != nil {
-		return nil // nothing was ever reserved
+	if names, err := s.reserved(); err != nil || len(names) == 0 {
+		return err
 	}
 	return s.locked(func() error {
 		_, err := s.reclaim()
@@ -192,6 +183,10 @@ func (s State) Reclaim() error {
 
 func (s State) reservations() string { return s.Path + ".reserved" }
 
+func (s State) reserved() ([]string, error) {
+	return filepath.Glob(filepath.Join(s.reservations(), "*.json"))
+}
+
 // abandoned is after how long a reservation is taken for nobody's also where a
 // lock says otherwise, or where there are no locks to tell it by (Windows). No
 // call takes as long; should one, its use is counted twice rather than not.
@@ -200,22 +195,17 @@ const abandoned = 6 * time.Hour
 // reclaim returns the reservations of the living; those of others become usage.
 // The caller holds the lock.
 func (s State) reclaim() (living []note, err error) {
-	names, err := filepath.Glob(filepath.Join(s.reservations(), "*.json"))
+	names, err := s.reserved()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		f, err := private.Open(name, os.O_RDWR)
-		if err != nil {
-			return nil, err
-		}
-		n, dead, err := look(f)
+		n, dead, err := look(name)
 		if err == nil && dead {
 			err = s.charge(n, name)
 		} else if err == nil {
 			living = append(living, n)
 		}
-		f.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -235,25 +225,20 @@ func (s State) charge(n note, name string) error {
 			return err
 		}
 	}
-	return os.Remove(name)
+	return private.Forget(name)
 }
 
 // look reads a reservation and tells whether its process is gone. One of the dead
 // that is not whole was never given out: it is written before that.
-func look(f *os.File) (n note, dead bool, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return n, false, err
-	}
-	dead = private.TryLock(f) || time.Since(info.ModTime()) > abandoned
-	text, err := io.ReadAll(f)
+func look(name string) (n note, dead bool, err error) {
+	text, dead, err := private.Look(name, abandoned)
 	if err != nil {
 		return n, dead, err
 	}
 	if json.Unmarshal(text, &n) != nil {
 		n = note{}
 		if !dead {
-			err = &fault.Error{Kind: fault.Invalid, Op: "read reservation", Subject: f.Name(), Why: "it is not whole", Hint: "remove the file if no hako runs"}
+			err = &fault.Error{Kind: fault.Invalid, Op: "read reservation", Subject: name, Why: "it is not whole", Hint: "remove the file if no hako runs"}
 		}
 	}
 	return n, dead, err

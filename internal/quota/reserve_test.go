@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,7 +107,7 @@ func TestReserveDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead.file.Close() // as the system does for it
+	unlock(t, total, dead)
 	os.WriteFile(filepath.Join(total.reservations(), "torn.json"), []byte(`{"per`), 0o600)
 	for range 2 {
 		if err := total.Reclaim(); err != nil {
@@ -127,6 +128,22 @@ func TestReserveDead(t *testing.T) {
 	}
 	if err := total.Reset(""); err != nil || spentOf(t, total) != 0 {
 		t.Error(err)
+	}
+}
+
+// unlock puts an unlocked file in the place of a reservation's, as the system
+// leaves it when a process dies.
+func unlock(t *testing.T, total *Total, r *Reservation) {
+	t.Helper()
+	text, err := json.Marshal(r.note)
+	if err == nil {
+		err = r.held.Release()
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(total.reservations(), "dead.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

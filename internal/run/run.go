@@ -79,6 +79,11 @@ type Stage struct {
 	Status int
 }
 
+// Passing is implemented by a stream of a [Request] that may lead to another
+// request rather than out: what goes there is written by whoever passes it on in
+// the end, and is not charged on the way.
+type Passing interface{ Passing() bool }
+
 // A Runner executes requests. Its error means that the script did not run to
 // its end: it was refused, cut short, or the runner itself broke.
 type Runner interface {
