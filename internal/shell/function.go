@@ -14,7 +14,7 @@ func (p *proc) define(c *syntax.FuncDecl) {
 	}
 	p.status = 0
 	p.ownFuncs()
-	size := int64(c.Body.End().Offset()-c.Body.Pos().Offset())*perSourceByte + 256
+	size := max(int64(c.Body.End().Offset()-c.Body.Pos().Offset())*perSourceByte, 256)
 	if old := p.funcs[c.Name.Value]; old != nil {
 		size -= old.size
 	}

@@ -195,7 +195,7 @@ func (p *proc) execCmd(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	delete(p.traps, "EXIT") // there is no shell left to run it
+	p.dropTrap("EXIT") // there is no shell left to run it
 	p.oneDeeper(func() { p.runWords(args) })
 	if p.flow == next {
 		p.flow = exiting

@@ -58,15 +58,21 @@ func (p *proc) setTrap(name, action string) {
 	if p.traps == nil {
 		p.traps = map[string]string{}
 	}
+	if action == "-" {
+		p.dropTrap(name)
+		return
+	}
 	if err := p.vars.charge(int64(len(action) - len(p.traps[name]))); err != nil {
 		p.stop(err)
 		return
 	}
-	if action == "-" {
-		delete(p.traps, name)
-		return
-	}
 	p.traps[name] = action
+}
+
+// dropTrap forgets a trap and gives back what was charged for it.
+func (p *proc) dropTrap(name string) {
+	_ = p.vars.charge(-int64(len(p.traps[name])))
+	delete(p.traps, name)
 }
 
 // listTraps prints the commands that would set the traps again. A subshell
@@ -124,7 +130,7 @@ func (p *proc) trap(name string) {
 // it is being stopped.
 func (p *proc) exitTrap() {
 	if src, ok := p.traps["EXIT"]; ok && p.fatal == nil && src != "" {
-		delete(p.traps, "EXIT")
+		p.dropTrap("EXIT")
 		status := p.status
 		p.flow = next
 		p.eval(src)
@@ -159,6 +165,8 @@ func (p *proc) bringBack(kept map[string]string) {
 	for name, action := range kept {
 		if _, ok := p.traps[name]; !ok {
 			p.traps[name] = action
+		} else {
+			_ = p.vars.charge(-int64(len(action)))
 		}
 	}
 }
