@@ -79,7 +79,7 @@ func begins(name string, list []string) bool {
 // isHint reports whether a variable or field has a hint for everybody.
 func isHint(e ast.Expr) bool {
 	name := strings.ToLower(exprName(e))
-	return strings.HasSuffix(name, "hint") && name != "flaghint"
+	return strings.HasSuffix(name, "hint") && !strings.HasSuffix(name, "flaghint")
 }
 
 func exprName(e ast.Expr) string {
