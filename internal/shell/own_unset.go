@@ -39,6 +39,9 @@ func (p *proc) unset(args []string) error {
 }
 
 func (p *proc) unsetFunc(name string) {
+	if f := p.funcs[name]; f != nil {
+		_ = p.vars.charge(-f.size)
+	}
 	funcs := maps.Clone(p.funcs)
 	delete(funcs, name)
 	p.funcs, p.shared = funcs, false
