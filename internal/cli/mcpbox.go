@@ -127,7 +127,7 @@ func (m *mcpMaker) hostBox(ctx context.Context, caller string, w mcp.Wanted, clo
 	if err != nil {
 		return nil, err
 	}
-	spec := boxSpec{Host: true, Rooted: true}
+	spec := boxSpec{Host: true, Rooted: true, Offline: w.Network == string(container.None)}
 	r, err := m.remote(ctx, caller, m.want(spec, options.Timeout, hostStop), w.Ask)
 	if err != nil {
 		m.larder.leave(share)

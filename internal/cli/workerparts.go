@@ -21,6 +21,7 @@ type workerSettings struct{ Config []config.Plain }
 type boxSpec struct {
 	Host               bool // programs of this machine; otherwise a virtual shell
 	Rooted             bool // its requests may say where they begin, below the root
+	Offline            bool // its programs have no network, whatever the settings say
 	Readable, Writable []string
 }
 
@@ -128,7 +129,7 @@ func (w *workerParts) openHost(s boxSpec, d worker.Door) (worker.Box, error) {
 	if err != nil {
 		return worker.Box{}, err
 	}
-	options.Gauge = w.host.Fork()
+	options.Gauge, options.Network = w.host.Fork(), options.Network && !s.Offline
 	h, err := w.guarding(d).hands(context.Background(), options, judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err

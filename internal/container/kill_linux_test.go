@@ -290,6 +290,9 @@ func age(t *testing.T, d *Dock, task string, by time.Duration) {
 	if err := b.save(); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chtimes(filepath.Join(b.dir, usedMark), b.Created, b.Created); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
 }
 
 // TestAbandoned looks at records without any container.

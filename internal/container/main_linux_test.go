@@ -439,7 +439,7 @@ func wantFault(t *testing.T, err error, kind fault.Kind, words ...string) {
 	if fault.KindOf(err) != kind {
 		t.Errorf("%v: kind %v, want %v", err, fault.KindOf(err), kind)
 	}
-	all := err.Error() + "\n" + fault.Hint(err)
+	all := err.Error() + "\n" + fault.FlagHint(err)
 	for _, word := range words {
 		if !strings.Contains(all, word) {
 			t.Errorf("%q does not say %q", all, word)

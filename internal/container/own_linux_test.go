@@ -28,7 +28,7 @@ func brought(t *testing.T, d *Dock, text string) (prospect, error) {
 		t.Fatal(err)
 	}
 	w.Close()
-	p := prospect{Language: d.language("python")}
+	p := prospect{Language: d.language("python"), network: d.Network}
 	files, err := d.judged(b.Bytes())
 	if err == nil {
 		_, err = d.buildOwn(t.Context(), &p, clone.Folder{ID: unique("own"), Tar: files})
