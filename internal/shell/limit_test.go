@@ -122,7 +122,7 @@ var hungry = map[string]string{
 	"replacement at the start": grow + `g '&'; z=$x; g a; y=${x/#*/$z}`,
 	"replacement at the end":   grow + `g '&'; z=$x; g a; y=${x/%*/$z}`,
 	"traps":                    grow + `g :; for s in {1..31} DEBUG ERR RETURN; do trap "#$s$x$x" $s; done; y=$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x$x`,
-	"functions":                grow + `g 'a '; for i in {1..100}; do eval "f$i() { : ${x:0:900000}; }"; done`,
+	"functions":                grow + `g 'a '; for i in {1..5000}; do eval "f$i() { : ${x:0:20000}; }"; done`,
 	"positional parameters":    grow + `g a; f() { set -- "$x" "$x" "$@"; f; }; for i in {1..1000}; do set -- "$@" "$x$i"; done`,
 	"nested loops":             grow + `g 'a '; s='for i in $x; do break; done'; for n in {1..100}; do s="for i in \$x; do $s; break; done"; done; eval "$s"`,
 	"nested cases":             grow + `g a; s=:; for n in {1..200}; do s="case \$x in *) $s;; esac"; done; eval "$s"`,

@@ -105,7 +105,6 @@ type childProcess struct {
 	process *os.Process
 	heard   chan struct{} // closed when it says no more
 	said    tail
-	once    sync.Once
 }
 
 // mostSaid is how much of what a worker writes to standard error is kept. A Go

@@ -132,7 +132,7 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 	case "crash":
 		panic("no way")
 	case "overflow":
-		overflow(1)
+		fmt.Fprint(req.Stdout, overflow(1))
 	case "eat":
 		eat()
 	case "hang":
@@ -155,7 +155,13 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 	return run.Result{Exit: 0}, nil
 }
 
-func overflow(n int) int { return overflow(n+1) + 1 }
+// overflow calls itself until the stack is full; no n is ever negative.
+func overflow(n int) int {
+	if n < 0 {
+		return n
+	}
+	return overflow(n+1) + 1
+}
 
 var eaten [][]byte
 
