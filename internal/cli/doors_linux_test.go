@@ -131,8 +131,8 @@ func TestDoors(t *testing.T) {
 		each = 500
 	}
 	var lines []string
-	t.Run("mcp", func(t *testing.T) { lines = append(lines, checkDoor(t, siegeMCP(t, each), strict)) })
-	t.Run("serve", func(t *testing.T) { lines = append(lines, checkDoor(t, siegeServe(t, each), strict)) })
+	t.Run("mcp", func(t *testing.T) { lines = append(lines, checkDoor(t, attackMCP(t, each), strict)) })
+	t.Run("serve", func(t *testing.T) { lines = append(lines, checkDoor(t, attackServe(t, each), strict)) })
 	for _, door := range commandDoors {
 		t.Run(door.name, func(t *testing.T) { lines = append(lines, checkDoor(t, door.try(t, strict), strict)) })
 	}
@@ -162,25 +162,25 @@ func checkDoor(t *testing.T, r doorReport, strict bool) string {
 	return r.String()
 }
 
-func siegeMCP(t *testing.T, n int) doorReport {
+func attackMCP(t *testing.T, n int) doorReport {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0")
 	cmd.Env = doorEnv(cmd.Env)
 	address, told := overHTTP(t, cmd)
 	token := strings.TrimPrefix(told, "token ")
-	r := siege(t, cmd.Process.Pid, n, func() mcpClient { return connect(t, over(address, token)) })
+	r := attackServer(t, cmd.Process.Pid, n, func() mcpClient { return connect(t, over(address, token)) })
 	r.door = "mcp"
 	verifyRecord(t, cmd.Env)
 	return r
 }
 
-func siegeServe(t *testing.T, n int) doorReport {
+func attackServe(t *testing.T, n int) doorReport {
 	h := &served{t: t, dir: t.TempDir(), errs: &strings.Builder{}}
 	if err := os.Mkdir(filepath.Join(h.dir, "proj"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	h.start(doorEnv(nil))
 	var count int
-	r := siege(t, h.cmd.Process.Pid, n, func() mcpClient {
+	r := attackServer(t, h.cmd.Process.Pid, n, func() mcpClient {
 		count++
 		return h.as(h.addToken(fmt.Sprint("client", count), "client")).client(t)
 	})
@@ -202,8 +202,8 @@ func verifyRecord(t *testing.T, env []string) {
 
 const politeClients, hostileClients = 20, 4
 
-// siege sends n hostile scripts while polite clients work.
-func siege(t *testing.T, pid, n int, client func() mcpClient) doorReport {
+// attackServer sends n hostile scripts while polite clients work.
+func attackServer(t *testing.T, pid, n int, client func() mcpClient) doorReport {
 	r := doorReport{scripts: n}
 	var mu sync.Mutex
 	var polite, hostile sync.WaitGroup
@@ -215,7 +215,7 @@ func siege(t *testing.T, pid, n int, client func() mcpClient) doorReport {
 			for k := 0; !over.Load(); k++ {
 				want := fmt.Sprintf("client %d call %d", i, k)
 				began := time.Now()
-				ok := politely(t.Context(), c, id, want)
+				ok := runPolite(t.Context(), c, id, want)
 				took := time.Since(began)
 				mu.Lock()
 				r.polite++
@@ -236,7 +236,7 @@ func siege(t *testing.T, pid, n int, client func() mcpClient) doorReport {
 		c := client()
 		hostile.Go(func() {
 			for script := range scripts {
-				took := hostilely(t, c, script)
+				took := runHostile(t, c, script)
 				mu.Lock()
 				if took > doorLimit+time.Second {
 					r.late++
@@ -258,8 +258,8 @@ func siege(t *testing.T, pid, n int, client func() mcpClient) doorReport {
 	return r
 }
 
-// politely runs an ordinary command and reports whether it was answered.
-func politely(ctx context.Context, c mcpClient, id, want string) bool {
+// runPolite runs an ordinary command and reports whether it was answered.
+func runPolite(ctx context.Context, c mcpClient, id, want string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	res, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute", Arguments: map[string]any{"sandbox_id": id, "command": "echo " + want + " | tr a-z A-Z; n=$((n+1))"}})
@@ -271,8 +271,8 @@ func politely(ctx context.Context, c mcpClient, id, want string) bool {
 	return text != nil && strings.Contains(text.Text, strings.ToUpper(want))
 }
 
-// hostilely runs a script in a sandbox of its own and returns how long it took.
-func hostilely(t *testing.T, c mcpClient, script string) time.Duration {
+// runHostile runs a script in a sandbox of its own and returns how long it took.
+func runHostile(t *testing.T, c mcpClient, script string) time.Duration {
 	made, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "sandbox_create", Arguments: map[string]any{"kind": "virtual"}})
 	if err != nil || made.IsError {
 		t.Errorf("sandbox_create: %v %+v", err, made)

@@ -249,7 +249,7 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer w.opened.close()
-	w.options.Gauge = w.hurried()
+	w.options.Gauge = w.timedGauge()
 	h, err := w.hire(ctx)
 	if err != nil {
 		return err
@@ -267,9 +267,9 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 	return finished(res, err)
 }
 
-// hurried limits the shell around programs to the time of a command, and what it
+// timedGauge limits the shell around programs to the time of a command, and what it
 // takes to end that: a shell that goes on is ended with the process.
-func (w *workshop) hurried() *quota.Gauge {
+func (w *workshop) timedGauge() *quota.Gauge {
 	limits := host.ShellLimits()
 	limits.Time = w.options.Timeout + endTime
 	return quota.NewGauge(limits)

@@ -300,18 +300,18 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 	}
 }
 
-// guarding is what every gate of a process shares.
-type guarding struct {
+// gateParts are what the gates of a process have in common.
+type gateParts struct {
 	log      audit.Log
 	meter    gate.Meter
 	patience time.Duration // of a question to a person
 	secrets  *redact.Set
 }
 
-func (b *opened) guarding() guarding { return guarding{b.log, b.meter, b.patience, b.secrets} }
+func (b *opened) gateParts() gateParts { return gateParts{b.log, b.meter, b.patience, b.secrets} }
 
 // gate is one before a runner that begins in dir.
-func (g guarding) gate(judge gate.Judge, next run.Runner, dir string, ask asker, pause func() func()) *gate.Gate {
+func (g gateParts) gate(judge gate.Judge, next run.Runner, dir string, ask asker, pause func() func()) *gate.Gate {
 	return &gate.Gate{Policy: judge, Meter: g.meter, Log: g.log, Next: next, Dir: dir, Ask: ask, AskTimeout: g.patience, Pause: pause, Secrets: g.secrets}
 }
 
@@ -322,18 +322,18 @@ type virtualRoom struct {
 	close func()
 	// beside makes one more over the same files, for a job that runs at the same
 	// time and may take long.
-	beside func(g guarding, ask asker) virtualRoom
+	beside func(g gateParts, ask asker) virtualRoom
 }
 
 // room makes a virtual room.
-func (g guarding) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
+func (g gateParts) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
 	own := &opened{gauge: gauge}
 	if err := o.shell(own); err != nil {
 		return virtualRoom{}, err
 	}
 	return virtualRoom{
 		Runner: g.gate(judge, own.session, o.dir, ask, gauge.Pause), gauge: gauge, close: own.session.Close,
-		beside: func(g guarding, ask asker) virtualRoom {
+		beside: func(g gateParts, ask asker) virtualRoom {
 			gauge := own.gauge.Fork()
 			more := own.session.Options
 			more.FS, more.Gauge, more.Dir = own.session.FS.View(), gauge, o.dir
@@ -348,12 +348,12 @@ func (g guarding) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask ask
 // server has them in a worker.
 func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
 	if b.workers != nil {
-		return b.handsElsewhere(ctx, o, ask)
+		return b.workerHands(ctx, o, ask)
 	}
-	return b.guarding().hands(ctx, o, judge, ask)
+	return b.gateParts().hands(ctx, o, judge, ask)
 }
 
-func (g guarding) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
+func (g gateParts) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
 	if o.Gauge == nil {
 		o.Gauge = quota.NewGauge(host.ShellLimits())
 	}
@@ -373,7 +373,7 @@ func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*co
 // dockAsking is a dock in which each task has its own person to ask.
 func (b *opened) dockAsking(o container.Options, judge *policy.Policy, ask func(task string) asker) (*container.Dock, error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
-		return b.guarding().gate(b.judgeOf("container", judge), r, container.Project, ask(task), nil)
+		return b.gateParts().gate(b.judgeOf("container", judge), r, container.Project, ask(task), nil)
 	}
 	o.Record = b.deed
 	return container.New(o)
@@ -385,7 +385,7 @@ func (b *opened) outside(tools []call.Tool, judge *policy.Policy, ask asker, tas
 	if err != nil {
 		return nil, err
 	}
-	g := b.guarding().gate(judge, counter, "", ask, nil)
+	g := b.gateParts().gate(judge, counter, "", ask, nil)
 	return call.Gated(tools, g, func() string { return task + "/" + agent.NewID() }, "agent:"+task), nil
 }
 

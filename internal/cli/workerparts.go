@@ -90,8 +90,8 @@ func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, err
 	return w.openVirtual(s, d)
 }
 
-func (w *workerParts) guarding(d worker.Door) guarding {
-	return guarding{log: d.Log, meter: d.Meter, patience: config.ApprovalTimeout.Of(w.conf).V}
+func (w *workerParts) gateParts(d worker.Door) gateParts {
+	return gateParts{log: d.Log, meter: d.Meter, patience: config.ApprovalTimeout.Of(w.conf).V}
 }
 
 func (w *workerParts) openVirtual(s boxSpec, d worker.Door) (worker.Box, error) {
@@ -100,14 +100,14 @@ func (w *workerParts) openVirtual(s boxSpec, d worker.Door) (worker.Box, error) 
 		return worker.Box{}, err
 	}
 	o := box{roots: s.Readable, writable: s.Writable, protect: protectedIn(w.conf, s.Writable...)}
-	r, err := w.guarding(d).room(&o, w.virtual.Fork(), judge, d.Ask)
+	r, err := w.gateParts(d).room(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err
 	}
 	made := w.boxOf(r)
 	made.Info = boxInfo{Directory: o.dir}
 	made.More = func(_ json.RawMessage, d worker.Door) (worker.Box, error) {
-		return w.boxOf(r.beside(w.guarding(d), d.Ask)), nil
+		return w.boxOf(r.beside(w.gateParts(d), d.Ask)), nil
 	}
 	return made, nil
 }
@@ -130,7 +130,7 @@ func (w *workerParts) openHost(s boxSpec, d worker.Door) (worker.Box, error) {
 		return worker.Box{}, err
 	}
 	options.Gauge, options.Network = w.host.Fork(), options.Network && !s.Offline
-	h, err := w.guarding(d).hands(context.Background(), options, judge, d.Ask)
+	h, err := w.gateParts(d).hands(context.Background(), options, judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err
 	}

@@ -69,8 +69,8 @@ func (b *opened) remote(ctx context.Context, caller string, want worker.Want, as
 // hostStop is how long programs may take to end once their time is up.
 const hostStop = 2 * time.Second
 
-// handsElsewhere are hands in a worker.
-func (b *opened) handsElsewhere(ctx context.Context, o host.Options, ask asker) (hands, error) {
+// workerHands are hands in a worker.
+func (b *opened) workerHands(ctx context.Context, o host.Options, ask asker) (hands, error) {
 	r, err := b.remote(ctx, "hako:"+b.id, b.want(boxSpec{Host: true}, o.Timeout, hostStop), ask)
 	if err != nil {
 		return hands{}, err

@@ -91,6 +91,7 @@ func (h *Handle) ready(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer h.pool.arrived(p)
 	if err := p.openBox(ctx, h, nil); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,18 +96,29 @@ func (p *Pool) Open(ctx context.Context, caller string, w Want, d Door) (*Handle
 	if err != nil {
 		return nil, err
 	}
+	defer p.arrived(worker)
 	h := &Handle{id: p.next.Add(1), pool: p, caller: caller, want: w, door: d, process: worker}
 	return h, worker.openBox(ctx, h, nil)
 }
 
+// arrived ends what take began: from now on the worker ends when it has no boxes.
+func (p *Pool) arrived(w *process) {
+	p.mu.Lock()
+	w.coming--
+	p.mu.Unlock()
+	p.retire(w)
+}
+
 // take returns the worker for one more box of a caller: one of its own as long as
 // there are few, else the newest of the caller. New boxes share with new ones, so
-// that whoever has worked for long is not disturbed by who comes late.
+// that whoever has worked for long is not disturbed by who comes late. Whoever
+// takes a worker calls arrived once the box is there.
 func (p *Pool) take(ctx context.Context, caller string) (*process, error) {
 	p.mu.Lock()
 	n := len(p.workers)
 	if n >= p.options.Most {
 		if w := p.newest(caller); w != nil {
+			w.coming++
 			p.mu.Unlock()
 			return w, nil
 		}
@@ -146,6 +158,7 @@ func (p *Pool) refusal() error {
 // admit puts a worker on the list. The caller holds mu.
 func (p *Pool) admit(w *process, caller string) {
 	w.caller = caller
+	w.coming++
 	p.workers = append(p.workers, w)
 	if p.watcher == nil && p.options.Memory > 0 {
 		p.watcher = time.AfterFunc(memoryPace, p.watchMemory)
@@ -212,12 +225,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 func (p *Pool) remove(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, other := range p.workers {
-		if other == w {
-			p.workers = append(p.workers[:i:i], p.workers[i+1:]...)
-			break
-		}
-	}
+	p.strike(w)
 	if p.spare == w {
 		p.spare = nil
 	}
@@ -226,24 +234,24 @@ func (p *Pool) remove(w *process) {
 	}
 }
 
-// retire ends a worker without boxes. Whoever was given it meanwhile keeps it.
+// strike takes a worker off the list. The caller holds mu.
+func (p *Pool) strike(w *process) {
+	p.workers = slices.DeleteFunc(p.workers, func(other *process) bool { return other == w })
+}
+
+// retire ends a worker that has no boxes and gets none.
 func (p *Pool) retire(w *process) {
 	p.mu.Lock()
 	w.mu.Lock()
-	empty := len(w.boxes) == 0
+	used := len(w.boxes) > 0 || w.coming > 0
 	w.mu.Unlock()
-	if !empty {
-		p.mu.Unlock()
-		return
-	}
-	for i, other := range p.workers {
-		if other == w {
-			p.workers = append(p.workers[:i:i], p.workers[i+1:]...)
-			break
-		}
+	if !used {
+		p.strike(w)
 	}
 	p.mu.Unlock()
-	w.end(errRetired)
+	if !used {
+		w.end(errRetired)
+	}
 }
 
 // others is what the other workers of the same caller hold, and what the door

@@ -24,6 +24,7 @@ type process struct {
 	pool   *Pool
 	child  child
 	caller string // whose boxes it has; guarded by the pool
+	coming int    // boxes that are about to be opened; guarded by the pool
 	gone   chan struct{}
 	heard  atomic.Int64 // when it last sent something, in nanoseconds
 

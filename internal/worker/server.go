@@ -210,7 +210,7 @@ func (s *server) accept(f frame) {
 		err = errNoBox
 	}
 	if err != nil {
-		_ = s.respond(f.id, nil, err)
+		go func() { _ = s.respond(f.id, nil, err) }() // who reads must not wait for a reader
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -143,6 +143,7 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 		fmt.Fprint(req.Stdout, "stopping")
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Signal(syscall.SIGSTOP)
+		<-ctx.Done() // the signal may take a moment
 	case "wait":
 		<-ctx.Done()
 		return run.Result{}, ctx.Err()
@@ -420,6 +421,31 @@ func TestPlaces(t *testing.T) {
 	}
 	if n := len(p.workers); n != 1 || p.Held("a").Virtual != 0 {
 		t.Errorf("%d workers are left, and %d bytes held", n, p.Held("a").Virtual)
+	}
+}
+
+// TestManyAtOnce: boxes that come and go at the same time do not lose each other.
+func TestManyAtOnce(t *testing.T) {
+	p := newPool(t, Options{Most: 1})
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			for range 150 {
+				h, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Meter: quota.NewMeter(quota.Unlimited())})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if out, err := do(t, h, "echo x"); out != "x" || err != nil {
+					t.Errorf("%q %v", out, err)
+				}
+				h.Close()
+			}
+		})
+	}
+	group.Wait()
+	if n := len(p.workers); n != 0 {
+		t.Errorf("%d workers are left", n)
 	}
 }
 
