@@ -280,6 +280,9 @@ func effectEvent(e run.Effect, count int64) audit.Event {
 		ev.What, ev.Mode = audit.Removed, ""
 	case "network":
 		ev.What = audit.Opened
+	case "refused":
+		ev.What, ev.Mode, ev.Effect, ev.Rule = audit.Denied, "open", policy.Deny.String(), "files"
+		ev.Reason = "the file was not granted for that"
 	}
 	return ev
 }

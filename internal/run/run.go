@@ -48,14 +48,15 @@ type Request struct {
 	// about. Nil means that nobody is interested.
 	Redirect func(ctx context.Context, dir, op, file string) error
 
-	// Touched is called when a file is closed or removed, for the record.
+	// Touched is called when a file is closed or removed, or its opening is
+	// refused, for the record.
 	// Nil means nobody is interested.
 	Touched func(Effect)
 }
 
 // An Effect is one thing a script did to the world it was given.
 type Effect struct {
-	What  string `json:"what"` // read, written, removed, network
+	What  string `json:"what"` // read, written, removed, network; refused is not in results
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }

@@ -248,7 +248,9 @@ func (t *tally) touch(what, path string, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := [2]string{what, path}
-	if i, ok := t.index[key]; ok {
+	if what == "refused" {
+		// nothing was done: it is for the record alone
+	} else if i, ok := t.index[key]; ok {
 		t.effects[i].Bytes += bytes
 	} else if len(t.effects) < maxEffects {
 		t.index[key] = len(t.effects)

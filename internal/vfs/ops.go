@@ -1,12 +1,15 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"hako/internal/fault"
 )
 
 // Stat describes the file a name leads to.
@@ -77,6 +80,14 @@ func (t *FS) Open(name string, flag int, perm fs.FileMode) (*File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR) == 0 {
 		flag &^= os.O_TRUNC
 	}
+	f, err := t.openLocked(name, flag, perm)
+	if refused(err) {
+		t.report("refused", name, 0)
+	}
+	return f, wrap("open", name, err)
+}
+
+func (t *FS) openLocked(name string, flag int, perm fs.FileMode) (*File, error) {
 	if flag&(os.O_CREATE|os.O_TRUNC) == 0 {
 		t.mu.RLock()
 		defer t.mu.RUnlock()
@@ -84,8 +95,13 @@ func (t *FS) Open(name string, flag int, perm fs.FileMode) (*File, error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 	}
-	f, err := t.open(name, flag, perm)
-	return f, wrap("open", name, err)
+	return t.open(name, flag, perm)
+}
+
+// refused reports whether a file is there, or could be, but is not to be had.
+func refused(err error) bool {
+	kind := fault.KindOf(err)
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrReadOnly) || errors.Is(err, ErrNotGranted) || kind == fault.Denied || kind == fault.TooLarge
 }
 
 func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
@@ -132,8 +148,12 @@ func (t *FS) open(name string, flag int, perm fs.FileMode) (*File, error) {
 // end, and has it changed if that is granted.
 func (t *FS) change(op, name string, exists bool, f func(p place, b changer) error) error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return wrap(op, name, t.changeLocked(name, exists, false, f))
+	err := t.changeLocked(name, exists, false, f)
+	t.mu.Unlock()
+	if refused(err) {
+		t.report("refused", name, 0)
+	}
+	return wrap(op, name, err)
 }
 
 func (t *FS) changeLocked(name string, exists, follow bool, f func(p place, b changer) error) error {

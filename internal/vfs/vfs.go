@@ -103,8 +103,9 @@ func (t *FS) furnish() {
 	t.grants = map[string]*grant{"/": {b: t.mem, base: ".", write: true}}
 }
 
-// Watch has f called for every file that is closed, with "read" or "written",
-// and for every one that is removed, with "removed". Nil stops it. A script is
+// Watch has f called for every file that is closed, with "read" or "written", for
+// every one that is removed, with "removed", and for every one that a script may
+// not have, with "refused". Nil stops it. A script is
 // watched from its start to its end, so what it made on real mounts stops
 // counting then: a session must not run dry by what it keeps elsewhere.
 func (t *FS) Watch(f func(what, path string, bytes int64)) {
