@@ -419,7 +419,7 @@ func (o *envFlags) down(ctx context.Context, s streams) error {
 func notThere(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.NotFound {
-		f.Hint = "hako env list shows which tasks there are"
+		f.Hint, f.FlagHint = "hako env list shows which tasks there are", ""
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func TestNobodyPushes(t *testing.T) {
 	if s.refs() != "refs/heads/main" {
 		t.Errorf("the repository has %s", s.refs())
 	}
-	if why := c.must(t, "curl -s --proxy http://127.0.0.1:3128 'http://git.hako.internal/"+smithyHost+"/"+smithyRepo+".git/info/refs?service=git-receive-pack'"); !strings.Contains(why, "not push") || !strings.Contains(why, "hako env up --push") {
+	if why := c.must(t, "curl -s --proxy http://127.0.0.1:3128 'http://git.hako.internal/"+smithyHost+"/"+smithyRepo+".git/info/refs?service=git-receive-pack'"); !strings.Contains(why, "not push") || !strings.Contains(why, "hako env up") {
 		t.Errorf("the answer does not explain itself: %s", why)
 	}
 }

@@ -74,7 +74,7 @@ func (d *Dock) check(t Task) error {
 			Hint: "use " + string(d.Network) + " or less; there are none, allow-list and open"}
 	}
 	if d.Push && (t.Repository == "" || d.networkOf(t) == None || d.bare) {
-		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID, Why: "there is no repository, or no network by which it could be reached", Hint: "add --repo URL and a network, or leave out --push"}
+		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID, Why: "there is no repository, or no network by which it could be reached", Hint: "name a repository and permit a network, or do not permit pushes", FlagHint: "add --repo URL and a network, or leave out --push"}
 	}
 	if t.Repository == "" {
 		return nil

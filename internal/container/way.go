@@ -65,7 +65,8 @@ func (d *Dock) openWay(ctx context.Context, b *box, t Task) error {
 func (d *Dock) pushLater(b *box, list []egress.Credential) error {
 	if len(list) == 0 {
 		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: b.TaskUUID, Why: "there is no token for its repository",
-			Hint: "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN, or leave out --push"}
+			Hint:     "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN",
+			FlagHint: "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN, or leave out --push"}
 	}
 	b.push = new(egress.Permission)
 	for i := range list {

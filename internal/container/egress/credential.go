@@ -157,7 +157,7 @@ func (r *rules) find(w want) (*repository, error) {
 		}
 		why, hint = "the credential of this repository is not for "+w.service, "let the credential permit "+w.service+", if that is meant"
 		if w.service == ReceivePack {
-			why, hint = "containers may fetch from this repository, not push to it", "only a container that a person made with hako env up --push may push"
+			why, hint = "containers may fetch from this repository, not push to it", "only a container that a person has made for pushing may push (hako env up has a flag for it)"
 		}
 	}
 	return nil, refuse(why, hint)
