@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"hako/internal/redact"
@@ -32,6 +33,7 @@ const tailSize = len(hashMark) + 2*sha256.Size + len(`"}`)
 type encoder struct {
 	buf     []byte
 	secrets *redact.Set
+	marked  bool // long texts say themselves how long they were, see [Event.Bounded]
 }
 
 // line spells e as one line, closes it with its hash and returns that.
@@ -54,6 +56,7 @@ func (w *encoder) line(e *Event) (hash string) {
 }
 
 func (w *encoder) fields(e *Event) {
+	w.marked = e.Marked
 	w.text(`,"id":`, e.ID)
 	w.text(`,"actor":`, e.Actor)
 	w.text(`,"what":`, e.What)
@@ -97,7 +100,7 @@ func (w *encoder) number(name string, n int64) {
 
 func (w *encoder) text(name, s string) {
 	if s != "" {
-		w.buf = appendString(append(w.buf, name...), shorten(w.secrets.Text(s)))
+		w.buf = appendString(append(w.buf, name...), w.shorten(w.secrets.Text(s)))
 	}
 }
 
@@ -117,7 +120,7 @@ func (w *encoder) words(name string, argv []string) {
 			w.buf = fmt.Appendf(w.buf, `"[cut: %d more words]"`, len(argv)-i)
 			break
 		}
-		w.buf = appendString(w.buf, shorten(word))
+		w.buf = appendString(w.buf, w.shorten(word))
 	}
 	w.buf = append(w.buf, ']')
 }
@@ -144,21 +147,38 @@ func (w *encoder) counts(m map[string]int) {
 			w.buf = fmt.Appendf(w.buf, `"[cut]":%d`, len(names)-i)
 			break
 		}
-		w.buf = append(appendString(w.buf, shorten(w.secrets.Text(name))), ':')
+		w.buf = append(appendString(w.buf, w.shorten(w.secrets.Text(name))), ':')
 		w.buf = strconv.AppendInt(w.buf, int64(m[name]), 10)
 	}
 	w.buf = append(w.buf, '}')
 }
 
-func shorten(s string) string {
+func (w *encoder) shorten(s string) string {
 	if len(s) <= longest {
 		return s
 	}
-	n := longest
-	for n > longest-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+	if at := strings.LastIndex(s, cutMark); at >= 0 && w.marked {
+		return head(s[:at], longest) + s[at:]
+	}
+	return head(s, longest) + cutNote(s)
+}
+
+const cutMark = "[cut: "
+
+// cutNote says what a text was that is cut.
+func cutNote(s string) string {
+	return fmt.Sprintf(cutMark+"%d bytes, sha256 %x]", len(s), sha256.Sum256([]byte(s)))
+}
+
+// head is the beginning of a text, in whole characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for least := n - utf8.UTFMax; n > least && !utf8.RuneStart(s[n]); {
 		n--
 	}
-	return fmt.Sprintf("%s[cut: %d bytes, sha256 %x]", s[:n], len(s), sha256.Sum256([]byte(s)))
+	return s[:n]
 }
 
 // appendString spells s in JSON. Bytes that are not UTF-8 become U+FFFD.

@@ -56,6 +56,10 @@ type Event struct {
 	Tokens   int64     `json:"tokens,omitempty"` // weighted
 	Cost     float64   `json:"cost,omitempty"`   // in dollars
 
+	// Marked says that texts that were too long end with what [Event.Bounded]
+	// says of them. It is not written.
+	Marked bool `json:"-"`
+
 	Commands  map[string]int `json:"commands,omitempty"` // how often each ran
 	Recovered *Torn          `json:"recovered,omitempty"`
 	Prev      string         `json:"prev"`

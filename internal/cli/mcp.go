@@ -103,7 +103,7 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 	// A call leaves much garbage behind and little else: collected half as often,
 	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
 	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(4 << 30)
+	debug.SetMemoryLimit(192 << 20)
 	if err := cmp.Or(rootThere(conf), o.grantsThere(), apart(conf, o.writable...)); err != nil {
 		return nil, err
 	}

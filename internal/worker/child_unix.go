@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,10 @@ func inherited() io.ReadWriteCloser {
 
 // startChild starts a worker process.
 func startChild(func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child, error) {
+	program, err := executable()
+	if err != nil {
+		return nil, nil, err
+	}
 	ours, theirs, err := socketpair()
 	if err != nil {
 		return nil, nil, err
@@ -41,10 +46,6 @@ func startChild(func(json.RawMessage) (Parts, error)) (io.ReadWriteCloser, child
 		return nil, nil, err
 	}
 	defer saying.Close()
-	program, err := executable()
-	if err != nil {
-		return nil, nil, err
-	}
 	proc, err := os.StartProcess(program, []string{Name}, &os.ProcAttr{
 		Env: environment(os.Environ()), Files: []*os.File{null, null, saying, theirs}, Sys: attributes(),
 	})
@@ -68,15 +69,18 @@ func executable() (string, error) {
 
 // socketpair returns our end, which waits in the poller, and the worker's.
 func socketpair() (ours, theirs *os.File, err error) {
+	syscall.ForkLock.RLock() // nobody else is to inherit them
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fds[0])
+		unix.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, fd := range fds {
-		unix.CloseOnExec(fd)
-		if err := unix.SetNonblock(fd, true); err != nil {
-			return nil, nil, err
-		}
+	if err := errors.Join(unix.SetNonblock(fds[0], true), unix.SetNonblock(fds[1], true)); err != nil {
+		return nil, nil, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
 	}
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "door"), nil
 }

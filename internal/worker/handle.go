@@ -131,13 +131,24 @@ func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.R
 	var done doneMessage
 	err = p.result(f, ok, &done)
 	if !ok {
-		return run.Result{Exit: notRun}, err
+		return run.Result{Exit: notRun}, h.explained(err)
 	}
 	p.settle(done.Held)
 	if cerr := h.door.Meter.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
 		err = cerr
 	}
 	return done.Result, err
+}
+
+// explained corrects the hint where the box is made again.
+func (h *Handle) explained(err error) error {
+	e, ok := err.(*fault.Error)
+	if !ok || !h.want.Reopen {
+		return err
+	}
+	own := *e
+	own.Hint = "do less at once; the next command starts the sandbox again, in its root and without its variables"
+	return &own
 }
 
 // message spells a request.
@@ -229,8 +240,11 @@ func (p *process) openBox(ctx context.Context, h, beside *Handle) error {
 		m.Beside = beside.id
 	}
 	p.mu.Lock()
-	p.boxes[h.id] = h
+	p.boxes[h.id], p.log = h, h.door.Log
 	p.mu.Unlock()
+	// Who gives up meanwhile closes it afterwards: nobody else would.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), startTime)
+	defer stop()
 	if err := p.call(ctx, openBox, m, &h.Info); err != nil {
 		p.forgetBox(h.id)
 		return err

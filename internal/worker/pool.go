@@ -168,7 +168,7 @@ func (p *Pool) admit(w *process, caller string) {
 // newest returns the worker of a caller that was started last. The caller holds mu.
 func (p *Pool) newest(caller string) *process {
 	for i := len(p.workers) - 1; i >= 0; i-- {
-		if w := p.workers[i]; w.caller == caller {
+		if w := p.workers[i]; w.caller == caller && w.failure() == nil {
 			return w
 		}
 	}
@@ -316,7 +316,8 @@ func (p *Pool) judgeOnce(ctx context.Context, spec, v any) error {
 	switch {
 	case bounded.Err() != nil && ctx.Err() == nil:
 		w.end(errJudgeLost)
-		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "judging it takes too long", Hint: "split it into simpler scripts"}
+		p.remove(w)
+		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "judging it takes too long", Hint: "split it into simpler scripts", Err: errJudgeLost}
 	case err != nil && w.ended():
 		return &fault.Error{Kind: fault.Denied, Op: "judge script", Why: "it could not be judged", Hint: "split it into simpler scripts", Err: errJudgeLost}
 	}

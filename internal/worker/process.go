@@ -33,6 +33,7 @@ type process struct {
 	running map[uint64]*running
 	asking  map[uint64]context.CancelFunc
 	open    map[string]string // actors of requests on record that have not ended, by id
+	log     audit.Log         // of its boxes, which all write to the same
 	held    Held
 	why     error // why it was ended
 }
@@ -94,26 +95,18 @@ func (p *process) finish(said string, err error) {
 	open, asking := p.open, p.asking
 	p.open, p.asking = nil, nil
 	p.held = Held{}
-	log := p.anyLog()
+	log := p.log
 	p.mu.Unlock()
 	for _, stop := range asking {
 		stop()
 	}
-	for id, actor := range open {
+	for id, actor := range open { // none without a box, and so without a log
 		_ = log.Append(audit.Event{What: audit.Ended, ID: id, Actor: actor, Exit: notRun, Error: why.Error(), Kind: fault.KindOf(why).String()})
 	}
 	p.pool.remove(p)
 	_ = p.stream.Close()
 	close(p.gone) // before anybody hears of it
 	p.fail(why)
-}
-
-// anyLog is the record; all boxes of a door write to the same one.
-func (p *process) anyLog() audit.Log {
-	for _, h := range p.boxes {
-		return h.door.Log
-	}
-	return nil
 }
 
 // end kills the worker.
@@ -236,6 +229,7 @@ func (p *process) record(body []byte) error {
 	if h == nil {
 		return errNoBox
 	}
+	m.Event.Marked = true
 	if err := h.door.Log.Append(m.Event); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type remoteLog struct {
 
 // Append implements [audit.Log].
 func (l remoteLog) Append(e audit.Event) error {
-	return l.server.call(context.Background(), logEvent, eventMessage{l.box, e}, nil)
+	return l.server.call(context.Background(), logEvent, eventMessage{l.box, e.Bounded()}, nil)
 }
 
 // A remoteAsker reaches the person whom the door knows.

@@ -258,7 +258,42 @@ func (s *server) run(ctx context.Context, id uint64, box *served, r *request, m 
 		req.Touched = func(e run.Effect) { _ = s.sendJSON(touched, id, e) }
 	}
 	res, err := box.Run(ctx, req)
-	_ = s.respond(id, doneMessage{res, box.meter.rest(), s.parts.Held()}, err)
+	_ = s.respond(id, doneMessage{boundedResult(res), box.meter.rest(), s.parts.Held()}, err)
+}
+
+// Bounds of what a result tells. A path has at most 4 KB.
+const (
+	mostNames = 256 << 10 // bytes of all paths together, and of all names of commands
+	mostName  = 4 << 10
+)
+
+// boundedResult leaves out what would make the reply too long: names are as long
+// as a script likes.
+func boundedResult(res run.Result) run.Result {
+	room := mostNames
+	for i, e := range res.Effects {
+		if room -= len(e.Path); room < 0 {
+			res.Effects = res.Effects[:i:i]
+			break
+		}
+	}
+	room = mostNames
+	short := make(map[string]int, len(res.Commands))
+	for name, n := range res.Commands {
+		name = name[:min(len(name), mostName)]
+		if room -= len(name); room < 0 {
+			name = "…"
+		}
+		short[name] += n
+	}
+	if res.Commands != nil {
+		res.Commands = short
+	}
+	for i := range res.Stages {
+		res.Stages[i].Name = res.Stages[i].Name[:min(len(res.Stages[i].Name), mostName)]
+	}
+	res.Stages = res.Stages[:min(len(res.Stages), mostNames/mostName)]
+	return res
 }
 
 // notRun is the status of a request that was refused, as shells have it.

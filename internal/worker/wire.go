@@ -3,9 +3,12 @@ package worker
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"io"
+	"os"
 	"sync"
+	"time"
+
+	"hako/internal/fault"
 )
 
 // A kind says what a frame is.
@@ -66,8 +69,23 @@ func (l *link) send(k kind, id uint64, body []byte) error {
 	if cap(b) <= 1<<20 { // one large frame does not stay in memory
 		l.buf = b
 	}
+	l.hurry()
 	_, err := l.stream.Write(b)
+	if err != nil { // half a frame may be out
+		_ = l.stream.Close()
+	}
 	return err
+}
+
+// sendTime is how long the other side may take to read a frame. It always reads,
+// unless it is stopped.
+const sendTime = 5 * time.Second
+
+// hurry keeps a write from waiting for ever.
+func (l *link) hurry() {
+	if f, ok := l.stream.(*os.File); ok {
+		_ = f.SetWriteDeadline(time.Now().Add(sendTime)) // a file that knows none blocks
+	}
 }
 
 func (l *link) sendJSON(k kind, id uint64, v any) error {
@@ -93,7 +111,7 @@ func receive(r io.Reader) (frame, error) {
 	return f, err
 }
 
-var errTooLong = errors.New("the message is too long")
+var errTooLong error = &fault.Error{Kind: fault.TooLarge, Op: "run script", Why: "what it leaves behind is too much to be reported", Hint: "use fewer and shorter names"}
 
 // An answer is the body of a reply.
 type answer struct {
@@ -186,5 +204,9 @@ func (x *exchange) respond(id uint64, v any, err error) error {
 		}
 		a.Value = value
 	}
-	return x.sendJSON(reply, id, a)
+	err = x.sendJSON(reply, id, a)
+	if err == errTooLong { // whoever waits must not wait for ever
+		err = x.sendJSON(reply, id, answer{Error: encodeError(errTooLong)})
+	}
+	return err
 }

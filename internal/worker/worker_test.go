@@ -129,6 +129,15 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 		b.parts.mu.Unlock()
 	case "fail":
 		return run.Result{Exit: 5}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "x", Why: "because", Rule: "r:1", Hint: "do not", Err: context.Canceled}
+	case "names":
+		long := strings.Repeat("\x01", 4096)
+		res := run.Result{Commands: map[string]int{strings.Repeat(long, 4096): 1}, Stages: []run.Stage{{Name: strings.Repeat(long, 4096)}}}
+		for i := range 1000 {
+			res.Effects = append(res.Effects, run.Effect{What: "read", Path: fmt.Sprint(i, long)})
+		}
+		return res, b.door.Log.Append(audit.Event{What: audit.Allowed, ID: req.ID, Argv: []string{strings.Repeat(long, 4096), "x"}, Commands: res.Commands})
+	case "texts":
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run", Why: strings.Repeat("\x01", 20<<20)}
 	case "crash":
 		panic("no way")
 	case "overflow":
@@ -181,6 +190,7 @@ type journal struct {
 	mu     sync.Mutex
 	events []audit.Event
 	fails  error
+	only   string // the one kind of event that can be written; empty means all
 }
 
 func (j *journal) Append(e audit.Event) error {
@@ -188,6 +198,9 @@ func (j *journal) Append(e audit.Event) error {
 	defer j.mu.Unlock()
 	if j.fails != nil {
 		return j.fails
+	}
+	if j.only != "" && e.What != j.only {
+		return errors.New("disk full")
 	}
 	j.events = append(j.events, e)
 	return nil
@@ -324,6 +337,43 @@ func TestSilence(t *testing.T) {
 	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{})
 	out, err := do(t, h, "stop")
 	if out != "stopping" || fault.KindOf(err) != fault.Timeout {
+		t.Errorf("%q %v", out, err)
+	}
+}
+
+// TestLongNames: what a script leaves behind may be as long as it likes; its call
+// ends, and the door is not filled with it.
+func TestLongNames(t *testing.T) {
+	log := &journal{}
+	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Log: log})
+	res, err := h.Run(t.Context(), &run.Request{Script: "names"})
+	if err != nil || len(res.Effects) == 0 || len(res.Effects) == 1000 || len(res.Stages) != 1 || len(res.Commands) != 1 {
+		t.Errorf("%d effects, %d stages, %d commands, %v", len(res.Effects), len(res.Stages), len(res.Commands), err)
+	}
+	if log.String() != "asked allowed ended" || len(log.events[1].Argv[0]) > 1<<20 {
+		t.Errorf("record: %s", log)
+	}
+	if _, err := do(t, h, "texts"); fault.KindOf(err) != fault.TooLarge || fault.Hint(err) == "" {
+		t.Errorf("%.200v", err)
+	}
+	if out, err := do(t, h, "echo on"); out != "on" || err != nil {
+		t.Errorf("%q %v", out, err)
+	}
+}
+
+// TestUnrecordedEnd: an end that cannot be recorded is not the end of the door,
+// also when the box is closed and its worker with it.
+func TestUnrecordedEnd(t *testing.T) {
+	p := newPool(t, Options{})
+	log := &journal{only: audit.Asked}
+	h := openFor(t, p, "a", Want{}, Door{Log: log})
+	if _, err := do(t, h, "echo x"); err == nil {
+		t.Error("no error")
+	}
+	worker := h.process
+	h.Close()
+	<-worker.gone
+	if out, err := do(t, openFor(t, p, "a", Want{}, Door{}), "echo on"); out != "on" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}
 }
