@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,6 +63,29 @@ func (r *rooted) inRepository(rel string) bool {
 		}
 	}
 	return false
+}
+
+// again looks once more after a name was made: somebody else may have made the
+// rest of a repository meanwhile. Of two who do so at the same time, each looking
+// after what it did, at least one sees the other.
+func (r *rooted) again(op, rel string, s spot, undo func() error) error {
+	if !r.names.Git() || !makesRepository(s) {
+		return nil
+	}
+	return errors.Join(guarded(op, rel, "a directory of git"), undo())
+}
+
+// makesRepository reports whether a directory is one of git with a name in it. It
+// looks into the directory itself, wherever that was moved.
+func makesRepository(s spot) bool {
+	if !slices.ContainsFunc(gitMarks, func(name string) bool { return protect.SameName(s.name, name) }) {
+		return false
+	}
+	has := func(name string) bool {
+		_, err := s.dir.Lstat(name)
+		return err == nil
+	}
+	return has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
 // replace refuses to change, move, remove or make what is protected, or what

@@ -155,11 +155,11 @@ func TestMovedWhileLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := func() *FS {
-		fs := New(Options{})
-		if err := fs.Mount("/w", dir, true); err != nil {
+		tree := New(Options{})
+		if err := tree.Mount("/w", dir, true); err != nil {
 			t.Fatal(err)
 		}
-		return fs
+		return tree
 	}
 	one, two := tree(), tree()
 	for range 3000 {
@@ -219,4 +219,42 @@ func TestLinkInTheWay(t *testing.T) {
 	if now := snapshot(t, filepath.Join(dir, ".git")); now != before {
 		t.Errorf("changed:\n%swas\n%s", now, before)
 	}
+}
+
+// TestRepositoryByRace: two who make the parts of a repository at the same time do
+// not end up with a whole one.
+func TestRepositoryByRace(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.WriteFile(filepath.Join(dir, "H"), []byte("ref: refs/heads/m\n"), 0o600), os.WriteFile(filepath.Join(dir, "config"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tree := func() *FS {
+		tree := New(Options{})
+		if err := tree.Mount("/w", dir, true); err != nil {
+			t.Fatal(err)
+		}
+		return tree
+	}
+	one, two := tree(), tree()
+	end := time.Now().Add(2 * time.Second)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for time.Now().Before(end) {
+			_ = one.Rename("/w/H", "/w/HEAD")
+			_ = one.Rename("/w/HEAD", "/w/H")
+		}
+	})
+	group.Go(func() {
+		for time.Now().Before(end) {
+			_ = two.Mkdir("/w/refs", 0o700)
+			_ = two.Remove("/w/refs")
+		}
+	})
+	group.Wait()
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return
+		}
+	}
+	t.Error("there is a repository")
 }

@@ -118,14 +118,27 @@ func (r *rooted) open(rel string, how opening) (handle, error) {
 		return nil, err
 	}
 	defer at.close()
-	return how.env.openReal(at.dir, at.name, r.key+"/"+rel, how)
+	_, missing := at.dir.Lstat(at.name)
+	h, err := how.env.openReal(at.dir, at.name, r.key+"/"+rel, how)
+	if err != nil || missing == nil {
+		return h, err
+	}
+	if err := r.again("write", rel, at, func() error { return at.dir.Remove(at.name) }); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
 }
 
 func (r *rooted) mkdir(rel string, perm fs.FileMode) error {
 	if err := r.write("make directory", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error { return s.dir.Mkdir(s.name, perm.Perm()) })
+	return r.at(rel, func(s spot) error {
+		if err := s.dir.Mkdir(s.name, perm.Perm()); err != nil {
+			return err
+		}
+		return r.again("make directory", rel, s, func() error { return s.dir.Remove(s.name) })
+	})
 }
 
 // symlink makes a link, and looks again where it lies: a directory that somebody
@@ -148,7 +161,7 @@ func (r *rooted) symlink(target, rel string) error {
 		if now, err := r.root.Lstat(rel); err != nil || !os.SameFile(made, now) {
 			return errors.Join(ErrBusy, s.dir.Remove(s.name))
 		}
-		return nil
+		return r.again("link", rel, s, func() error { return s.dir.Remove(s.name) })
 	})
 }
 
@@ -172,7 +185,17 @@ func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old
 	if err := r.mayMove(op, old, new); err != nil {
 		return err
 	}
-	if err := r.between(old, new, func(from, to spot) error { return do(r, from, to, old, new) }); err != nil {
+	if err := r.between(old, new, func(from, to spot) error {
+		if err := do(r, from, to, old, new); err != nil {
+			return err
+		}
+		return r.again(op, new, to, func() error {
+			if op == "link" {
+				return to.dir.Remove(to.name)
+			}
+			return renameSpot(r, to, from, new, old)
+		})
+	}); err != nil {
 		return err
 	}
 	return r.cutLinks(old, new)
