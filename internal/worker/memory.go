@@ -9,9 +9,6 @@ import (
 // memoryPace is how often the memory of the workers is looked at.
 const memoryPace = 250 * time.Millisecond
 
-// idleMemory is what an idle worker may use of its own.
-const idleMemory = 48 << 20
-
 // watchMemory ends the largest worker of a caller whose workers together use far
 // more than its boxes may hold: each alone is within the limit of the system,
 // but many at once need not be.
