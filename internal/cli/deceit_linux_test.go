@@ -27,10 +27,7 @@ func inTmux(t *testing.T, args ...string) *tmux {
 func startTmux(t *testing.T, words ...string) *tmux {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("no tmux here:", err)
+		missing(t, "no tmux here")
 	}
 	cmd := hakoCommand(t)
 	state, err := os.MkdirTemp("", "tm") // sockets want short names
