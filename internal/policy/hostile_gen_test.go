@@ -165,6 +165,7 @@ func wideScripts(mega int) []generated {
 		{"loops many items", func() string { return "for i in " + fill("a ", mega-100) + "; do echo $i; done" }},
 		{"loops items body", func() string { return "for i in 1 2 3 4 5 6 7 8 9; do " + fill("echo $i; ", mega-100) + "done" }},
 		{"plain lines", func() string { return fill("echo one two three; cp source.txt target.txt # x\n", mega) }},
+		{"array elements", func() string { return "a=(" + fill("x ", mega-20) + "); ${a[@]}" }},
 		{"plain short", func() string { return fill("a;", mega) }},
 		{"plain newline", func() string { return fill("a\n", mega) }},
 		{"plain words", func() string { return "echo " + fill("a ", mega-10) }},

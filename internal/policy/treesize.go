@@ -20,6 +20,7 @@ const mendCost = maxTree / 50
 // What a byte may add to the tree, in bytes.
 const (
 	wordSize   = 80  // the first of a word
+	elemSize   = 200 // the first of a word that may be an element of an array
 	stmtSize   = 230 // one that ends a statement, or begins one inside another
 	paramSize  = 230 // one that begins an expansion
 	quoteSize  = 75  // one of two quotes
@@ -54,6 +55,10 @@ var endsWord = func() (t [256]bool) {
 // treeSize estimates the size of the tree that a script becomes.
 func treeSize(src string) int {
 	arithmetic := hasArithmetic(src)
+	word := wordSize
+	if strings.Contains(src, "=(") {
+		word = elemSize
+	}
 	size, between := 0, true
 	last := byte('\n')
 	for i := 0; i < len(src); i++ {
@@ -65,7 +70,7 @@ func treeSize(src string) int {
 			size += arithSizes[b]
 		}
 		if between && !endsWord[b] {
-			size += wordSize
+			size += word
 		}
 		between, last = endsWord[b], b
 	}
