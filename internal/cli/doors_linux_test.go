@@ -436,7 +436,7 @@ func TestLostSandbox(t *testing.T) {
 		t.Errorf("%v", out)
 	}
 	waitFor(t, func() bool { // its worker may have been the spare one; then it starts again
-		return strings.Contains(fmt.Sprint(c.call("execute", map[string]any{"sandbox_id": host, "command": "echo still here"})["words"]), "still here")
+		return c.call("execute", map[string]any{"sandbox_id": host, "command": "echo still here"})["stdout_text"] == "still here\n"
 	})
 	c.wants(c.make(map[string]any{"kind": "virtual"}), "echo new", "new")
 	c.call("sandbox_destroy", map[string]any{"sandbox_id": first})
