@@ -135,6 +135,9 @@ func (d *Dock) owned(b *box, f *os.File) error {
 
 const lockMark = "lock."
 
+// lookTime is how long whoever looks at a new lock may keep it.
+const lookTime = 5 * time.Second
+
 // lock takes a lock of a box, which goes with this process, however it ends.
 // There may be several; who holds one is interested in the box.
 func (b *box) lock() (*os.File, error) {
@@ -142,7 +145,10 @@ func (b *box) lock() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !private.TryLock(f) {
+	for end := time.Now().Add(lookTime); !private.TryLock(f); time.Sleep(time.Millisecond) {
+		if time.Now().Before(end) {
+			continue // somebody looks whether it is taken, see taken
+		}
 		f.Close()
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: f.Name(), Why: "the file system has no locks", Hint: "set XDG_STATE_HOME to a directory on a local disk"}
 	}
