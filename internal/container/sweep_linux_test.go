@@ -2,6 +2,7 @@ package container
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -107,7 +108,7 @@ func TestSweepAgainstUse(t *testing.T) {
 						t.Errorf("%+v, %v", res, err)
 						return
 					}
-					time.Sleep(time.Millisecond)
+					time.Sleep(rand.N(100 * time.Millisecond)) // now and then nobody uses it
 				}
 			})
 		}
