@@ -12,7 +12,7 @@
 
 export CGO_ENABLED = 0
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo devel)
-GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X hako/internal/cli.version=$(VERSION)'
+GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 
 .PHONY: build man completions install uninstall release release-check image demo demo-agent test test-short attacks check fuzz bench bench-containers bench-scale images tiny tools bench-tools clean
 
@@ -23,7 +23,7 @@ build:
 SHARE = bin/share
 
 man:
-	rm -rf $(SHARE)/man && go run ./packaging/man $(SHARE)/man/man1
+	rm -rf $(SHARE)/man && go run ./cmd/hako man $(SHARE)/man/man1
 
 completions: build
 	mkdir -p $(SHARE)/completions
@@ -65,7 +65,7 @@ demo-agent: build images
 
 test: tools check tiny
 	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
-	CGO_ENABLED=1 go test -race -short -timeout 20m ./internal/...
+	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
 	$(MAKE) fuzz
 
@@ -78,13 +78,13 @@ test-short:
 # scripts through every door, and wants a quiet machine: it measures times.
 attacks: tools
 	@table=$$(mktemp) && trap 'rm -f "$$table"' EXIT && status=0 && \
-	{ HAKO_REQUIRE_TOOLS=1 HAKO_ATTACK_TABLE="$$table" go test -count=1 -timeout 20m -run '^TestAttacks$$' ./internal/host || status=$$?; } && \
+	{ HAKO_REQUIRE_TOOLS=1 HAKO_ATTACK_TABLE="$$table" go test -count=1 -timeout 20m -run '^TestAttacks$$' ./host || status=$$?; } && \
 	cat "$$table" && \
-	{ HAKO_ATTACK_DOORS="$$table" go test -count=1 -timeout 60m -run '^TestDoors$$' ./internal/cli || status=$$?; } && \
+	{ HAKO_ATTACK_DOORS="$$table" go test -count=1 -timeout 60m -run '^TestDoors$$' ./cmd/hako || status=$$?; } && \
 	cat "$$table" && exit $$status
 
 check:
-	@files=$$(gofmt -s -l cmd internal bench packaging); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
+	@files=$$(gofmt -s -l .); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
 	go vet ./...
 	GOOS=darwin go build -o /dev/null ./cmd/hako
 	GOOS=windows go build -o /dev/null ./cmd/hako

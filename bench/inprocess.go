@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"hako/internal/audit"
-	"hako/internal/gate"
-	"hako/internal/policy"
-	"hako/internal/quota"
-	"hako/internal/run"
-	"hako/internal/shell"
-	"hako/internal/shell/builtin"
+	"hako/audit"
+	"hako/gate"
+	"hako/policy"
+	"hako/quota"
+	"hako/run"
+	"hako/shell"
+	"hako/shell/command"
 )
 
 // A figure is something measured without a peer: a time, or a count.
@@ -89,7 +89,7 @@ func echoTime(dir string) (time.Duration, error) {
 	defer log.Close()
 	g := &gate.Gate{
 		Policy: policy.Default("virtual", policy.Options{}), Meter: quota.NewMeter(quota.Unlimited()), Log: log,
-		Next: shell.NewSession(shell.Options{Commands: builtin.All(), Parse: policy.ParseScript}),
+		Next: shell.NewSession(shell.Options{Commands: command.All(), Parse: policy.ParseScript}),
 	}
 	return median(func() error {
 		_, err := g.Run(context.Background(), &run.Request{Actor: "bench", Script: "echo hi", Stdout: io.Discard})

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/agent"
-	"hako/internal/audit"
-	"hako/internal/llm"
-	"hako/internal/llm/script"
-	"hako/internal/quota"
-	"hako/internal/tool"
+	"hako/agent"
+	"hako/agent/tool"
+	"hako/audit"
+	"hako/llm"
+	"hako/llm/replay"
+	"hako/quota"
 )
 
 // loopTurns is how long the scripted conversation is.
@@ -55,7 +55,7 @@ func converse(dir string) (*llm.Dialog, loopCost, error) {
 		fmt.Fprintf(&turns, `{"text":"step %d","calls":[{"id":"c%d","name":"say","arguments":{"n":%d}}],"usage":{"input_tokens":9,"output_tokens":3}}`+"\n", i, i, i)
 	}
 	turns.WriteString(`{"text":"done"}`)
-	model, err := script.Parse(strings.NewReader(turns.String()))
+	model, err := replay.Parse(strings.NewReader(turns.String()))
 	if err != nil {
 		return nil, loopCost{}, err
 	}

@@ -16,11 +16,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hako/internal/host/cage"
+	"hako/host/sandbox"
 )
 
 func main() {
-	cage.Guest(os.Args[0]) // programs in a sandbox are started from another process of ours
+	sandbox.Guest(os.Args[0]) // programs in a sandbox are started from another process of ours
 	size := flag.Int("size", 100, "size of the log in `MB`")
 	runs := flag.Int("runs", 5, "how often each is run; the median counts")
 	only := flag.String("only", "", "run only cases whose name contains `TEXT`")

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/host"
-	"hako/internal/host/cage"
-	"hako/internal/run"
+	"hako/host"
+	"hako/host/sandbox"
+	"hako/run"
 )
 
 // A start is one way to start a program and wait for its end.
@@ -31,7 +31,7 @@ const startRounds = 301
 
 // A yard is where programs are started in a sandbox.
 type yard struct {
-	cage   *cage.Cage
+	cage   *sandbox.Cage
 	runner *host.Runner
 	null   *os.File
 	root   string
@@ -66,7 +66,7 @@ func newYard(dir string) (*yard, error) {
 	if y.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if y.cage, err = cage.Build(context.Background(), cage.Plan{Root: y.root, Temp: temp}, cage.LandlockOnly); err != nil {
+	if y.cage, err = sandbox.Build(context.Background(), sandbox.Plan{Root: y.root, Temp: temp}, sandbox.LandlockOnly); err != nil {
 		return nil, err
 	}
 	if y.runner, err = host.New(context.Background(), host.Options{Root: y.root}); err != nil {
@@ -98,7 +98,7 @@ func (y *yard) ways() []start {
 }
 
 func (y *yard) bare() error {
-	p, err := y.cage.Start(cage.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null, Stdout: y.null, Stderr: y.null})
+	p, err := y.cage.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null, Stdout: y.null, Stderr: y.null})
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func buildTime(root string) (time.Duration, error) {
 			return 0, err
 		}
 		began := time.Now()
-		c, err := cage.Build(context.Background(), cage.Plan{Root: root, Temp: temp}, cage.LandlockOnly)
+		c, err := sandbox.Build(context.Background(), sandbox.Plan{Root: root, Temp: temp}, sandbox.LandlockOnly)
 		if err != nil {
 			return 0, err
 		}

@@ -65,7 +65,7 @@ base() {
 }
 
 standin() { # standin NAME: one environment's base image
-	image=$(sed -n 's/^base: *//p' "internal/container/lang/$1.yaml")
+	image=$(sed -n 's/^base: *//p' "container/lang/$1.yaml")
 	copied=""
 	[ "$1" != miniforge ] || copied=docker/standin/mamba
 	# shellcheck disable=SC2086 # nothing, or one word

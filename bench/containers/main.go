@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/container"
-	"hako/internal/container/engine"
-	"hako/internal/container/guest/server"
-	"hako/internal/run"
+	"hako/container"
+	"hako/container/engine"
+	"hako/container/guest/server"
+	"hako/run"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/work/forge"
+	"hako/internal/app/coder/forge"
 )
 
 // A gap is what lies between the answer of a model and the next question.

@@ -13,16 +13,16 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/agent"
-	"hako/internal/audit"
-	"hako/internal/llm"
-	"hako/internal/quota"
-	"hako/internal/tool"
-	"hako/internal/work"
-	"hako/internal/work/crew"
-	"hako/internal/work/forge"
-	"hako/internal/work/queue"
-	"hako/internal/work/store"
+	"hako/agent"
+	"hako/agent/tool"
+	"hako/audit"
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/app/coder/forge"
+	"hako/internal/app/coder/queue"
+	"hako/internal/app/coder/store"
+	"hako/llm"
+	"hako/quota"
 )
 
 // crewSettings are those of one process of hako: one that picks up, works, or
@@ -53,7 +53,7 @@ type crewReport struct {
 // An ending is how a task was left.
 type ending struct {
 	At     time.Time
-	State  work.State
+	State  coder.State
 	Waited time.Duration // in the queue
 	Took   time.Duration
 }
@@ -72,7 +72,7 @@ type house struct {
 	queue  *queue.Queue
 	log    *audit.File
 	store  *store.Store
-	office *crew.Office
+	office *dispatch.Office
 	clocks *clocks
 
 	mu     sync.Mutex
@@ -147,7 +147,7 @@ func (h *house) open() (err error) {
 	if err != nil {
 		return err
 	}
-	h.office = &crew.Office{Forges: []crew.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub, Bot: bot, Repos: []string{repository}}}}
+	h.office = &dispatch.Office{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub, Bot: bot, Repos: []string{repository}}}}
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (h *house) work(ended <-chan struct{}) error {
 	}
 	var wg sync.WaitGroup
 	if h.Every > 0 {
-		p := &crew.Producer{Office: h.office, Queue: h.queue, Every: h.Every, Observe: h.observe}
+		p := &dispatch.Producer{Office: h.office, Queue: h.queue, Every: h.Every, Observe: h.observe}
 		wg.Go(func() { _ = p.Run(ctx) }) // which only ends with its context
 	}
 	if h.Parallel > 0 {
@@ -192,7 +192,7 @@ func (h *house) work(ended <-chan struct{}) error {
 
 // look polls some times in a row and counts what each took.
 func (h *house) look(ctx context.Context) (err error) {
-	p := &crew.Producer{Office: h.office, Queue: h.queue}
+	p := &dispatch.Producer{Office: h.office, Queue: h.queue}
 	for range h.Polls {
 		began := time.Now()
 		sum, perr := p.Poll(ctx)
@@ -204,12 +204,12 @@ func (h *house) look(ctx context.Context) (err error) {
 	return err
 }
 
-func (h *house) worker() *crew.Worker {
-	return &crew.Worker{Queue: h.queue, Office: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe, Coordinator: &work.Coordinator{
+func (h *house) worker() *dispatch.Worker {
+	return &dispatch.Worker{Queue: h.queue, Office: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe, Coordinator: &coder.Coordinator{
 		Hands: hands{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
 		Execute: llm.Tool{Name: execute, Text: "Run a command.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},
 		Edit:    llm.Tool{Name: edit, Text: "Change a file.", Schema: json.RawMessage(`{"type":"object"}`)},
-		Tools: func(_ context.Context, t work.Task) (list []tool.Tool, err error) {
+		Tools: func(_ context.Context, t coder.Task) (list []tool.Tool, err error) {
 			all, err := h.office.Tools(t, nil)
 			for _, one := range all {
 				list = append(list, one.Tool)
@@ -221,13 +221,13 @@ func (h *house) worker() *crew.Worker {
 
 // model is one for a task, with what counts and records before it as in hako
 // agent.
-func (h *house) model(t work.Task, m *quota.Meter) llm.Model {
+func (h *house) model(t coder.Task, m *quota.Meter) llm.Model {
 	own := &mind{task: t, desk: h.Forge.Desk, clock: h.clocks.of(t.Number), pace: h.Pace}
 	return &llm.Retry{Model: &agent.Ledger{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID, Meter: m, Log: h.log}}
 }
 
 // observe keeps what the report needs.
-func (h *house) observe(e crew.Event) {
+func (h *house) observe(e dispatch.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -240,7 +240,7 @@ func (h *house) observe(e crew.Event) {
 		h.report.Endings = append(h.report.Endings, ending{At: now, State: e.State, Waited: h.waited[e.Task], Took: e.Duration})
 		delete(h.waited, e.Task)
 	}
-	if e.Err != nil || e.State == work.Failed {
+	if e.Err != nil || e.State == coder.Failed {
 		h.report.Failures = append(h.report.Failures, cmp.Or(e.Why, e.Type))
 	}
 }

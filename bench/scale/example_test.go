@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -13,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,8 +22,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"hako/internal/cli"
-	"hako/internal/work/queue"
+	"hako/internal/app/coder/queue"
 )
 
 // example returns the file of this name that docs/scale.md shows.
@@ -52,6 +51,7 @@ func must(t *testing.T, err error) {
 type site struct {
 	*testing.T
 	dir     string
+	program string // hako, built for the test
 	clients [3]int
 	routes  [3]int
 }
@@ -63,6 +63,11 @@ func newSite(t *testing.T) *site {
 	copy(s.clients[:], ports)
 	copy(s.routes[:], ports[3:])
 	s.certificates()
+	s.program = filepath.Join(s.dir, "hako")
+	out, err := exec.Command("go", "build", "-o", s.program, "hako/cmd/hako").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
+	}
 	return s
 }
 
@@ -119,11 +124,11 @@ func (s *site) hako(config string, words ...string) string {
 	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
 		s.Setenv(name, s.dir)
 	}
-	var out, trouble bytes.Buffer
-	if status := cli.Main(append([]string{"hako", "agent", "--config", config}, words...), strings.NewReader(""), &out, &trouble); status != 0 {
-		s.Fatalf("hako agent %q ended with %d: %s", words, status, &trouble)
+	out, err := exec.Command(s.program, append([]string{"agent", "--config", config}, words...)...).CombinedOutput()
+	if err != nil {
+		s.Fatalf("hako agent %q: %v: %s", words, err, out)
 	}
-	return out.String() + trouble.String()
+	return string(out)
 }
 
 // works has a task go through the queue, with all that the workers do with one,

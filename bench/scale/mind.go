@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/llm"
-	"hako/internal/quota"
-	"hako/internal/work"
+	"hako/internal/app/coder"
+	"hako/llm"
+	"hako/quota"
 )
 
 // The tools that a task works with.
@@ -58,7 +58,7 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // A mind is a model that takes its time and works by a script.
 type mind struct {
-	task  work.Task
+	task  coder.Task
 	desk  string
 	clock *clock
 	pace  pace
@@ -122,7 +122,7 @@ type hands struct {
 }
 
 // Prepare implements [work.Hands].
-func (h hands) Prepare(ctx context.Context, t work.Task, _, _ string) (work.Place, error) {
+func (h hands) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Place, error) {
 	p := &room{h.clocks.of(t.Number), h.pace}
 	return p, p.busy(ctx, h.pace.Prepare)
 }
@@ -142,11 +142,11 @@ func (r *room) busy(ctx context.Context, d time.Duration) error {
 }
 
 // Execute implements [work.Place].
-func (r *room) Execute(ctx context.Context, command, _ string) (work.Outcome, error) {
+func (r *room) Execute(ctx context.Context, command, _ string) (coder.Outcome, error) {
 	if strings.HasPrefix(command, "head ") { // what the project says about itself: nothing
-		return work.Outcome{ExitCode: 1}, nil
+		return coder.Outcome{ExitCode: 1}, nil
 	}
-	return work.Outcome{Stdout: output}, r.busy(ctx, r.pace.Command)
+	return coder.Outcome{Stdout: output}, r.busy(ctx, r.pace.Command)
 }
 
 // Edit implements [work.Place].

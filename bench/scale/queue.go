@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hako/internal/work"
-	"hako/internal/work/queue"
-	"hako/internal/work/store"
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/queue"
+	"hako/internal/app/coder/store"
 )
 
 // queueSettings say which queue is measured, and how much.
@@ -107,7 +107,7 @@ func through(q *queue.Queue, round, tasks int) (rate float64, err error) {
 // charged is how long it takes to charge somebody who has so many tasks.
 func charged(st *store.Store, size int) (time.Duration, error) {
 	const times = 100
-	user, spent := fmt.Sprint("somebody with ", size), work.Spent{Cost: 1}
+	user, spent := fmt.Sprint("somebody with ", size), coder.Spent{Cost: 1}
 	for n := range size {
 		if _, err := st.Charge(context.Background(), user, fmt.Sprintf("issue-%d-k3j9x2abcd", n), spent); err != nil {
 			return 0, err

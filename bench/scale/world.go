@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"hako/internal/work"
+	"hako/internal/app/coder"
 )
 
 // A world is a forge, the servers of a queue, and processes of hako.
@@ -114,7 +114,7 @@ func (w *world) allDone(tasks int) error {
 	n := 0
 	for _, r := range w.reports {
 		for _, e := range r.Endings {
-			if e.State != work.Done {
+			if e.State != coder.Done {
 				return fmt.Errorf("a task ended as %s; failures: %q", e.State, r.Failures)
 			}
 			n++

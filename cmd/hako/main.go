@@ -5,15 +5,14 @@ import (
 	"os"
 	_ "time/tzdata" // for machines without a database of time zones
 
-	"hako/internal/cli"
-	"hako/internal/container/guest/server"
-	"hako/internal/host/cage"
+	"hako/container/guest/server"
+	"hako/host/sandbox"
 	"hako/internal/worker"
 )
 
 func main() {
-	cage.Guest(os.Args[0])                   // the part of us that programs are started from
-	server.Guest(os.Args[0], os.Args[1:])    // the part of us that is inside of containers
-	worker.Main(os.Args[0], cli.WorkerParts) // the part of us that runs scripts for servers
-	os.Exit(cli.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	sandbox.Guest(os.Args[0])                 // the part of us that programs are started from
+	server.Guest(os.Args[0], os.Args[1:])     // the part of us that is inside of containers
+	worker.Main(os.Args[0], WorkerParts) // the part of us that runs scripts for servers
+	os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestAgentDefaults(t *testing.T) {

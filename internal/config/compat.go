@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // compatName is what the compatible settings file is called: one JSON object of

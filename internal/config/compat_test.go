@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // private writes a file that only its owner can read.

@@ -20,7 +20,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // sections lists every setting there is. A new section is one more line.

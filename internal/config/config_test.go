@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
-	"hako/internal/quota"
+	"hako/quota"
+	"hako/run/fault"
 )
 
 // world is an environment and a directory that holds at most one settings file.

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // parse takes in the text of a file and reports whether it sets a secret.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hako/internal/fault"
-	"hako/internal/private"
+	"hako/internal/ownerfile"
+	"hako/run/fault"
 )
 
 // FileName is what the settings file is called.
@@ -119,7 +119,7 @@ func (c *Config) readFile(path string, here bool, parse parser) error {
 	c.read, c.infos = append(c.read, path), append(c.infos, info)
 	holdsSecret, err := parse(path, here && !c.usersOwn(filepath.Dir(path)), text)
 	if err == nil && holdsSecret {
-		err = private.Check(path, info)
+		err = ownerfile.Check(path, info)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func readTrusted(path string) ([]byte, fs.FileInfo, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil {
-		err = private.CheckTrusted(path, info)
+		err = ownerfile.CheckTrusted(path, info)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +153,7 @@ func readTrusted(path string) ([]byte, fs.FileInfo, error) {
 func openPlain(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil {
-		if err := private.CheckTrusted(path, info); err != nil {
+		if err := ownerfile.CheckTrusted(path, info); err != nil {
 			return nil, err
 		}
 		var f *os.File

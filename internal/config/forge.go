@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // ForgeKeys are the settings of one forge.

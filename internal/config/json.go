@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A jsonReader goes through a JSON file from name to name, and knows where it is.

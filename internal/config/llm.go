@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // The section llm is how files that were written for other agents name the model.

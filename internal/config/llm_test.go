@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // TestLLM has the section as files for other agents have it, and what hako makes

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A settings file that is found in the current directory may be a stranger's: who

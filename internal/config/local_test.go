@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // fromLocal are the settings that a file found in the current directory may set,

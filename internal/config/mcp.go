@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // An MCPServer offers tools to the agent's model. It has either a command or an

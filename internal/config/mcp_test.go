@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 const mcpByName = `

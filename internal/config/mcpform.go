@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // The two forms in which servers of tools are written: by name, and as a list in

@@ -18,7 +18,7 @@ var (
 	ModelMaxOutput = Key[int]{Name: "model.max_output", Parse: between(0, 100_000_000), Local: harmless,
 		Help: "how many tokens an answer may have, from 0 to 100000000; 0 means the provider's own limit"}
 	ModelPrices = Key[string]{Name: "model.prices", Parse: file, Decides: whichFile,
-		Help: "a file of prices that go before those hako knows, as internal/llm/price/prices.json"}
+		Help: "a file of prices that go before those hako knows, as llm/price/prices.json"}
 	ModelTimeout = Key[time.Duration]{Name: "model.timeout", Parse: duration, Default: constant(120 * time.Second), Local: harmless,
 		Help: "how long a model may be silent, as 120s or 2m"}
 )

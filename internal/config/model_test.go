@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func mustLoad(t testing.TB, src Source) *Config {

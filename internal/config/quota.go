@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"hako/internal/quota"
+	"hako/quota"
 )
 
 // limitKeys has one setting for each limit of a script.

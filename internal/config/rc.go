@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hako/internal/fault"
-	"hako/internal/quota"
+	"hako/quota"
+	"hako/run/fault"
 )
 
 // rcName is what the settings file of llmcmd is called. It is in the user's home,

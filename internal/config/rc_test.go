@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
-	"hako/internal/quota"
+	"hako/quota"
+	"hako/run/fault"
 )
 
 // llmcmd is the source of settings for that command.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // The two forms of the settings file of llmcmd.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // TestDocumentSpelling has the section as the document of the secretary has it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"hako/internal/quota"
+	"hako/quota"
 )
 
 // A Size is a number of bytes.

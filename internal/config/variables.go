@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // Variables that are read beside those of the settings.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hako/internal/quota"
+	"hako/quota"
 )
 
 const weightHelp = "from 0 to 10000; what is not a multiple of 0.25 is rounded up to the next"

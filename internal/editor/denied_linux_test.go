@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // nobody makes file permissions count for this test: root is above them, but a

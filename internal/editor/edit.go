@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func (e *Editor) create(ctx context.Context, c *Call, p place) (string, error) {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/encoding/japanese"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestReplaceBytes(t *testing.T) {

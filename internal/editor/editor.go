@@ -19,7 +19,7 @@ import (
 	"os"
 	"sync"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // An Editor works on the files below one directory. Its fields must not be

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 const at = "/workspace/project"

@@ -12,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A site is a file in its directory, which stays the same one however the names

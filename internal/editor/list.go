@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // list shows what is in a directory and in those right below it, without hidden

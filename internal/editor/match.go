@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // mostMatches is how many matches are told apart.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A place is what a path leads to.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // link makes a symbolic link, or skips the test where there are none.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A message is a refusal that callers know word by word from other editors of

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestUndo(t *testing.T) {

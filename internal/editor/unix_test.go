@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestSpecialFiles(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func (e *Editor) view(ctx context.Context, c *Call, p place) (string, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // The services, as steps name them.

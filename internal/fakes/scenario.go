@@ -21,7 +21,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A Scenario is what a [Server] plays.

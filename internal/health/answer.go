@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"hako/internal/fault"
-	"hako/internal/listen"
+	"hako/internal/netlisten"
+	"hako/run/fault"
 )
 
 // An answer is what /healthz and /readyz say.
@@ -130,7 +130,7 @@ func plain(next http.Handler) http.Handler {
 // 127.0.0.1 would read the answers in the user's browser.
 func ownNamesOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !listen.OwnName(listen.HostOf(r.Host)) {
+		if !netlisten.OwnName(netlisten.HostOf(r.Host)) {
 			http.Error(w, "the name in the address is not this machine's: use 127.0.0.1", http.StatusMisdirectedRequest)
 			return
 		}

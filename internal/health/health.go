@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"hako/internal/listen"
+	"hako/internal/netlisten"
 	"hako/internal/redact"
 )
 
@@ -84,13 +84,13 @@ func (s *Server) Start(ctx context.Context) (addr string, stop func(context.Cont
 	})
 	stop = func(ctx context.Context) error {
 		defer serving.Wait()
-		return listen.End(ctx, web, "health endpoint")
+		return netlisten.End(ctx, web, "health endpoint")
 	}
 	return l.Addr().String(), stop, nil
 }
 
 func (s *Server) listen(ctx context.Context) (net.Listener, error) {
-	l, err := listen.Place{Addr: s.Addr, Public: s.Public, Usual: "127.0.0.1:9464",
+	l, err := netlisten.Place{Addr: s.Addr, Public: s.Public, Usual: "127.0.0.1:9464",
 		Why:  "others could read the health endpoint, which has no login",
 		Hint: "use 127.0.0.1, or make it public on purpose, behind a firewall"}.Open(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"slices"
 
-	"hako/internal/fault"
 	"hako/internal/redact"
+	"hako/run/fault"
 )
 
 // The formats of a log.

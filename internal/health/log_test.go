@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hako/internal/fault"
 	"hako/internal/redact"
+	"hako/run/fault"
 )
 
 const (

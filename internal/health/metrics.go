@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/fault"
-	"hako/internal/health/tally"
+	"hako/internal/promtext"
+	"hako/run/fault"
 )
 
 // Sources are what [Metrics] asks when somebody looks, rather than being told.
@@ -28,18 +28,18 @@ type Sources struct {
 // counts nothing. It is safe for concurrent use. Words become labels as they
 // are, up to a number; any further ones are counted together as "other".
 type Metrics struct {
-	book    tally.Book
+	book    promtext.Book
 	program *program
 	log     *slog.Logger
 
 	mu      sync.Mutex
 	sources []*source
 
-	tasks, taskSeconds, phases *tally.Family
-	turns, tokens, cost, calls *tally.Family
-	errors                     *tally.Family
-	polls, pollSeconds, found  *tally.Family
-	missed                     *tally.Family
+	tasks, taskSeconds, phases *promtext.Family
+	turns, tokens, cost, calls *promtext.Family
+	errors                     *promtext.Family
+	polls, pollSeconds, found  *promtext.Family
+	missed                     *promtext.Family
 
 	providers, states, phaseNames, models, tools words
 }
@@ -61,7 +61,7 @@ func NewMetrics(from Sources) *Metrics {
 	return m
 }
 
-func (m *Metrics) open(b *tally.Book) {
+func (m *Metrics) open(b *promtext.Book) {
 	m.tasks = b.Counter("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state")
 	m.taskSeconds = b.Histogram("hako_agent_task_seconds", "How long a task took until it ended.", taskBounds(), "state")
 	m.phases = b.Histogram("hako_agent_phase_seconds", "How long a phase of a task took.", phaseBounds(), "phase")
@@ -103,7 +103,7 @@ func (m *Metrics) Handler() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.look(r.Context())
-		w.Header().Set("Content-Type", tally.ContentType)
+		w.Header().Set("Content-Type", promtext.ContentType)
 		m.book.WriteTo(w) // the one that looked has gone if this fails
 	})
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // look is what the handler serves.

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
-	"hako/internal/health/tally"
+	"hako/internal/promtext"
 )
 
 // program is what the daemon says of itself as a program, under the names that
 // every Go program's figures have.
 type program struct {
-	goroutines, threads, alloc, allocated, heapInUse, heapIdle, heapObjects, system, next *tally.Family
+	goroutines, threads, alloc, allocated, heapInUse, heapIdle, heapObjects, system, next *promtext.Family
 
-	pauses *tally.Family
+	pauses *promtext.Family
 
-	cpu, resident, virtual, openFiles, mostFiles, began *tally.Family
+	cpu, resident, virtual, openFiles, mostFiles, began *promtext.Family
 }
 
-func newProgram(b *tally.Book) *program {
+func newProgram(b *promtext.Book) *program {
 	b.Gauge("go_info", "Information about the Go environment.", "version").Set(1, runtime.Version())
 	return &program{
 		goroutines:  b.Gauge("go_goroutines", "Goroutines that exist."),

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A question is put to another part of the daemon, which may hang. One asker at

@@ -20,8 +20,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hako/internal/fault"
 	"hako/internal/redact"
+	"hako/run/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

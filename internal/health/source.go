@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"context"
 
-	"hako/internal/health/tally"
+	"hako/internal/promtext"
 )
 
 // A source is a figure that is asked for whenever the page is looked at.
 type source struct {
 	name   string // as hako_scrape_failures_total has it
-	figure *tally.Family
+	figure *promtext.Family
 	ask    *question[map[string]int] // by label; the empty label is for a figure without any
 	labels *words                    // nil: the figure has no label
-	missed *tally.Family
+	missed *promtext.Family
 	tell   func(error) // of every answer
 }
 

@@ -5,7 +5,7 @@ import (
 	"net"
 	"net/netip"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // connect dials a host after looking at the addresses it has, and dials those

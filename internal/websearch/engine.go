@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"time"
 
-	"hako/internal/fault"
 	"hako/internal/redact"
+	"hako/run/fault"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 var names = []string{"google_cse", "brave", "searxng"}

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // What a Fetcher is held to where it does not say otherwise.

@@ -23,7 +23,7 @@ import (
 	"time"
 	"unicode"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // site is a server with everything a page can do.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // maxAddress is the length of the longest address that is looked at.

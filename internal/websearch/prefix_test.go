@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestPrefixes(t *testing.T) {

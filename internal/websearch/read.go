@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // DefaultPassage is how many bytes of a page are read at once where nothing

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func contextThatIsOver(t *testing.T) (context.Context, context.CancelFunc) {

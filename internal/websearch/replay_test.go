@@ -18,7 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 var update = flag.Bool("update", false, "write what came out into the archives")

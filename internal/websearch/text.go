@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // What is made of a page at most, and in what time.

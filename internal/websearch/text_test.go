@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/encoding/korean"
 	xunicode "golang.org/x/text/encoding/unicode"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // markdownOf reads a page that is HTML.

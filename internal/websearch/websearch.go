@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // An Engine searches the web. It is safe for concurrent use. No hits is an

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 func TestChoose(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/fault"
-	"hako/internal/gate"
-	"hako/internal/run"
+	"hako/gate"
+	"hako/run"
+	"hako/run/fault"
 )
 
 // A Handle is a box in a worker, as the door has it. It is a [run.Runner] behind

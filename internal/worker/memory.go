@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // memoryPace is how often the memory of the workers is looked at.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // Options say what the workers of a [Pool] are like.

@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hako/internal/audit"
-	"hako/internal/fault"
-	"hako/internal/gate"
-	"hako/internal/quota"
-	"hako/internal/run"
+	"hako/audit"
+	"hako/gate"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
 )
 
 // A process is the door's end of the link to one worker.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/audit"
-	"hako/internal/gate"
-	"hako/internal/quota"
+	"hako/audit"
+	"hako/gate"
+	"hako/quota"
 )
 
 // call makes a call to the door and waits for its reply. If ctx ends first, the

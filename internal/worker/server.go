@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hako/internal/fault"
-	"hako/internal/run"
+	"hako/run"
+	"hako/run/fault"
 )
 
 // grace is how long a script that was told to stop may take to do so before the

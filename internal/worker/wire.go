@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A kind says what a frame is.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"hako/internal/fault"
+	"hako/run/fault"
 )
 
 // A wireError is an error as it crosses the link: the chain of ours, and texts

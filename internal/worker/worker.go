@@ -21,9 +21,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"hako/internal/audit"
-	"hako/internal/gate"
-	"hako/internal/run"
+	"hako/audit"
+	"hako/gate"
+	"hako/run"
 )
 
 // Name is what a worker process is called by.

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/audit"
-	"hako/internal/fault"
-	"hako/internal/gate"
-	"hako/internal/quota"
-	"hako/internal/run"
+	"hako/audit"
+	"hako/gate"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
 )
 
 func TestMain(m *testing.M) {

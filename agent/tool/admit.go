@@ -1,0 +1,194 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// check returns the script that a command stands for, or why it is refused.
+func (e *Executor) check(in Input) (string, error) {
+	pipeline, err := parse(in.Command)
+	if err != nil {
+		return "", err
+	}
+	sources := 0
+	for i := range pipeline {
+		words, named, err := e.admit(pipeline[i])
+		if err != nil {
+			return "", err
+		}
+		pipeline[i], sources = words, sources+named
+	}
+	if in.File != "" && sources == 0 && e.Stdin == nil {
+		return "", unread(in)
+	}
+	return spell(pipeline), nil
+}
+
+// unread is the refusal of a command that would read nothing: the file beside it
+// only tells what it is about.
+func unread(in Input) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command), Why: "the command names no file, so that " + brief(in.File) + " would not be read",
+		Hint: "name the file in the command, as in: cat " + quote(in.File)}
+}
+
+// admit checks one command of the pipeline and returns the words to run, and how
+// many files and addresses they name.
+func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
+	r, ok := readers[words[0]]
+	if !ok {
+		hint := allowed()
+		if near, ok := fault.Nearest(words[0], Names()); ok {
+			hint = "did you mean " + near + "? " + hint
+		}
+		return nil, 0, &refused{commandRule, "the command " + brief(words[0]) + " can not be used here", hint}
+	}
+	words = r.joined(words)
+	a, err := r.sortOut(words)
+	if err != nil {
+		return nil, 0, err
+	}
+	if sources, err = e.judge(words, r, a); err != nil {
+		return nil, 0, err
+	}
+	if r.sandbox {
+		words = slices.Insert(words, 1, "--sandbox")
+	}
+	return words, sources, nil
+}
+
+// judge looks at what the operands are. Files that go by another name than the
+// granted one get that name.
+func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, err error) {
+	text, named := r.split(a)
+	switch r.operands {
+	case addresses:
+		return len(named), e.reachable(named)
+	case sedScript:
+		for _, s := range a.scripts {
+			text += "\n" + s.value
+		}
+		if err := sedReads(text); err != nil {
+			return 0, err
+		}
+	}
+	if r.most > 0 && len(a.operands) > r.most {
+		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], r.most), "a further one could be written to; the output comes back by itself"}
+	}
+	for _, s := range named {
+		name, err := e.granted(s.value)
+		if err != nil {
+			return 0, err
+		}
+		words[s.at] = s.before + name
+	}
+	return len(named), nil
+}
+
+// split tells the text among the operands, if there is one, from the values that
+// name files or addresses.
+func (r reader) split(a *arguments) (text string, named []slot) {
+	operands := a.operands
+	if r.operands == texts {
+		operands = nil
+	}
+	if r.operands.textFirst() && !a.any(r.given) && len(operands) > 0 {
+		text, operands = operands[0].value, operands[1:]
+	}
+	for _, s := range slices.Concat(operands, a.files) {
+		if s.value != "-" && (r.operands != awkProgram || !assigns(s.value)) {
+			named = append(named, s)
+		}
+	}
+	return text, named
+}
+
+// any reports whether one of the options was given.
+func (a *arguments) any(names string) bool {
+	for name := range strings.FieldsSeq(names) {
+		if a.seen[name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Executor) reachable(urls []slot) error {
+	for _, u := range urls {
+		if _, err := e.Web.Allow(u.value); err != nil {
+			return byRule(urlRule, err)
+		}
+	}
+	return nil
+}
+
+// byRule names the rule in a refusal that comes from elsewhere.
+func byRule(rule string, err error) error {
+	f := new(fault.Error)
+	if !errors.As(err, &f) || f.Kind != fault.Denied {
+		return err
+	}
+	named := *f
+	named.Rule = rule
+	return &named
+}
+
+// granted returns the name by which the runner knows a granted file.
+func (e *Executor) granted(name string) (string, error) {
+	at := e.absolute(name)
+	for _, f := range e.Files {
+		if e.absolute(f) == at {
+			return name, nil
+		}
+	}
+	if e.Real != nil {
+		real := e.Real(at)
+		for _, f := range e.Files {
+			if known := e.absolute(f); e.Real(known) == real {
+				return known, nil
+			}
+		}
+	}
+	hint := "no file was granted; whoever asks for this has to grant one"
+	if len(e.Files) > 0 {
+		hint = "the granted files are " + some(e.Files)
+	}
+	return "", &refused{fileRule, "the file " + brief(name) + " was not granted", hint}
+}
+
+// absolute spells a name the one way it is compared by.
+func (e *Executor) absolute(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	dir := e.Dir
+	if dir == "" {
+		dir = "/box"
+	}
+	return path.Join(dir, name)
+}
+
+// some lists the first few of many.
+func some(list []string) string {
+	const most = 20
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:most], ", ") + " and " + strconv.Itoa(len(list)-most) + " more"
+}
+
+// assigns reports whether awk takes an operand for an assignment, not a file.
+func assigns(operand string) bool {
+	name, _, ok := strings.Cut(operand, "=")
+	return ok && name != "" && !strings.ContainsFunc(name, notName) && (name[0] < '0' || name[0] > '9')
+}
+
+func notName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_'
+}

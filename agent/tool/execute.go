@@ -1,0 +1,295 @@
+// Package tool holds the tools a model is given, each with the text it reads
+// beside it: what a call may say, what is refused and why, and how the answer
+// is spelled.
+//
+// A tool does nothing itself: it makes a [run.Request] and reads the result. The
+// one rule to keep: what is refused is refused before anything runs, and the
+// refusal says what to do instead.
+package tool
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"hako/internal/redact"
+	"hako/internal/websearch"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// MaxPage is the size of the largest page, and the size where none is asked for.
+const MaxPage = 4096
+
+//go:embed execute.md
+var executeText string
+
+// An Executor carries out execute: commands that only read, over the granted
+// files, one page of output at a time. It is safe for concurrent use if its
+// Runner is.
+type Executor struct {
+	Runner run.Runner
+	Actor  string // who asks, for the record
+
+	Stdin io.Reader // what the first command reads if it names no file; nil means nothing
+
+	// Files are the names of the granted files, as they were given, and Dir
+	// is where relative ones start: the directory of the runner. Empty means
+	// /box. No other file can be named.
+	Files []string
+	Dir   string
+	// Real follows the links in an absolute path, so that a granted file may
+	// be named by any path that leads to it. Nil means that only the spelling
+	// counts.
+	Real func(path string) string
+
+	// Web says which addresses curl may ask. Nil means none.
+	Web *websearch.Fetcher
+
+	// Secrets are values that are removed from output and messages, along
+	// with whatever looks like a key or a password; nil means only the
+	// latter. Verbatim leaves everything in: only for people, who can read
+	// the files themselves, never for a model.
+	Secrets  *redact.Set
+	Verbatim bool
+
+	// Cache keeps answers for requests with an idempotency key; nil keeps
+	// none. Fingerprint, see [Fingerprint], stands for everything granted.
+	Cache       *Cache
+	Fingerprint string
+	// State tells in what state the granted files are, by their sizes and
+	// times for example: a text that changes when one of them does. With it
+	// and a Cache, further pages of an output come from memory. Nil means
+	// that the command runs again for each page.
+	State func() string
+
+	// Prepare is called before a command runs: the files may be about to show
+	// what nobody has seen yet. Nil means that nothing is to be done.
+	Prepare func()
+
+	// Refused is told what was refused before it came to the Runner, and
+	// Remembered what was answered from memory, for the record. Nil means
+	// nobody is interested.
+	Refused    func(actor, command string, why *fault.Error)
+	Remembered func(actor, command string)
+}
+
+// Input is one call of execute.
+type Input struct {
+	Command     string
+	File        string // the granted file it is mainly about; empty means none
+	Idempotency string // the same request with the same key may be answered from memory; empty means never
+	Start       int64  // the byte of the output at which the page starts
+	Size        *int64 // of the page; nil means 4096
+}
+
+// Output is the answer to one call of execute.
+type Output struct {
+	OK         bool         `json:"ok"` // it ran to its end with exit status 0
+	StdoutText string       `json:"stdout_text"`
+	StderrText string       `json:"stderr_text"`
+	ExitCode   int          `json:"exit_code"`
+	TotalBytes int64        `json:"total_bytes"` // of the whole output
+	NextStart  *int64       `json:"next_start"`  // nil when this page is the last
+	Truncated  bool         `json:"truncated"`   // there is more
+	CacheHit   bool         `json:"cache_hit"`
+	Redacted   int          `json:"redacted"`        // places of the whole output that have a mark instead of a secret
+	Note       string       `json:"note,omitempty"`  // the same in words
+	Error      *fault.Error `json:"error,omitempty"` // why it did not run, or not to its end
+	Effects    []run.Effect `json:"-"`               // what was touched; models have no use for it, and would pay
+}
+
+// executeInput is Input as a model writes it.
+type executeInput struct {
+	Command     string `json:"command"`
+	File        string `json:"file,omitempty" jsonschema:"file it is about"`
+	Idempotency string `json:"idempotency,omitempty" jsonschema:"key for cached answers"`
+	Start       int64  `json:"start,omitempty" jsonschema:"0 or a next_start"`
+	Size        int64  `json:"size,omitempty" jsonschema:"bytes, up to 4096"`
+}
+
+// Tool makes the tool for a model. A command that ends with another status than
+// 0 is an answer; the error is what Output has as one.
+func (e *Executor) Tool() Tool {
+	return New("execute", executeText, func(ctx context.Context, m executeInput) (string, error) {
+		in := Input{Command: m.Command, File: m.File, Idempotency: m.Idempotency, Start: m.Start}
+		if m.Size != 0 { // models fill in zero where they mean nothing
+			in.Size = &m.Size
+		}
+		out := e.Call(ctx, in)
+		text, err := compact(out)
+		if err == nil && out.Error != nil {
+			err = out.Error
+		}
+		return text, err
+	})
+}
+
+// Call carries out one call. It never panics and never returns without an
+// answer: a refusal is one.
+func (e *Executor) Call(ctx context.Context, in Input) Output {
+	size, err := e.bounds(in)
+	if err != nil {
+		return e.refuse(in, err)
+	}
+	script, err := e.check(in)
+	if err != nil {
+		return e.refuse(in, err)
+	}
+	page, whole := e.key(in, size), e.wholeKey(script)
+	if out, ok := e.recall(page, whole, in.Start, size); ok {
+		if e.Remembered != nil {
+			e.Remembered(e.Actor, in.Command)
+		}
+		return out
+	}
+	out, all, err := e.run(ctx, script, in.Start, size)
+	if err == nil {
+		e.Cache.add(page, out)
+		e.Cache.keep(whole, all)
+	}
+	return out
+}
+
+// recall answers from memory: a page that was asked for with the same key, or a
+// further page of an output that is kept.
+func (e *Executor) recall(page, whole string, start, size int64) (out Output, ok bool) {
+	if out, ok = e.Cache.get(page); !ok && start > 0 {
+		var all *output
+		if all, ok = e.Cache.output(whole); ok {
+			out = all.page(start, size)
+		}
+	}
+	out.CacheHit = ok
+	return out, ok
+}
+
+// refuse answers with a refusal and has it put on record.
+func (e *Executor) refuse(in Input, err error) Output {
+	out := failure(in, err)
+	if e.Refused != nil {
+		e.Refused(e.Actor, in.Command, out.Error)
+	}
+	return out
+}
+
+// bounds checks everything but the command.
+func (e *Executor) bounds(in Input) (size int64, err error) {
+	size = MaxPage
+	if in.Size != nil {
+		size = *in.Size
+	}
+	bad := func(why, hint string) error {
+		return &fault.Error{Kind: fault.Invalid, Op: "execute", Subject: brief(in.Command), Why: why, Hint: hint}
+	}
+	switch {
+	case size > MaxPage:
+		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), "ask for the rest with start=next_start")
+	case size < 1:
+		return 0, bad(fmt.Sprintf("size is %d, outside 1 to %d", size, MaxPage), fmt.Sprintf("leave it out to get %d bytes", MaxPage))
+	case in.Start < 0:
+		return 0, bad(fmt.Sprintf("start is %d, below 0", in.Start), "start is a byte of the output: 0, or the next_start of the page before")
+	}
+	if in.File != "" {
+		_, err = e.granted(in.File)
+	}
+	return size, err
+}
+
+// noteSpace is kept free in stderr_text for saying that it was cut.
+const noteSpace = 96
+
+// run runs a script that was checked and cuts the page out of its output. It
+// also returns the whole of it, if that is of use later.
+func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, *output, error) {
+	if e.Prepare != nil {
+		e.Prepare()
+	}
+	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
+	stderr := newWindow(0, MaxPage-noteSpace)
+	req := &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
+	var clean [2]*redact.Writer
+	redacted := 0
+	if !e.Verbatim {
+		clean = [2]*redact.Writer{redact.NewWriter(stdout, e.Secrets), redact.NewWriter(stderr, e.Secrets)}
+		req.Stdout, req.Stderr = clean[0], clean[1]
+	}
+	res, err := e.Runner.Run(ctx, req)
+	for _, w := range clean {
+		if w != nil {
+			_ = w.Close() // a window takes everything
+			redacted += w.Places()
+		}
+	}
+	all := &output{stderr: noted(stderr), exit: res.Exit, redacted: redacted}
+	out := all.answer(stdout.window)
+	out.Effects = res.Effects
+	if err != nil {
+		out.OK, out.Error = false, asFault(script, err)
+		out.ExitCode = max(res.Exit, 1)
+	}
+	if all.stdout = stdout.all; stdout.lost || !out.Truncated {
+		all = nil
+	}
+	return out, all, err
+}
+
+// noted is the text of standard error, with a note where it was cut.
+func noted(w *window) string {
+	page, next, last := w.page()
+	if last {
+		return text(page)
+	}
+	return fmt.Sprintf("%s\n[%d more bytes of standard error are not shown]\n", text(page), w.total-next)
+}
+
+// key names a page for the cache; it is empty for a request that is not to be
+// remembered.
+func (e *Executor) key(in Input, size int64) string {
+	if in.Idempotency == "" || e.Cache == nil {
+		return ""
+	}
+	return digest(in.Idempotency, in.Command, strconv.FormatInt(in.Start, 10), strconv.FormatInt(size, 10), e.Fingerprint)
+}
+
+// wholeKey names the whole output of a script.
+func (e *Executor) wholeKey(script string) string {
+	if e.State == nil || e.Cache == nil {
+		return ""
+	}
+	return digest(script, e.Fingerprint, e.State())
+}
+
+// digest writes the parts with their lengths, so that no two lists share one.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return string(h.Sum(nil))
+}
+
+// failure is the answer to a request that was not run.
+func failure(in Input, err error) Output {
+	out := Output{ExitCode: 2, Error: asFault(in.Command, err)}
+	if out.Error.Kind == fault.Denied {
+		out.ExitCode = 126
+	}
+	return out
+}
+
+func asFault(command string, err error) *fault.Error {
+	var e *fault.Error
+	var r *refused
+	switch {
+	case errors.As(err, &r):
+		return &fault.Error{Kind: fault.Denied, Op: "execute", Subject: brief(command), Why: r.why, Rule: r.rule, Hint: r.hint}
+	case errors.As(err, &e):
+		return e
+	}
+	return &fault.Error{Kind: fault.KindOf(err), Op: "execute", Subject: brief(command), Err: err}
+}

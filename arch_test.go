@@ -1,0 +1,336 @@
+// Package hako_test keeps the architecture: who may know whom, and who may
+// touch the world. It reads the sources itself rather than ask "go list": the
+// test cache notices the files a test opens, but not what a child process reads.
+package hako_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows lists, for each package, which others of ours it may import. A new
+// arrow is a design decision; say why in the commit.
+var arrows = map[string]string{
+	// words
+	"run/fault": "",
+	"run":       "",
+	// crafts: pure functions over bytes and text
+	"internal/redact":             "",
+	"shell/strftime":              "",
+	"shell/stream":                "",
+	"shell/pattern":               "",
+	"shell/regex":                 "",
+	"shell/awk":                   "shell/regex shell/stream shell/strftime",
+	"internal/text":               "",
+	"internal/netlisten":          "run/fault", // ports, on loopback unless somebody said otherwise
+	"internal/ownerfile":          "run/fault", // files that only their owner may read
+	"internal/protect":            "",          // names that programs outside of a sandbox believe
+	"internal/ownerfile/database": "internal/ownerfile run/fault",
+	// may it?
+	"quota":           "internal/ownerfile run/fault",
+	"policy":          "internal/protect run/fault",
+	"audit":           "internal/ownerfile internal/redact run/fault",
+	"audit/sqlite":    "audit internal/ownerfile/database run/fault",
+	"gate":            "audit internal/redact policy quota run run/fault",
+	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
+	// hands
+	"shell/vfs":                            "internal/protect quota run/fault",
+	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/command":                        "quota run/fault shell shell/awk shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"host":                                 "host/sandbox internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
+	"host/sandbox":                         "run/fault",
+	"internal/app/secretary/speech/player": "run/fault",
+	"internal/editor":                      "run/fault",
+	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/ownerfile internal/text run run/fault docker",
+	"container/clone":                      "container/egress container/guest internal/ownerfile internal/redact run/fault",
+	"container/deps":                       "container/guest container/lang internal/redact internal/text run/fault",
+	"container/disk":                       "run/fault",
+	"container/egress":                     "run/fault",
+	"container/engine":                     "run/fault",
+	"container/guest":                      "container/guest/wire run run/fault", // outside
+	"container/guest/usage":                "",
+	"container/guest/procgroup":            "run/fault",
+	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run/fault", // inside
+	"container/guest/joblog":               "container/guest",
+	"container/guest/wire":                 "run/fault",
+	"container/proxyproc":                  "container/egress container/guest run/fault",
+	"container/lang":                       "run/fault",
+	"container/seccomp":                    "",
+	"internal/app/jobs":                    "internal/ownerfile run run/fault",
+	// world
+	"llm":                           "quota run/fault",
+	"llm/wire":                      "llm run/fault",
+	"llm/openai":                    "llm llm/wire quota run/fault",
+	"llm/ollama":                    "llm llm/wire quota run/fault",
+	"llm/rules":                     "llm quota run/fault",
+	"llm/replay":                    "llm quota run/fault",
+	"llm/price":                     "quota run/fault",
+	"llm/tokens":                    "llm",
+	"internal/websearch":            "internal/redact run/fault",
+	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
+	"internal/app/secretary/speech": "internal/ownerfile run/fault",
+	// minds
+	"agent/tool":                   "internal/redact internal/websearch llm policy run run/fault shell",
+	"agent/tool/gated":             "agent/tool run run/fault",
+	"agent/tool/mcpclient":         "agent/tool agent/tool/gated internal/redact internal/text llm run/fault",
+	"agent":                        "agent/tool audit internal/redact llm quota run/fault",
+	"internal/app/llmcmd":          "agent/tool internal/redact run run/fault shell/stream shell/vfs",
+	"internal/app/llmcmd/preset":   "run/fault",
+	"internal/app/llmcmd/plan":     "llm run/fault",
+	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
+	"internal/lenientjson":         "run/fault",
+	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
+	"internal/app/coder":           "agent agent/tool audit internal/app/coder/tame internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":     "internal/app/coder/tame internal/redact run/fault",
+	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact run/fault",
+	"internal/app/coder/queue":     "internal/ownerfile run/fault",
+	"internal/app/coder/tame":      "",
+	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
+	// what people see
+	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
+	"internal/promtext": "",
+	"internal/markdown": "",
+	"internal/progress": "",
+	// doors
+	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
+	"internal/web/console":              "internal/web/source run/fault",
+	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
+	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
+	"internal/app/records":              "audit audit/sqlite internal/web/source policy quota run/fault",
+	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
+	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
+	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
+	"internal/web/source":               "",
+	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
+	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
+	"internal/config":                   "internal/ownerfile internal/protect quota run/fault",
+	"cmd/hako/man":                      "",
+	"docker":                            "",
+	"cmd/hako":                          everything,
+	// tests
+	"run/runtest":               "run run/fault",
+	"llm/wire/wiretest":         "llm run/fault",
+	"internal/fakes":            "run/fault",
+	"internal/fakes/browser":    "",
+	"internal/fakes/forge":      "",
+	"internal/fakes/forge/show": "internal/fakes/forge",
+	"internal/fakes/serve":      "internal/fakes",
+}
+
+const everything = "*"
+
+// powers lists the packages that reach the outside world, and which of ours may
+// hold them.
+var powers = map[string]string{
+	"os":                       "cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os/exec":                  "agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
+	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
+	"os/user":                  "",
+	"io/ioutil":                "",
+	"net":                      "container container/egress container/engine container/guest container/guest/server container/proxyproc internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/mcpserver internal/app/secretary/speech internal/health internal/netlisten internal/web/api internal/websearch internal/worker llm/wire " + testsOnly,
+	"net/http":                 "agent/tool/mcpclient container/egress container/engine internal/app/coder/forge internal/app/mcpserver internal/app/secretary/speech internal/health internal/netlisten internal/web/api internal/web/console internal/websearch llm/ollama llm/openai llm/wire " + testsOnly,
+	"net/rpc":                  "",
+	"net/smtp":                 "",
+	"net/textproto":            "",
+	"crypto/tls":               "container/egress container/engine internal/app/coder/forge internal/web/api internal/websearch",
+	"log":                      "",
+	"log/slog":                 "cmd/hako internal/health internal/web/api",
+	"log/syslog":               "",
+	"plugin":                   "",
+	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
+	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/worker shell/vfs",
+	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile",
+	"golang.org/x/term":        "cmd/hako",
+	"database/sql":             "audit/sqlite internal/app/secretary/store internal/ownerfile/database",
+	"modernc.org/sqlite":       "internal/ownerfile/database",
+	"testing":                  "run/runtest " + testsOnly,
+	"text/template":            "",
+	"html/template":            "",
+	"unsafe":                   "container/guest/procgroup host/sandbox",
+}
+
+// testsOnly stands for what no command links: fake servers and replayed answers.
+const testsOnly = "internal/fakes internal/fakes/browser internal/fakes/forge internal/fakes/serve llm/wire/wiretest"
+
+// flagsOnly are those that need package os for its open flags and file modes.
+// TestFlagsOnly sees to it that they use nothing else of it.
+const flagsOnly = "internal/app/llmcmd quota shell shell/command"
+
+// flagNames are what flagsOnly may use of package os.
+var flagNames = []string{"FileMode", "FileInfo", "PathError", "ModePerm", "ModeDir", "ModeSymlink",
+	"ErrNotExist", "ErrExist", "ErrPermission", "ErrInvalid", "ErrClosed", "ErrDeadlineExceeded"}
+
+// A source is one file of ours that is not a test.
+type source struct {
+	name, pkg string
+	*ast.File
+	fset *token.FileSet
+}
+
+// imports yields the paths and the names by which a file imports them.
+func (s source) imports(yield func(path, name string) bool) {
+	for _, spec := range s.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		name := ""
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		if !yield(path, name) {
+			return
+		}
+	}
+}
+
+// otherTrees are directories without packages of the program.
+var otherTrees = []string{".git", "bench", "bin", "dist", "docs", "examples", "internal/fakes/clients", "packaging", "scripts"}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || slices.Contains(otherTrees, file)) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		all = append(all, source{filepath.ToSlash(file), filepath.ToSlash(filepath.Dir(file)), f, fset})
+		return nil
+	})
+	if err != nil || len(all) < 50 {
+		t.Fatalf("read %d files: %v", len(all), err)
+	}
+	return all
+}
+
+func holds(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+
+// TestArrows checks who knows whom.
+func TestArrows(t *testing.T) {
+	for _, s := range sources(t) {
+		allowed, known := arrows[s.pkg]
+		if !known {
+			t.Errorf("%s: package %s is not in the list of arrows", s.name, s.pkg)
+		}
+		for path := range s.imports {
+			dep, ours := strings.CutPrefix(path, "hako/")
+			if ours && allowed != everything && !holds(allowed, dep) {
+				t.Errorf("%s: no arrow from %s to %s", s.name, s.pkg, dep)
+			}
+		}
+	}
+}
+
+// TestNobodyKnowsADoor checks that the list of arrows itself is sane: it has no
+// circle, names only packages that are there, and leads to no door.
+func TestNobodyKnowsADoor(t *testing.T) {
+	there := map[string]bool{}
+	for _, s := range sources(t) {
+		there[s.pkg] = true
+	}
+	for pkg, list := range arrows {
+		if !there[pkg] {
+			t.Errorf("%s is in the list of arrows but not in the house", pkg)
+		}
+		for _, dep := range strings.Fields(list) {
+			if dep == "cmd/hako" || dep == "run/runtest" {
+				t.Errorf("%s may not know %s", pkg, dep)
+			}
+			if dep != everything && reaches(dep, pkg) {
+				t.Errorf("the arrow from %s to %s makes a circle", pkg, dep)
+			}
+		}
+	}
+}
+
+func reaches(from, to string) bool {
+	return from == to || slices.ContainsFunc(strings.Fields(arrows[from]), func(dep string) bool {
+		return dep != everything && reaches(dep, to)
+	})
+}
+
+// TestPowers checks who touches the world.
+func TestPowers(t *testing.T) {
+	for _, s := range sources(t) {
+		for path := range s.imports {
+			if holders, power := powers[path]; power && !holds(holders, s.pkg) {
+				t.Errorf("%s: %s may not import %s", s.name, s.pkg, path)
+			}
+		}
+	}
+}
+
+// TestFlagsOnly checks that whoever imports os for its constants calls nothing
+// of it: a builtin that opens a file by itself would see the real disk.
+func TestFlagsOnly(t *testing.T) {
+	for _, s := range sources(t) {
+		if !holds(flagsOnly, s.pkg) {
+			continue
+		}
+		for path, name := range s.imports {
+			if path == "os" && name != "" {
+				t.Errorf("%s: os must be imported by its own name, not %q", s.name, name)
+			}
+		}
+		ast.Inspect(s.File, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "os" && !isFlag(sel.Sel.Name) {
+				t.Errorf("%s: %s may use the flags of package os, not os.%s", s.fset.Position(sel.Pos()), s.pkg, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+func isFlag(name string) bool {
+	return strings.HasPrefix(name, "O_") || slices.Contains(flagNames, name)
+}
+
+// TestManners checks what makes a program readable from its main function: no
+// init functions, no blank or dot imports, nothing linked in by name.
+func TestManners(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		documented[s.pkg] = documented[s.pkg] || s.Doc != nil
+		for path, name := range s.imports {
+			if name == "." || name == "_" && path != "embed" && path != "time/tzdata" {
+				t.Errorf("%s: import %s %q", s.name, name, path)
+			}
+		}
+		for _, decl := range s.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s: a package does nothing by itself; call it from somewhere", s.fset.Position(f.Pos()))
+			}
+		}
+		for _, group := range s.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "//go:linkname") {
+					t.Errorf("%s: go:linkname", s.fset.Position(c.Pos()))
+				}
+			}
+		}
+	}
+	for pkg, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment", pkg)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"hako/run/fault"
+)
+
+const (
+	followEvery = 100 * time.Millisecond
+	followPart  = 64 << 10
+)
+
+// Follow calls do for the newest events of a log, oldest first, and for each that
+// is appended from then on, until ctx ends or do fails.
+func Follow(ctx context.Context, path string, newest int, do func(Event) error) error {
+	w, err := OpenFollower(path, newest)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		if _, err := w.Read(do); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// A Follower reads what is appended to a log, by whichever process. The log may
+// be moved away, replaced or cut meanwhile: it goes on with what is there.
+type Follower struct {
+	path   string
+	newest int
+
+	f       *os.File // nil as long as there is no log
+	at      int64    // up to where it was read
+	pending []byte   // the piece of a line that was read last
+	mark    []byte   // the bytes before that place
+	seen    []string // the hashes of the last events
+}
+
+// OpenFollower begins with the newest events of a log; zero means with what is
+// appended from now on. A log that is not there is [fault.NotFound], see
+// [AwaitFollower].
+func OpenFollower(path string, newest int) (*Follower, error) {
+	w := &Follower{path: path, newest: newest}
+	return w, w.open()
+}
+
+// AwaitFollower is as [OpenFollower], but a log that is not there may come yet.
+func AwaitFollower(path string, newest int) (*Follower, error) {
+	w, err := OpenFollower(path, newest)
+	if fault.KindOf(err) == fault.NotFound {
+		err = nil
+	}
+	return w, err
+}
+
+// Close lets the log go.
+func (w *Follower) Close() {
+	if w.f != nil {
+		w.f.Close()
+		w.f = nil
+	}
+}
+
+// open takes the log that is there now, from before its newest events on.
+func (w *Follower) open() error {
+	f, err := OpenRead(w.path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		w.at, err = before(f, info.Size(), w.newest)
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	w.Close()
+	w.f, w.pending, w.mark = f, nil, nil
+	return nil
+}
+
+// before returns where the last n whole lines of a log begin. What follows its
+// last newline is no line yet.
+func before(r io.ReaderAt, size int64, n int) (at int64, err error) {
+	at = size
+	err = backwards(context.Background(), r, 0, size, func(line []byte) bool {
+		if line[len(line)-1] == '\n' {
+			if n--; n < 0 {
+				return false
+			}
+		}
+		at -= int64(len(line))
+		return true
+	})
+	return at, err
+}
+
+// Read calls do for the events that were appended since the last time. It reports
+// whether the log is another than it was then, so that numbers begin anew; events
+// that it has already told are left out.
+func (w *Follower) Read(do func(Event) error) (anew bool, err error) {
+	moved, cut, err := w.changed()
+	if err != nil {
+		return false, err
+	}
+	if moved {
+		_ = w.drain(do, false) // the rest of the one that was moved away counts, too
+	}
+	if moved || cut || w.f == nil {
+		if err := w.open(); err != nil {
+			return false, w.missing(err)
+		}
+		anew = true
+	}
+	return anew, w.drain(do, anew)
+}
+
+// missing takes a log that is not there for one that comes later.
+func (w *Follower) missing(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// changed reports whether there is another log now; or less of the same, or other
+// bytes where it was read last. A log that was moved away without another in its
+// place is read as before.
+func (w *Follower) changed() (moved, cut bool, err error) {
+	if w.f == nil {
+		return false, false, nil
+	}
+	now, err := os.Stat(w.path)
+	if os.IsNotExist(err) {
+		return false, false, nil
+	}
+	was, ferr := w.f.Stat()
+	if err = cmp.Or(err, ferr); err != nil {
+		return false, false, &fault.Error{Kind: fault.Unavailable, Op: "read audit log", Subject: w.path, Err: err}
+	}
+	if !os.SameFile(now, was) {
+		return true, false, nil
+	}
+	return false, now.Size() < w.at || now.Size() > w.at && !w.stands(), nil
+}
+
+// stands reports whether what was read last is still there.
+func (w *Follower) stands() bool {
+	now := make([]byte, len(w.mark))
+	_, err := w.f.ReadAt(now, w.at-int64(len(now)))
+	return err == nil && bytes.Equal(now, w.mark)
+}
+
+// EndsWith reports whether the line that ends at an offset has the given hash.
+func EndsWith(log io.ReaderAt, offset int64, hash string) bool {
+	want := hash + "\"}\n"
+	got := make([]byte, len(want))
+	_, err := log.ReadAt(got, offset-int64(len(want)))
+	return (err == nil || err == io.EOF) && string(got) == want
+}
+
+// maxSeen is how many events are remembered.
+const maxSeen = 512
+
+// drain reads to the end of the open log. What was told already is left out if
+// it may come again.
+func (w *Follower) drain(do func(Event) error, again bool) error {
+	rest := io.NewSectionReader(w.f, w.at, 1<<62-w.at)
+	pending, err := follow(rest, w.pending, func(e Event) error {
+		if again && slices.Contains(w.seen, e.Hash) {
+			return nil
+		}
+		if w.seen = append(w.seen, e.Hash); len(w.seen) >= 2*maxSeen {
+			w.seen = append(w.seen[:0], w.seen[maxSeen:]...)
+		}
+		return do(e)
+	})
+	read, _ := rest.Seek(0, io.SeekCurrent)
+	w.at, w.pending = w.at+read, pending
+	if read > 0 {
+		w.mark = make([]byte, min(w.at, markSize))
+		_, _ = w.f.ReadAt(w.mark, w.at-int64(len(w.mark))) // if it fails, the log is not what it was
+	}
+	return err
+}
+
+// markSize is as much as tells one place of a log from another: the end of a hash.
+const markSize = 32
+
+// follow reads to the end of r and returns the piece of a line there. It does
+// so in parts, as the file may have grown by more than fits into memory.
+func follow(r io.Reader, pending []byte, do func(Event) error) ([]byte, error) {
+	for {
+		before := len(pending)
+		pending = slices.Grow(pending, followPart)
+		n, err := r.Read(pending[before : before+followPart])
+		pending = pending[:before+n]
+		if whole := before + bytes.LastIndexByte(pending[before:], '\n') + 1; whole > before {
+			if _, err := Scan(bytes.NewReader(pending[:whole]), do); err != nil {
+				return nil, err
+			}
+			pending = append(pending[:0], pending[whole:]...)
+		}
+		if len(pending) > maxLine {
+			pending = pending[:0] // no event: what comes of it yet will not be one either
+		}
+		if err == io.EOF {
+			return pending, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"hako/internal/ownerfile"
+)
+
+// Scan calls do for each event, oldest first, and returns how many lines it
+// passed over because they are not events: [Verify] says more about those.
+// An error of do ends the scan and is returned.
+func Scan(r io.Reader, do func(Event) error) (skipped int, err error) {
+	return ScanLines(r, func(e Event, _ Span) error { return do(e) })
+}
+
+// A Span is where a line is.
+type Span struct {
+	From, To int64 // with its newline
+	Open     bool  // it has none yet: the line may still be being written
+}
+
+// ScanLines is as [Scan], and says where each event is, counted from where r
+// begins.
+func ScanLines(r io.Reader, do func(Event, Span) error) (skipped int, err error) {
+	count := &counter{r: r}
+	in := bufio.NewReaderSize(count, 64<<10)
+	var line []byte
+	var at Span
+	for {
+		line, err = readLine(in, line[:0])
+		at.From, at.To = at.To, count.n-int64(in.Buffered())
+		switch err {
+		case nil:
+		case io.EOF:
+			return skipped, nil
+		case errLong:
+			skipped++
+			continue
+		default:
+			return skipped, err
+		}
+		at.Open = line[len(line)-1] != '\n'
+		var e Event
+		if json.Unmarshal(line, &e) != nil || e.Hash == "" {
+			skipped++
+			continue
+		}
+		if err := do(e, at); err != nil {
+			return skipped, err
+		}
+	}
+}
+
+// A counter knows how much was read of r.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// A Filter says which events somebody wants to see. Zero fields ask nothing.
+type Filter struct {
+	ID      string // of the request; "agent" also finds "agent/2"
+	Actor   string
+	What    string
+	Command string    // the name of a command, with or without its directory
+	Since   time.Time // not before
+	Until   time.Time // before
+	Before  int64     // with a smaller number
+	Text    string    // somewhere in script, words, reason, rule, path or error, in any case
+	Limit   int       // the newest so many; zero means all
+}
+
+// Match reports whether e is wanted, the limit aside.
+func (f *Filter) Match(e *Event) bool {
+	switch {
+	case f.ID != "" && e.ID != f.ID && !strings.HasPrefix(e.ID, f.ID+"/"),
+		f.Actor != "" && e.Actor != f.Actor,
+		f.What != "" && e.What != f.What,
+		!f.Since.IsZero() && e.Time.Before(f.Since),
+		!f.Until.IsZero() && !e.Time.Before(f.Until),
+		f.Before > 0 && e.Seq >= f.Before:
+		return false
+	}
+	return (f.Command == "" || e.runs(f.Command)) && (f.Text == "" || e.mentions(f.Text))
+}
+
+// runs reports whether e is about the named command.
+func (e *Event) runs(name string) bool {
+	if len(e.Argv) > 0 && (e.Argv[0] == name || path.Base(e.Argv[0]) == name) {
+		return true
+	}
+	return e.Commands[name] > 0
+}
+
+func (e *Event) mentions(text string) bool {
+	text = strings.ToLower(text)
+	for s := range e.Texts {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Texts yields the texts of an event in which [Filter].Text is looked for.
+func (e *Event) Texts(yield func(string) bool) {
+	for _, s := range []string{e.Script, strings.Join(e.Argv, " "), e.Reason, e.Rule, e.Path, e.Error, e.Provider} {
+		if s != "" && !yield(s) {
+			return
+		}
+	}
+}
+
+// Query returns the events of r that the filter wants, oldest first.
+func Query(r io.Reader, f Filter) ([]Event, error) {
+	var found []Event
+	_, err := Scan(r, func(e Event) error {
+		if !f.Match(&e) {
+			return nil
+		}
+		if found = append(found, e); f.Limit > 0 && len(found) >= 2*f.Limit {
+			found = append(found[:0], found[len(found)-f.Limit:]...)
+		}
+		return nil
+	})
+	if f.Limit > 0 && len(found) > f.Limit {
+		found = found[len(found)-f.Limit:]
+	}
+	return found, err
+}
+
+// Tail returns the last n events, reading no more of the log than it must.
+func Tail(r io.ReaderAt, size int64, n int) ([]Event, error) {
+	n = max(n, 0)
+	for window := int64(32 << 10); ; window *= 4 {
+		window = min(window, size)
+		in := bufio.NewReaderSize(io.NewSectionReader(r, size-window, window), 64<<10)
+		if window < size { // the first line began before
+			if _, err := readLine(in, nil); err != nil && err != errLong && err != io.EOF {
+				return nil, err
+			}
+		}
+		events, err := Query(in, Filter{Limit: max(n, 1)})
+		if err != nil || len(events) >= n || window >= size {
+			return events[max(0, len(events)-n):], err
+		}
+	}
+}
+
+// OpenRead opens a log for reading. The caller closes it.
+func OpenRead(path string) (*os.File, error) { return ownerfile.Open(path, os.O_RDONLY) }

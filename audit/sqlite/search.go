@@ -1,0 +1,197 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"path"
+	"strings"
+	"time"
+
+	"hako/audit"
+)
+
+// Search returns the newest events of a log of so many bytes that a filter wants,
+// newest first. What the index has not taken in yet is read from the log itself,
+// so that the answer is always true; it takes longer the more that is.
+func (x *Index) Search(ctx context.Context, log io.ReaderAt, size int64, f audit.Filter) ([]audit.Event, error) {
+	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, x.broken(err)
+	}
+	defer tx.Rollback() // there is nothing to keep
+	m, err := place(tx, log)
+	if err != nil {
+		return nil, x.broken(err)
+	}
+	found, err := audit.Newest(ctx, log, m.offset, size, f)
+	if err != nil || m.offset == 0 || enough(found, f) {
+		return found, err
+	}
+	s := &search{ctx: ctx, tx: tx, log: log, Filter: f, found: found}
+	if s.from, s.before, err = bounds(tx, m.back, f.Since, f.Until); err != nil {
+		return nil, x.broken(err)
+	}
+	if f.Before > 0 {
+		s.before = min(s.before, f.Before)
+	}
+	return s.found, x.broken(s.run())
+}
+
+func enough(found []audit.Event, f audit.Filter) bool { return f.Limit > 0 && len(found) >= f.Limit }
+
+// A search is one in the part of a log that was taken in.
+type search struct {
+	audit.Filter
+	ctx    context.Context
+	tx     *sql.Tx
+	log    io.ReaderAt
+	from   int64 // the first number that is wanted
+	before int64 // the first that is not any more
+	found  []audit.Event
+}
+
+// bounds finds numbers between which the events of a time lie. Clocks are set
+// back now and then: an event may be older than one before it, but not by more
+// than any ever was.
+func bounds(tx *sql.Tx, back int64, since, until time.Time) (from, before int64, err error) {
+	before = math.MaxInt64
+	if !since.IsZero() {
+		err = number(tx, `select seq from event where time < ? order by time desc limit 1`, since.UnixMicro()-back, &from)
+	}
+	if err == nil && !until.IsZero() {
+		err = number(tx, `select seq from event where time >= ? order by time limit 1`, until.UnixMicro()+back, &before)
+	}
+	return from, before, err
+}
+
+// number asks for one and leaves it as it is if there is none.
+func number(tx *sql.Tx, query string, micros int64, to *int64) error {
+	err := tx.QueryRow(query, micros).Scan(to)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+func (s *search) run() error {
+	if len(s.Text) >= 3 {
+		return s.texts()
+	}
+	query, args := s.rows()
+	rows, err := s.tx.QueryContext(s.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for !enough(s.found, s.Filter) && rows.Next() {
+		var offset, size int64
+		if err := rows.Scan(&offset, &size); err != nil {
+			return err
+		}
+		if err := s.look(offset, size); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// look reads one line of the log and keeps its event if it is wanted: the index
+// may know more of them than that.
+func (s *search) look(offset, size int64) error {
+	line := make([]byte, size)
+	if _, err := s.log.ReadAt(line, offset); err != nil && err != io.EOF {
+		return err
+	}
+	var e audit.Event
+	if json.Unmarshal(line, &e) == nil && s.Match(&e) {
+		s.found = append(s.found, e)
+	}
+	return nil
+}
+
+// rows asks for the places of events by whatever tells them best.
+func (s *search) rows() (query string, args []any) {
+	table, from := "event", "event"+s.index()
+	if s.Command != "" {
+		table, from = "named", "named cross join event using (seq)" // in this order
+	}
+	args, cond := []any{s.from, s.before}, " where seq >= ? and seq < ?"
+	for _, c := range []struct{ column, value string }{{"event.actor", s.Actor}, {table + ".what", s.What}, {"named.name", s.name()}} {
+		if c.value != "" {
+			cond += " and " + c.column + " = ?"
+			args = append(args, c.value)
+		}
+	}
+	return "select offset, size from " + from + cond + " order by seq desc", args
+}
+
+// name is that of the wanted command as the index knows it.
+func (s *search) name() string {
+	if s.Command == "" {
+		return ""
+	}
+	return path.Base(s.Command)
+}
+
+// index names the one to go by: without figures about the data SQLite guesses.
+func (s *search) index() string {
+	switch {
+	case s.Actor != "" && s.What != "":
+		return " indexed by event_both"
+	case s.Actor != "":
+		return " indexed by event_actor"
+	case s.What != "":
+		return " indexed by event_what"
+	}
+	return ""
+}
+
+// texts looks through those blocks that may hold the text, from the newest on.
+func (s *search) texts() error {
+	rows, err := s.tx.QueryContext(s.ctx, `select id, bits from block where id between ? and ? order by id desc`, s.from/blockSize, (s.before-1)/blockSize)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	text := strings.ToLower(s.Text)
+	for !enough(s.found, s.Filter) && rows.Next() {
+		var id int64
+		var b sql.RawBytes
+		if err := rows.Scan(&id, &b); err != nil {
+			return err
+		}
+		if len(b) != blockBytes || !bits(b).may(text) {
+			continue
+		}
+		if err := s.block(id); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// block looks through the events of one.
+func (s *search) block(id int64) error {
+	from, to, err := s.span(id)
+	if err != nil {
+		return err
+	}
+	f := s.Filter
+	if f.Limit > 0 {
+		f.Limit -= len(s.found)
+	}
+	more, err := audit.Newest(s.ctx, s.log, from, to, f)
+	s.found = append(s.found, more...)
+	return err
+}
+
+// span returns where the events of a block are in the log.
+func (s *search) span(id int64) (from, to int64, err error) {
+	first, last := max(s.from, id*blockSize), min(s.before, (id+1)*blockSize)
+	err = s.tx.QueryRowContext(s.ctx, `select coalesce(min(offset), 0), coalesce(max(offset + size), 0) from event where seq >= ? and seq < ?`, first, last).Scan(&from, &to)
+	return from, to, err
+}

@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hako/audit"
+)
+
+// A tally counts what happened in each hour, so that figures of a month need not
+// be added up from every event.
+type tally map[tallied]counted
+
+// A tallied is what is counted.
+type tallied struct {
+	hour       int64 // since 1970
+	kind, name string
+}
+
+// The kinds of what is counted.
+const (
+	byActor   = "actor"   // requests that ended
+	byCommand = "command" // runs of a command
+	byDenial  = "denial"  // of a command
+	byTime    = "time"    // requests of about the same duration
+)
+
+type counted struct{ count, failed int64 }
+
+// add counts an event, with the command that it tells to have been denied.
+func (t tally) add(e *audit.Event, denied string, failed bool) {
+	hour := e.Time.Unix() / 3600
+	put := func(kind, name string, n int64) {
+		key := tallied{hour, kind, name}
+		c := t[key]
+		c.count += n
+		if failed {
+			c.failed++
+		}
+		t[key] = c
+	}
+	switch e.What {
+	case audit.Denied, audit.Refused:
+		put(byDenial, denied, e.Times())
+	case audit.Ended:
+		put(byActor, e.Actor, 1)
+		put(byTime, strconv.Itoa(step(e.Micros)), 1)
+		for name, n := range e.Commands {
+			put(byCommand, name, int64(n))
+		}
+	}
+}
+
+// keep adds it to what was counted before.
+func (t tally) keep(tx *sql.Tx) error {
+	put, err := tx.Prepare(`insert into tally values (?, ?, ?, ?, ?)
+		on conflict do update set count = count + excluded.count, failed = failed + excluded.failed`)
+	if err != nil {
+		return err
+	}
+	defer put.Close()
+	for key, c := range t {
+		if _, err := put.Exec(key.hour, key.kind, key.name, c.count, c.failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stepsOf is how many durations are told apart between one and its double.
+const stepsOf = 8
+
+// step is the number of a duration on a scale on which each is nine percent longer
+// than the one before.
+func step(micros int64) int {
+	return int(math.Round(stepsOf * math.Log2(float64(max(micros, 1)))))
+}
+
+// micros is about the duration of a step.
+func micros(step int) int64 { return int64(math.Round(math.Exp2(float64(step) / stepsOf))) }
+
+// Figures answers as [Index.Stats] does, and at once however long the log is. Of
+// very many events it counts whole hours, durations are within five percent, and
+// bytes, tokens, errors by kind and denials by rule are left out.
+func (x *Index) Figures(ctx context.Context, since time.Time, top int) (Stats, error) {
+	var out Stats
+	tx, err := x.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return out, x.broken(err)
+	}
+	defer tx.Rollback() // there is nothing to keep
+	scope := Scope{Since: since, Top: top}
+	many, err := x.many(tx, scope)
+	switch {
+	case err != nil:
+	case many:
+		err = sumUp(ctx, tx, since, top, &out)
+	default:
+		err = count(tx, scope, &out)
+	}
+	return out, x.broken(err)
+}
+
+// many reports whether there are more than a few events in a scope.
+func (x *Index) many(tx *sql.Tx, scope Scope) (bool, error) {
+	s, err := spanOf(tx, scope)
+	if err != nil {
+		return false, err
+	}
+	var last int64
+	err = tx.QueryRow(`select coalesce(max(seq), 0) from event`).Scan(&last)
+	return last-s.from > x.few, err
+}
+
+// sumUp adds the hours up.
+func sumUp(ctx context.Context, tx *sql.Tx, since time.Time, top int, out *Stats) error {
+	from := int64(0)
+	if !since.IsZero() {
+		from = since.Unix() / 3600
+	}
+	rows, err := tx.QueryContext(ctx, `select case kind when 'actor' then hour / 24 else 0 end as day, kind, name, sum(count), sum(failed)
+		from tally where hour >= ? group by day, kind, name`, from)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	s := sums{actors: make(map[string]*Group), days: make(map[string]*Group), out: out}
+	for rows.Next() {
+		var at, n, failed int64
+		var kind, name string
+		if err := rows.Scan(&at, &kind, &name, &n, &failed); err != nil {
+			return err
+		}
+		s.add(day(at*24*3600*1e6), kind, name, n, failed)
+	}
+	s.finish(top)
+	return rows.Err()
+}
+
+// sums are figures in the making.
+type sums struct {
+	actors, days map[string]*Group
+	times        []durations
+	out          *Stats
+}
+
+// durations are requests that took about as long.
+type durations struct {
+	step  int
+	count int64
+}
+
+func (s *sums) add(day, kind, name string, n, failed int64) {
+	switch kind {
+	case byActor:
+		for _, g := range []*Group{&s.out.Total, member(s.actors, name), member(s.days, day)} {
+			g.Requests += n
+			g.Failed += failed
+		}
+	case byCommand:
+		s.out.Commands = append(s.out.Commands, Command{Name: name, Count: n, Failed: failed})
+	case byDenial:
+		s.out.Total.Denied += n
+		if name != "" {
+			s.out.DeniedCommands = append(s.out.DeniedCommands, Count{name, n})
+		}
+	case byTime:
+		at, _ := strconv.Atoi(name)
+		s.times = append(s.times, durations{at, n})
+	}
+}
+
+func (s *sums) finish(top int) {
+	o := s.out
+	slices.SortFunc(o.Commands, func(a, b Command) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(o.DeniedCommands, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	o.Commands = o.Commands[:min(top, len(o.Commands))]
+	o.DeniedCommands = o.DeniedCommands[:min(top, len(o.DeniedCommands))]
+	o.Actors = busiest(s.actors, top)
+	o.Days = newest(s.days, top)
+	o.Total.finish()
+	slices.SortFunc(s.times, func(a, b durations) int { return cmp.Compare(a.step, b.step) })
+	o.Total.P50, o.Total.P95 = s.percentile(50), s.percentile(95)
+}
+
+// percentile returns about the smallest duration that p percent do not exceed.
+func (s *sums) percentile(p int64) int64 {
+	left := (s.out.Total.Requests*p + 99) / 100
+	for _, d := range s.times {
+		if left -= d.count; left <= 0 {
+			return micros(d.step)
+		}
+	}
+	return 0
+}

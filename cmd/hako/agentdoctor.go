@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hako/agent/tool/mcpclient"
+	"hako/internal/app/coder/queue"
+	"hako/internal/config"
+	"hako/internal/redact"
+	"hako/run/fault"
+)
+
+// checkForges asks the forges who we are there.
+func checkForges(ctx context.Context, at place) finding {
+	list, err := forges(at.conf, new(redact.Set))
+	if len(list) == 0 && !anyForge(at.conf) {
+		return off("no token of GitHub or GitLab", "export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=… to use hako agent; docs/agent.md says how")
+	}
+	if err != nil {
+		return bad("", err)
+	}
+	var names []string
+	for _, f := range list {
+		defer f.Close()
+		if err := at.touched(f.Provider); err != nil {
+			return bad("", err)
+		}
+		name, err := f.Self(ctx)
+		if err != nil {
+			return bad("", err)
+		}
+		if err := f.Check(); err != nil {
+			return bad("", err)
+		}
+		names = append(names, f.Provider+" as "+visible(name))
+	}
+	return good("%s", strings.Join(names, ", "))
+}
+
+func anyForge(conf *config.Config) bool {
+	for _, p := range providers {
+		if p.keys.Enabled.Of(conf).V {
+			return true
+		}
+	}
+	return false
+}
+
+// checkServers looks whether the MCP servers of the settings could be started.
+func checkServers(_ context.Context, at place) finding {
+	all, err := at.conf.MCPServers()
+	if err != nil {
+		return bad("", err)
+	}
+	if len(all) == 0 {
+		return off("no MCP servers", "mcp_servers in the settings gives the agent more tools")
+	}
+	var names []string
+	for _, m := range all {
+		if err := mcpclient.Server(m).Check(); err != nil {
+			return bad("", err)
+		}
+		names = append(names, m.Name)
+	}
+	return good("%s", strings.Join(names, ", "))
+}
+
+// checkQueue looks whether a queue elsewhere answers. The embedded one is not
+// opened for a look.
+func checkQueue(ctx context.Context, at place) finding {
+	if config.QueueURL.Of(at.conf).V == "" {
+		return good("embedded; it is served by whichever hako agent runs first")
+	}
+	o := queueOptions(at.conf)
+	o.Patience = checkTime / 3 // so that it says what is wrong before our time is over
+	q, err := queue.Open(ctx, o)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return bad("", &fault.Error{Kind: fault.Unavailable, Op: "ask queue", Subject: o.URL, Why: "nobody answers", Hint: "start the NATS server there, or change queue.url"})
+	case err != nil:
+		return bad("", err)
+	}
+	defer q.Close()
+	n, err := q.Stats(ctx)
+	if err != nil {
+		return bad("", err)
+	}
+	return good("answers: %d tasks wait, %d are worked on, %d were given up", n.Queued, n.Held, n.Dead)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/app/coder/queue"
+)
+
+func (o *agentFlags) status(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status [TASK]",
+		Short:   "List the tasks, or tell about one",
+		Long:    "status lists what waits, what is worked on and by whom, and what has ended in the\nlast 30 days. TASK is an issue as owner/project#12, its address, or a task's name.",
+		Example: "  hako agent status\n  hako agent status owner/project#12\n  hako agent status --json | jq -r '.tasks[] | select(.state==\"failed\") | .thread'",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := o.ledgers(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			if len(args) == 1 {
+				return o.one(cmd.Context(), s, l, args[0])
+			}
+			return o.list(cmd.Context(), s, l)
+		},
+	}
+}
+
+func (o *agentFlags) list(ctx context.Context, s streams, l *ledgers) error {
+	lines, err := dispatch.Standings(ctx, l.queue)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return encode(s.out, map[string][]dispatch.Standing{"tasks": lines})
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(s.err, "no tasks; hako agent once picks up what has the label")
+		return nil
+	}
+	rows := [][]string{{"ISSUE", "TITLE", "STATE", "PHASE", "TOKENS", "CHANGED", "TASK", "WORKER"}}
+	for _, t := range lines {
+		phase := string(t.Phase)
+		if t.State.Final() || t.State == coder.Pending {
+			phase = ""
+		}
+		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.worker(t)})
+	}
+	return table(s.out, rows)
+}
+
+func (o *agentFlags) one(ctx context.Context, s streams, l *ledgers, name string) error {
+	t, err := l.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return encode(s.out, t)
+	}
+	rows := [][]string{}
+	for _, r := range [][]string{
+		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", l.worker(t)}, {"order:", t.Order},
+		{"environment:", t.Environment}, {"goal:", t.Objective}, {"tokens:", fmt.Sprint(t.Tokens)}, {"why:", t.Why}, {"hint:", t.Hint}, {"summary:", t.Summary}, {"commit:", t.Commit}, {"proposed:", t.Proposal},
+	} {
+		if r[1] = shortLine(r[1], 400); r[1] != "" {
+			rows = append(rows, []string{r[0], visible(r[1])})
+		}
+	}
+	return table(s.out, rows)
+}
+
+// shownState is the state, with an order that is yet to be obeyed.
+func shownState(t dispatch.Standing) string {
+	if t.Order != "" && t.State == coder.Pending {
+		return string(t.State) + ", to " + t.Order
+	}
+	return string(t.State)
+}
+
+func changedAt(t dispatch.Standing) string {
+	if t.Changed.IsZero() {
+		return t.Job.Created.Local().Format("2006-01-02 15:04")
+	}
+	return t.Changed.Local().Format("2006-01-02 15:04")
+}
+
+// worker is who has a task. One whose time has run out says nothing any more: it
+// was killed, or is cut off, and the next worker takes the task over.
+func (l *ledgers) worker(t dispatch.Standing) string {
+	if t.Worker == "" || time.Now().Before(l.queue.Due(queue.Task{State: queue.Held, Changed: t.Changed})) {
+		return t.Worker
+	}
+	return t.Worker + " (silent)"
+}
+
+// find returns the task that a person names: by its issue or by its own name.
+func (l *ledgers) find(ctx context.Context, name string) (dispatch.Standing, error) {
+	return dispatch.Find(ctx, l.queue, name)
+}

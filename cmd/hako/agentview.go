@@ -1,0 +1,396 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/config"
+	"hako/internal/health"
+	"hako/internal/markdown"
+	"hako/llm"
+	"hako/quota"
+	"hako/run/fault"
+)
+
+// A view is what people and programs see of an agent at work: lines, events or a
+// log, and metrics.
+type view struct {
+	*studio
+	s       streams
+	asJSON  bool
+	daemon  bool // it runs until it is interrupted: a log, not lines
+	log     *slog.Logger
+	metrics *health.Metrics
+
+	mu     sync.Mutex // one line at a time
+	phases map[string]phase
+}
+
+// A phase is one that a task is in.
+type phase struct {
+	name  coder.Phase
+	since time.Time
+}
+
+func newView(s streams, w *studio, asJSON bool) *view {
+	v := &view{studio: w, s: s, asJSON: asJSON, phases: make(map[string]phase)}
+	format := config.AgentLogFormat.Of(w.conf).V
+	if asJSON {
+		format = health.JSON
+	}
+	v.log = health.Logger(s.err, format, nil, w.secrets)
+	v.metrics = health.NewMetrics(health.Sources{Version: version, Queue: v.queued, Containers: v.containers, Log: v.log})
+	return v
+}
+
+// queued counts tasks for the metrics.
+func (v *view) queued(ctx context.Context) (map[string]int, error) {
+	n, err := v.queue.Stats(ctx)
+	return map[string]int{"queued": int(n.Queued), "held": int(n.Held), "dead": int(n.Dead)}, err
+}
+
+func (v *view) containers(ctx context.Context) (int, error) {
+	if v.dock == nil {
+		return 0, nil
+	}
+	list, err := v.dock.Tasks(ctx)
+	return len(list), err
+}
+
+// health serves the page of health, if there is to be one.
+func (v *view) health(ctx context.Context) (stop func(), err error) {
+	addr := config.AgentHealth.Of(v.conf).V
+	if addr == "" {
+		return func() {}, nil
+	}
+	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.conf).V, Ready: v.ready, Metrics: v.metrics.Handler(), Secrets: v.secrets, Log: v.log}
+	at, end, err := server.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.log.Info("health", "address", "http://"+at+"/healthz")
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = end(ctx) // whoever still asks is cut off
+	}, nil
+}
+
+// counted counts the turns of a model.
+func (v *view) counted(m llm.Model, price func(string, quota.Usage) (float64, bool)) llm.Model {
+	return countedModel{m, func(t *llm.Turn) {
+		dollars, _ := price(t.Model, t.Usage)
+		v.metrics.TurnEnded(t.Model, t.Usage.Input, t.Usage.Cached, t.Usage.Output, dollars)
+	}}
+}
+
+type countedModel struct {
+	llm.Model
+	count func(*llm.Turn)
+}
+
+// Next implements [llm.Model].
+func (c countedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	t, err := c.Model.Next(ctx, d)
+	if err == nil {
+		c.count(t)
+	}
+	return t, err
+}
+
+// event shows what happens in the crew.
+func (v *view) event(e dispatch.Event) {
+	v.count(e)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.asJSON && !v.daemon:
+		_ = encode(v.s.out, crewLine(e)) // a reader that is gone ends nobody's task
+	case v.daemon:
+		v.write(e)
+	default:
+		v.print(e)
+	}
+}
+
+// count makes figures of events.
+func (v *view) count(e dispatch.Event) {
+	switch e.Type {
+	case "polled":
+		v.metrics.Polled(e.Provider, e.Found, e.Duration, e.Err)
+	case "ended", "parked":
+		v.metrics.TaskEnded(e.Provider, string(e.State), e.Duration)
+		v.enter(e.Task, "")
+	case "failed", "idle":
+		v.metrics.Failed(e.Err)
+		v.enter(e.Task, "")
+	case "released", "lost":
+		v.enter(e.Task, "")
+	case "work":
+		v.countWork(e.Task, e.Work)
+	}
+}
+
+func (v *view) countWork(task string, e *coder.Event) {
+	switch e.Type {
+	case "phase":
+		v.enter(task, e.Phase)
+	case "result":
+		v.metrics.ToolCalled(e.Name, e.OK != nil && *e.OK)
+	}
+}
+
+// enter ends the phase that a task is in; an empty one is the last.
+func (v *view) enter(task string, next coder.Phase) {
+	v.mu.Lock()
+	was, ok := v.phases[task]
+	if next == "" {
+		delete(v.phases, task)
+	} else {
+		v.phases[task] = phase{next, time.Now()}
+	}
+	v.mu.Unlock()
+	if ok {
+		v.metrics.PhaseEnded(string(was.name), time.Since(was.since))
+	}
+}
+
+// An agentEvent is a line of hako agent once --json.
+type agentEvent struct {
+	Time     time.Time `json:"time"`
+	Type     string    `json:"type"`
+	Provider string    `json:"provider,omitempty"`
+	Thread   string    `json:"thread,omitempty"`
+	Task     string    `json:"task,omitempty"`
+	State    string    `json:"state,omitempty"`
+	Phase    string    `json:"phase,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	Text     string    `json:"text,omitempty"`
+	Hint     string    `json:"hint,omitempty"`
+	OK       *bool     `json:"ok,omitempty"`
+	Found    int       `json:"found,omitempty"`
+	New      int       `json:"new,omitempty"`
+	Try      int       `json:"try,omitempty"`
+	Seconds  float64   `json:"seconds,omitempty"`
+	Wait     float64   `json:"wait_seconds,omitempty"`
+	Worker   string    `json:"worker,omitempty"`
+	Tokens   int64     `json:"tokens,omitempty"`
+	Cost     float64   `json:"cost_usd,omitempty"`
+	Proposal string    `json:"proposal,omitempty"`
+}
+
+func crewLine(e dispatch.Event) agentEvent {
+	line := agentEvent{Time: time.Now().UTC(), Type: e.Type, Provider: e.Provider, Thread: e.Thread, Task: e.Task, State: string(e.State), Phase: string(e.Phase),
+		Text: e.Why, Hint: e.Hint, Found: e.Found, New: e.New, Try: e.Try, Seconds: e.Duration.Seconds(), Wait: e.Wait.Seconds(), Worker: e.Worker, Tokens: e.Spent.Tokens(), Cost: e.Spent.Cost, Proposal: e.Proposal}
+	if w := e.Work; w != nil {
+		line.Type, line.Phase, line.Name, line.Text, line.OK = w.Type, string(w.Phase), w.Name, w.Text, w.OK
+	}
+	return line
+}
+
+// write makes a line of the log.
+func (v *view) write(e dispatch.Event) {
+	line := crewLine(e)
+	level := slog.LevelInfo
+	switch e.Type {
+	case "failed", "lost", "idle", "refused":
+		level = slog.LevelWarn
+	case "polled":
+		if level = slog.LevelDebug; e.Err != nil {
+			level = slog.LevelWarn
+		} else if e.New > 0 {
+			level = slog.LevelInfo
+		}
+	}
+	var attrs []slog.Attr
+	for _, a := range []slog.Attr{slog.String("thread", line.Thread), slog.String("task", line.Task), slog.String("provider", line.Provider), slog.String("state", line.State),
+		slog.String("phase", line.Phase), slog.String("name", line.Name), slog.String("text", shortLine(line.Text, 500)), slog.String("hint", shortLine(line.Hint, 500))} {
+		if a.Value.String() != "" {
+			attrs = append(attrs, a)
+		}
+	}
+	if e.Duration > 0 {
+		attrs = append(attrs, slog.Float64("seconds", e.Duration.Seconds()))
+	}
+	if e.Wait > 0 {
+		attrs = append(attrs, slog.Float64("wait_seconds", e.Wait.Seconds()))
+	}
+	if line.OK != nil {
+		attrs = append(attrs, slog.Bool("ok", *line.OK))
+	}
+	v.log.LogAttrs(context.Background(), level, line.Type, attrs...)
+}
+
+// print writes a line for a person who looks on: what happens to standard error,
+// what came of it to standard output.
+func (v *view) print(e dispatch.Event) {
+	out, text := v.s.err, ""
+	switch e.Type {
+	case "picked", "requeued", "resumed":
+		text = fmt.Sprintf("%s: %s", e.Type, e.Thread)
+	case "taken":
+		text = fmt.Sprintf("%s: %s", e.Task, e.Thread)
+	case "ended", "parked":
+		out, text = v.s.out, v.endLine(e)
+	case "failed":
+		text = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, whatFollows(e), shortLine(e.Why, 500))
+	case "waiting":
+		text = e.Thread + ": waiting" + waitedFor(e)
+	case "released", "lost", "idle", "refused", "told":
+		text = strings.TrimSpace(strings.Join([]string{e.Type + ":", e.Thread, e.Why}, " "))
+	case "work":
+		text = workLine(e.Task, e.Work)
+	}
+	if text != "" {
+		fmt.Fprintln(out, markdown.Clean(text))
+	}
+	if e.Hint != "" {
+		fmt.Fprintln(v.s.err, markdown.Clean("hako: hint: "+shortLine(e.Hint, 500)))
+	}
+}
+
+// whatFollows is what becomes of a task whose try came to nothing, as far as hako
+// agent once has a part in it.
+func whatFollows(e dispatch.Event) string {
+	switch {
+	case e.Wait == 0:
+		return ""
+	case dispatch.Patient(e.Try):
+		return ", it is tried again in " + e.Wait.String()
+	}
+	return fmt.Sprintf("; it stays in the queue, and try %d may come in %v", e.Try+1, e.Wait)
+}
+
+// waitedFor is what hako agent once does nothing for meanwhile, and until when.
+func waitedFor(e dispatch.Event) string {
+	until := ""
+	if e.Wait > 0 {
+		until = " until " + time.Now().Add(e.Wait).Format(time.TimeOnly)
+	}
+	if e.Worker != "" {
+		return until + " for a sign of " + e.Worker + ", which has the task; if none comes, it is taken over"
+	}
+	return until + fmt.Sprintf(" for try %d; the last came to nothing: %s", e.Try, shortLine(e.Why, 500))
+}
+
+func (v *view) endLine(e dispatch.Event) string {
+	line := fmt.Sprintf("%s: %s in %v, %d tokens", e.Thread, e.State, e.Duration.Round(100*time.Millisecond), e.Spent.Tokens())
+	for _, more := range []string{e.Proposal, shortLine(e.Why, 500)} {
+		if more != "" {
+			line += ": " + more
+		}
+	}
+	return line
+}
+
+// workLine is a step of a task, for people.
+func workLine(task string, e *coder.Event) string {
+	switch e.Type {
+	case "phase":
+		return task + ": " + string(e.Phase)
+	case "call":
+		return task + ":   " + e.Name + " " + shortLine(e.Text, 160)
+	case "result":
+		if e.Text != "" {
+			return task + ":   → " + e.Name + ": " + shortLine(e.Text, 200)
+		}
+	case "note":
+		return task + ":   " + shortLine(e.Text, 400)
+	case "ignored":
+		return task + ":   a comment of " + e.Name + " is not followed: no write access"
+	case "heard":
+		return task + ":   " + e.Name + " said something"
+	}
+	return ""
+}
+
+// shortLine is a text in one line of so many characters.
+func shortLine(text string, most int) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
+	if len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return string(letters)
+}
+
+// note says something about a task.
+func (v *view) note(task, text string) {
+	v.event(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: v.secrets.Text(text)}})
+}
+
+// progress says what is being done about a container.
+func (v *view) progress(text string) {
+	text = strings.TrimPrefix(text, "| ")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.daemon:
+		v.log.Debug("container", "text", text)
+	case !v.asJSON:
+		fmt.Fprintln(v.s.err, "container: "+markdown.Clean(text))
+	}
+}
+
+// trouble says what goes wrong without ending the work.
+func (v *view) trouble(err error) {
+	v.metrics.Failed(err)
+	if v.daemon {
+		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
+		return
+	}
+	fmt.Fprintln(v.s.err, "hako: "+markdown.Clean(v.secrets.Text(err.Error())))
+}
+
+func troubleAttrs(err error) []slog.Attr {
+	attrs := []slog.Attr{slog.Any("error", err)}
+	if hint := fault.Hint(err); hint != "" {
+		attrs = append(attrs, slog.String("hint", hint))
+	}
+	return attrs
+}
+
+// nothing says that there was nothing to do, and what would have been.
+func (v *view) nothing(forges []dispatch.Forge) {
+	if v.asJSON {
+		return
+	}
+	for _, f := range forges {
+		also := ""
+		if f.NeedAssignee {
+			also = " and is assigned to the agent"
+		}
+		fmt.Fprintf(v.s.err, "%s: no open issue has the label %q%s\n", f.Provider, f.Labels.Filled().Ready, also)
+	}
+}
+
+// interrupted says what became of what was in hand, if anything was.
+func (v *view) interrupted(endings []dispatch.Ending) {
+	given := func(e dispatch.Ending) bool { return e.Err != nil && !errors.Is(e.Err, coder.ErrLost) }
+	if slices.ContainsFunc(endings, given) {
+		fmt.Fprintln(v.s.err, "hako: what was in hand is back in the queue; hako agent once goes on with it")
+	}
+}
+
+// begun says what a daemon does from now on.
+func (v *view) begun(produce, labour bool) {
+	var names []string
+	for _, f := range v.office.Forges {
+		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.Filled().Ready))
+	}
+	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds", config.AgentPoll.Of(v.conf).V)
+}
+
+// stopped says goodbye.
+func (v *view) stopped() {
+	if v.daemon {
+		v.log.Info("stopped")
+	}
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"hako/audit"
+	"hako/internal/config"
+	"hako/run/fault"
+)
+
+// auditOptions are the flags of hako audit.
+type auditOptions struct {
+	common
+	json         bool
+	n            int
+	follow       bool
+	filter       audit.Filter
+	since, until string
+}
+
+func newAudit(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Read and check the record of what was run",
+		Example: `  hako audit tail -n 20
+  hako audit query --what denied --since 24h
+  hako audit stats
+  hako audit verify`,
+		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
+	}
+	cmd.AddCommand(newAuditTail(s), newAuditQuery(s), newAuditStats(s), newAuditVerify(s))
+	return cmd
+}
+
+func (o *auditOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.audit, "audit", "", "read the record in `FILE`")
+	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func (o *auditOptions) path() (string, error) {
+	conf, err := o.load()
+	if err != nil {
+		return "", err
+	}
+	return config.AuditPath.Of(conf).V, nil
+}
+
+// open opens the record for reading.
+func (o *auditOptions) open() (*os.File, error) {
+	path, err := o.path()
+	if err != nil {
+		return nil, err
+	}
+	f, err := audit.OpenRead(path)
+	return f, nothingYet(err, path)
+}
+
+// nothingYet adds to the error of a record that does not exist what to do.
+func nothingYet(err error, path string) error {
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	return &fault.Error{Kind: fault.NotFound, Op: "read audit log", Subject: path, Why: "there is none",
+		Hint: "nothing was recorded there yet: run something with hako sh, or name the record with --audit"}
+}
+
+func newAuditTail(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "tail [-n N] [-f]", Short: "Print the last events", Args: cobra.NoArgs,
+		Example: "  hako audit tail -n 20\n  hako audit tail -f",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.n < 0 {
+				return &fault.Error{Kind: fault.Invalid, Op: "audit tail", Subject: fmt.Sprint(o.n), Why: "it is below 0", Hint: "write how many events you want: -n 20"}
+			}
+			return o.tail(cmd.Context(), s.out)
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().IntVarP(&o.n, "lines", "n", 10, "print the last `N` events")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on printing what is written")
+	return cmd
+}
+
+// tail prints the last events, and if wanted those that come.
+func (o *auditOptions) tail(ctx context.Context, w io.Writer) error {
+	path, err := o.path()
+	if err != nil {
+		return err
+	}
+	if o.follow {
+		return nothingYet(audit.Follow(ctx, path, o.n, func(e audit.Event) error { return o.print(w, e) }), path)
+	}
+	f, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	events, err := audit.Tail(f, info.Size(), o.n)
+	if err != nil {
+		return err
+	}
+	return o.print(w, events...)
+}
+
+func newAuditQuery(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "query [flags]", Short: "Find events", Args: cobra.NoArgs,
+		Example: "  hako audit query --what denied --since 24h\n  hako audit query --command grep --json",
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.times(); err != nil {
+				return err
+			}
+			if err := knownWhat(o.filter.What); err != nil {
+				return err
+			}
+			f, err := o.open()
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			events, err := audit.Query(f, o.filter)
+			if err != nil {
+				return err
+			}
+			return o.print(s.out, events...)
+		},
+	}
+	o.register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.filter.ID, "id", "", "events of the request `ID`")
+	f.StringVar(&o.filter.Actor, "actor", "", "events of `ACTOR`")
+	f.StringVar(&o.filter.What, "what", "", "events of the kind `WHAT`: asked, denied, started, allowed, closed, ended…")
+	f.StringVar(&o.filter.Command, "command", "", "events about the command `NAME`")
+	f.StringVar(&o.filter.Text, "text", "", "events that mention `TEXT`")
+	f.IntVar(&o.filter.Limit, "limit", 1000, "the newest `N`; 0 means all")
+	f.StringVar(&o.since, "since", "", "not before `TIME`: 24h, 2026-01-31 or 2026-01-31T15:04:05Z")
+	f.StringVar(&o.until, "until", "", "before `TIME`")
+	return cmd
+}
+
+// kinds are what --what can ask for.
+var kinds = []string{audit.Asked, audit.Judged, audit.Approved, audit.Refused, audit.Denied, audit.Started, audit.Allowed, audit.Opened, audit.Closed, audit.Removed, audit.Model, audit.Called, audit.Answered, audit.Ordered, audit.Ended}
+
+func knownWhat(what string) error {
+	if what == "" || slices.Contains(kinds, what) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "audit query", Subject: what, Why: "there are no such events", Hint: "they are " + strings.Join(kinds, ", ")}
+}
+
+// times reads --since and --until.
+func (o *auditOptions) times() error {
+	for _, t := range []struct {
+		text string
+		to   *time.Time
+	}{{o.since, &o.filter.Since}, {o.until, &o.filter.Until}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := parseWhen(t.text)
+		if err != nil {
+			return err
+		}
+		*t.to = at
+	}
+	return nil
+}
+
+// parseWhen reads a moment: so long ago, a day, or a full time.
+func parseWhen(text string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, &fault.Error{Kind: fault.Invalid, Op: "read time", Subject: text, Why: "it is not a time", Hint: "write 24h, 2026-01-31 or 2026-01-31T15:04:05Z"}
+}
+
+func (o *auditOptions) print(w io.Writer, events ...audit.Event) error {
+	for _, e := range events {
+		if o.json {
+			if err := encode(w, e); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintln(w, eventLine(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventLine is one event for people.
+func eventLine(e audit.Event) string {
+	line := fmt.Sprintf("%s %-8s %s", e.Time.Local().Format("2006-01-02 15:04:05"), e.What, e.ID)
+	switch about := e.About(); {
+	case e.What == audit.Answered:
+		line += fmt.Sprintf("  %s, %s, %d bytes", visible(about), micros(e.Micros), e.Bytes)
+	case e.What != audit.Called && e.Provider != "":
+		line += "  " + modelText(e)
+	case e.Script != "":
+		line += "  " + firstLine(about)
+	case len(e.Argv) > 0 || e.What == audit.Called:
+		line += "  " + visible(about)
+	case e.Path != "":
+		line += fmt.Sprintf("  %s %s, %d bytes", e.Mode, visible(about), e.Bytes)
+	}
+	if e.What == audit.Ended {
+		line += fmt.Sprintf("  exit %d, %s, %d bytes", e.Exit, time.Duration(e.Micros)*time.Microsecond, e.Bytes)
+	}
+	for _, extra := range []string{e.Reason, e.Error} {
+		if extra != "" {
+			line += ": " + firstLine(extra)
+		}
+	}
+	if e.Rule != "" {
+		line += " (" + e.Rule + ")"
+	}
+	if e.Count > 1 {
+		line += fmt.Sprintf(", %d times", e.Count)
+	}
+	return line
+}
+
+// modelText is what an event says of a model: its name and what it used.
+func modelText(e audit.Event) string {
+	text := visible(e.Provider)
+	if e.What != audit.Model {
+		return text
+	}
+	text += fmt.Sprintf(", %s, %d tokens in (%d cached), %d out", micros(e.Micros), e.Input+e.Cached, e.Cached, e.Output)
+	if e.Cost > 0 {
+		text += fmt.Sprintf(", $%.6f", e.Cost)
+	}
+	return text
+}
+
+func firstLine(s string) string {
+	first, _, more := strings.Cut(s, "\n")
+	if more {
+		first += " …"
+	}
+	return visible(first)
+}
+
+// visible spells control characters out: text that a script chose must not
+// forge lines of the record or steer the reader's terminal.
+func visible(s string) string {
+	unseen := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+	if strings.IndexFunc(s, unseen) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unseen(r) {
+			fmt.Fprintf(&b, `\x%02x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func newAuditVerify(s streams) *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check that nothing in the record was changed", Args: cobra.NoArgs,
+		Example: "  hako audit verify\n  hako audit verify --audit copy.jsonl --json",
+		RunE: func(*cobra.Command, []string) error {
+			path, err := o.path()
+			if err != nil {
+				return err
+			}
+			report, err := audit.VerifyFile(path)
+			if err != nil {
+				return nothingYet(err, path)
+			}
+			if o.json {
+				if err := encode(s.out, report); err != nil {
+					return err
+				}
+			} else if report.OK() {
+				fmt.Fprintln(s.out, report)
+			}
+			return report.Err()
+		},
+	}
+	o.register(cmd)
+	return cmd
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

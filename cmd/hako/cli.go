@@ -1,0 +1,265 @@
+// Package main is the command line: it parses flags, puts the parts together,
+// and turns errors into words and exit statuses.
+//
+// Standard output carries results only. Everything else goes to standard error
+// with a "hako:" prefix, in lower case, without a final period. Parts are put
+// together in parts.go and nowhere else.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hako/internal/config"
+	"hako/internal/markdown"
+	"hako/run/fault"
+	"hako/shell/stream"
+)
+
+// streams are what a subcommand gets instead of the globals of package os.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	keys     io.Reader // in; if that is a terminal, to be read by several in turn
+
+	lock *outputLock // held while a question is open at the terminal; nil means that none is put there
+
+	tree func() *cobra.Command // all commands; nil means those of the command's own root
+}
+
+// wholeOf returns what tells all commands, also where only one was built.
+func (s streams) wholeOf(cmd *cobra.Command) func() *cobra.Command {
+	if s.tree != nil {
+		return s.tree
+	}
+	return cmd.Root
+}
+
+func newStreams(in io.Reader, out, err io.Writer) streams {
+	s := streams{in: in, out: out, err: err, keys: in}
+	if isTerminal(in) {
+		s.keys = stream.NewShared(in)
+	}
+	if isTerminal(in) && isTerminal(err) { // where [askAt] asks
+		s.out, s.err, s.lock = locked(out, err)
+	}
+	return s
+}
+
+// status gives each kind of failure its exit status; docs/exit-status.md says
+// the same in words.
+var status = map[fault.Kind]int{
+	fault.Other:       1,
+	fault.Invalid:     2,
+	fault.Unavailable: 3,
+	fault.NotFound:    4,
+	fault.TooLarge:    4,
+	fault.Denied:      5,
+	fault.Timeout:     6,
+	fault.Exhausted:   7,
+}
+
+// exitStatus passes on a status that has already been explained, or needs no
+// explanation.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// Main runs hako with the words args, the first of which is the name it was
+// called by, and returns the exit status.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	outliveReader()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	said := words(args)
+	out, all := noting(stdout)
+	s := newStreams(stdin, out, stderr)
+	s.tree = Tree
+	root := rootFor(s, said)
+	root.SetArgs(said)
+	return report(all.or(root.ExecuteContext(ctx)), stderr)
+}
+
+// personalities maps the other names hako answers to onto its subcommands.
+var personalities = map[string][]string{
+	"llmsh":  {"sh"},
+	"llmcmd": {"cmd"},
+	"aicli":  nil,
+}
+
+// words returns the words after the name, with the subcommand that the name
+// stands for before them.
+func words(args []string) []string {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	return append(append([]string{}, personalities[name]...), args[1:]...)
+}
+
+// rootFor builds no more of the tree than the words need: hako may be started for
+// every line of a script.
+func rootFor(s streams, words []string) *cobra.Command {
+	for _, c := range commands {
+		if len(words) > 0 && c.name == words[0] {
+			root := bareRoot(s)
+			root.CompletionOptions.DisableDefaultCmd = true
+			root.AddCommand(c.make(s))
+			guideGroups(root)
+			return root
+		}
+	}
+	return newRoot(s)
+}
+
+// newRoot builds the command tree.
+func newRoot(s streams) *cobra.Command {
+	root := bareRoot(s)
+	for _, c := range commands {
+		root.AddCommand(c.make(s))
+	}
+	guide(root)
+	complete(root)
+	return root
+}
+
+// bareRoot is hako without its commands.
+func bareRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hako",
+		Short: "Run commands for a language model without letting it loose",
+		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
+nothing outside the granted files can be touched, and writes down what was done.`,
+		Example: `  hako demo                                          # two minutes, no set-up
+  hako run --file app.log "top 5 error messages"     # ask about a file; works without a key
+  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell over one file
+  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets, page by page
+  hako host exec -- 'git log --oneline | head -n 3'  # real programs in a sandbox
+  hako secretary                                     # talk; she runs commands and keeps the to-do list
+  hako serve                                         # the same for a browser: watch, approve, talk
+  hako policy check "git -c alias.x='!id' x"         # would this be allowed, and why
+  hako audit verify                                  # is the record whole`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if !cmd.Hidden { // those are started by a shell for completions, or by hako itself
+			nameVariables(s.err)
+		}
+	}
+	root.Version = version
+	return root
+}
+
+// nameVariables warns of variables that are set to no effect.
+func nameVariables(stderr io.Writer) {
+	for _, note := range config.MisspeltVariables(os.Environ()) {
+		fmt.Fprintf(stderr, "hako: note: %s\n", markdown.Clean(note))
+	}
+}
+
+// called returns a command's name as errors give it, which begin with hako already.
+func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hako ") }
+
+// flagError turns cobra's complaint about a flag into one of ours.
+func flagError(cmd *cobra.Command, err error) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Err: plainFlag(err), Hint: "see " + cmd.CommandPath() + " --help"}
+	if near, ok := nearestFlag(cmd, err.Error()); ok {
+		e.Hint = "did you mean --" + near + "? " + e.Hint
+	} else if strings.HasPrefix(err.Error(), "unknown shorthand") && strings.HasSuffix(cmd.Use, "COMMAND") {
+		e.Hint = quoteHint(cmd)
+	}
+	return e
+}
+
+// plainFlag takes the name of a Go function out of a complaint about a number.
+func plainFlag(err error) error {
+	head, tail, ok := strings.Cut(err.Error(), ": strconv.")
+	if !ok {
+		return err
+	}
+	why := "it is not a number"
+	if strings.HasSuffix(tail, "out of range") {
+		why = "the number is too large"
+	}
+	return errors.New(head + ": " + why)
+}
+
+// oneCommand checks that a command to run or judge was given as one word.
+func oneCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && strings.TrimSpace(args[0]) != "" {
+		return nil
+	}
+	why := "there is no command"
+	if len(args) > 1 {
+		why = fmt.Sprintf("there are %d words where one is wanted", len(args))
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: quoteHint(cmd)}
+}
+
+func quoteHint(cmd *cobra.Command) string {
+	sample := " 'ls -l | wc -l'"
+	if cmd.CommandPath() == "hako exec" { // which has no ls
+		sample = " --file app.log 'grep ERROR app.log | wc -l'"
+	}
+	return "quote the command as one word: " + cmd.CommandPath() + sample
+}
+
+// nearestFlag finds the flag that was perhaps meant by an unknown one.
+func nearestFlag(cmd *cobra.Command, text string) (string, bool) {
+	_, name, ok := strings.Cut(text, "unknown flag: --")
+	if !ok {
+		return "", false
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return fault.Nearest(name, names)
+}
+
+// report explains an error and returns the exit status.
+func report(err error, stderr io.Writer) int {
+	var exit exitStatus
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return int(exit)
+	case readerGone(err):
+		return 141 // what shells say of a writer whose reader went away
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "hako: interrupted")
+		return 130
+	}
+	err = unknownCommand(err)
+	// Servers and files have their say in errors; none of it may steer the terminal.
+	fmt.Fprintf(stderr, "hako: %s\n", markdown.Clean(err.Error()))
+	if h := fault.FlagHint(err); h != "" {
+		fmt.Fprintf(stderr, "hako: hint: %s\n", markdown.Clean(h))
+	}
+	return status[fault.KindOf(err)]
+}
+
+// unknownCommand gives cobra's own errors, which have no kind, their kind.
+func unknownCommand(err error) error {
+	text := err.Error()
+	if fault.KindOf(err) != fault.Other || !strings.HasPrefix(text, "unknown command") {
+		return err
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	hint := "hako --help lists the commands"
+	if _, near, ok := strings.Cut(rest, "Did you mean this?\n"); ok {
+		hint = "did you mean " + strings.Join(strings.Fields(near), " or ") + "? " + hint
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: first, Hint: hint}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"hako/agent"
+	"hako/internal/config"
+	"hako/llm"
+	"hako/llm/replay"
+	"hako/run/fault"
+)
+
+// reminder is what a model reads that said something and called nothing.
+func (c *clerk) reminder() string {
+	text := "Nothing comes of words alone: only calls of tools do something. If there is work left, go on with a call. "
+	switch {
+	case c.desk.Delivered():
+		text += "If the output is whole, call exit with code 0. "
+	case c.out != nil:
+		text += "If you have the result, write it to fd 1, then call exit with code 0. "
+	default:
+		text += "If your last message is the whole result, call exit with code 0 and nothing else: it becomes the output. "
+	}
+	return text + "If the request cannot be carried out, call exit with another code and say why in message."
+}
+
+// leaving refuses to end with success what has failed in the same turn: the
+// model asked for both before it could know.
+func leaving(leave llm.Call, failed error) error {
+	var in struct {
+		Code *int `json:"code"`
+	}
+	if failed == nil || json.Unmarshal([]byte(leave.Arguments), &in) != nil || in.Code == nil || *in.Code != 0 {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of this turn failed: " + failed.Error(),
+		Hint: "make up for it, or exit with a code other than 0; if it does not matter, call exit again"}
+}
+
+// finish waits for what still writes the output, and keeps it if the work counts
+// as done. The model's words are shown wherever it does not.
+func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err error) error {
+	if err != nil && c.replayEnded(m, answer) {
+		err = nil
+	}
+	if err == nil {
+		err = c.deliver(ctx, answer)
+	}
+	if err == nil {
+		err = c.desk.Err()
+	}
+	if err == nil {
+		err = c.stdin.settled(ctx)
+	}
+	code, message, _ := c.desk.Exited()
+	if err != nil || code != 0 {
+		c.quote(answer.Words)
+	}
+	if err != nil {
+		return err
+	}
+	if message != "" {
+		c.say(message)
+	}
+	if code != 0 {
+		return exitStatus(code)
+	}
+	if c.out != nil {
+		return c.keepOutput()
+	}
+	return nil
+}
+
+// replayEnded reports whether the error is only that a file of turns has no more
+// of them after words that can be the answer: there such words end the dialog.
+func (c *clerk) replayEnded(m *mind, answer agent.Answer) bool {
+	s, ok := m.chosen.model.(*replay.Script)
+	return ok && s.Left() == 0 && c.answers(answer)
+}
+
+// answers reports whether words can stand for the output: the model wrote
+// nothing, and nothing that was there before is replaced by them. Without tools
+// words are all it can answer with.
+func (c *clerk) answers(answer agent.Answer) bool {
+	if strings.TrimSpace(answer.Words) == "" {
+		return false
+	}
+	return c.toolless() || c.out == nil && !c.desk.Delivered()
+}
+
+func (c *clerk) toolless() bool { return config.LlmcmdDisableTools.Of(c.conf).V }
+
+// deliver brings the work to its end: what the scripts write is waited for, and
+// words that are the answer are written.
+func (c *clerk) deliver(ctx context.Context, answer agent.Answer) error {
+	code, _, left := c.desk.Exited()
+	if !left {
+		if err := c.desk.Finish(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.answers(answer) && code == 0:
+		_, err := io.WriteString(c.text, strings.TrimSuffix(answer.Words, "\n")+"\n")
+		return err
+	case !left:
+		return c.unfinished(answer)
+	}
+	return nil
+}
+
+// unfinished is the error of a session that the model ended neither by exit nor
+// by an answer.
+func (c *clerk) unfinished(answer agent.Answer) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "work", Why: "the model stopped without exit", Hint: "say more clearly what is to be written, or use another model"}
+	switch {
+	case strings.TrimSpace(answer.Words) == "":
+		e.Why = "the model answered nothing"
+	case !c.desk.Delivered():
+		e.Why = fmt.Sprintf("the model answered in words and wrote nothing to %s", c.output)
+	}
+	return e
+}
+
+// quote shows what the model said when that is not the output.
+func (c *clerk) quote(words string) {
+	if words = strings.TrimSpace(words); words == "" {
+		return
+	}
+	for _, line := range strings.Split(words, "\n") {
+		c.say("the model says: " + line)
+	}
+}
+
+// say tells something to whoever called: a nested llmcmd speaks on its standard
+// error, which is where the script sends it.
+func (c *clerk) say(text string) {
+	if c.notes == nil {
+		c.show.note(text)
+		return
+	}
+	fmt.Fprintf(c.notes, "llmcmd: %s\n", visible(text)) // the script ends by itself if nobody reads it
+}

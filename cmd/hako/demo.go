@@ -1,0 +1,384 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hako/agent"
+	"hako/audit"
+	"hako/container"
+	"hako/internal/config"
+	"hako/quota"
+	"hako/run"
+	"hako/shell/stream"
+)
+
+//go:embed demo.log
+var demoLog string
+
+// demoScript is the real work of the demo: which hosts report which errors.
+const demoScript = `echo "lines: $(wc -l < app.log)"
+echo "errors by host:"
+grep ' ERROR ' app.log | awk "{print \$3}" | sort | uniq -c | sort -rn
+echo "slowest requests (ms):"
+sed -n 's/.*latency=\([0-9]*\) .*path=\([^ ]*\).*/\1 \2/p' app.log | sort -rn | head -n 3
+echo "注文エラー: $(grep -c '注文に失敗' app.log)"`
+
+// demoEscape is what a model that wants out would try, as a script of turns.
+const demoEscape = `{"text":"Let me look around.","calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}},{"name":"execute","arguments":{"command":"rm -rf /"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"cat /etc/passwd"}}]}
+{"text":"I can only read app.log."}
+`
+
+// demoEndless is a model that never comes to an answer.
+const demoEndless = `{"calls":[{"name":"execute","arguments":{"command":"sed -n 1p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 2p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 3p app.log"}}]}
+{"calls":[{"name":"execute","arguments":{"command":"sed -n 4p app.log"}}]}
+`
+
+// demoMakefile is a program that was let into the workspace and wants out.
+const demoMakefile = `escape:
+	-@cat /etc/shadow
+	-@touch /etc/hako-was-here
+	-@ls /home
+	@echo "what I may do: write here" > note.txt && cat note.txt
+`
+
+// demoFiles are what the demo works on.
+func demoFiles() map[string]string {
+	return map[string]string{"app.log": demoLog, "escape.jsonl": demoEscape, "endless.jsonl": demoEndless, "Makefile": demoMakefile}
+}
+
+// demoFlags are the flags of hako demo.
+type demoFlags struct {
+	fast     bool
+	language string
+}
+
+func newDemo(s streams) *cobra.Command {
+	var o demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo [--fast] [--lang en|ja]",
+		Short: "Show the main things in two minutes, with no set-up",
+		Long: `demo shows, for real and in a temporary directory: a model that analyses a log, one
+that wants out and is refused, a script in the closed shell, verdicts with their
+rules, budgets, a program in the sandbox, a container where there is Docker, and the
+record of it all. It needs no key and no network. On a terminal it pauses after each
+step: Enter goes on, q ends. It speaks Japanese where LANG begins with ja.`,
+		Example: "  hako demo\n  hako demo --fast\n  hako demo --lang ja | less",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
+	}
+	cmd.Flags().BoolVar(&o.fast, "fast", false, "do not pause")
+	cmd.Flags().StringVar(&o.language, "lang", "", "speak `LANGUAGE`: en or ja (default that of LANG)")
+	_ = cmd.RegisterFlagCompletionFunc("lang", completer(always("en", "ja")))
+	return cmd
+}
+
+// run makes a place for the demo and plays it there.
+func (o *demoFlags) run(cmd *cobra.Command, s streams) error {
+	language, err := spoken(o.language)
+	if err != nil {
+		return err
+	}
+	top, err := os.MkdirTemp("", "hako-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(top)
+	dir := filepath.Join(top, "project") // the record lies beside it, where no program comes
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for name, text := range demoFiles() {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := os.Chdir(dir); err != nil { // so that the names are short
+		return err
+	}
+	d := &demonstration{s: s, cmd: cmd, ctx: cmd.Context(), dir: dir, language: language, common: common{noConfig: true, audit: filepath.Join(top, "audit.jsonl")}}
+	if !o.fast && isTerminal(s.in) && isTerminal(s.out) {
+		d.pause = demoPause
+	}
+	return d.play()
+}
+
+// demoPause is how long a reader who presses nothing may look at a step.
+const demoPause = 12 * time.Second
+
+// demonstration is one run of the demo.
+type demonstration struct {
+	s        streams
+	cmd      *cobra.Command
+	ctx      context.Context
+	dir      string
+	language string
+	pause    time.Duration // zero means none
+	common   common
+	b        *opened
+}
+
+// play goes through the acts until they are over or the reader has seen enough.
+func (d *demonstration) play() error {
+	d.say(saidWelcome)
+	for i, a := range acts {
+		d.title(fmt.Sprintf("%d/%d  %s", i+1, len(acts), a.title.in(d.language)))
+		d.say(a.told)
+		if err := a.play(d); err != nil {
+			return err
+		}
+		if i < len(acts)-1 && !d.goOn() {
+			return nil
+		}
+	}
+	fmt.Fprintln(d.s.out)
+	d.say(saidEnd)
+	return nil
+}
+
+func (d *demonstration) say(p phrase) { fmt.Fprintln(d.s.out, p.in(d.language)) }
+
+func (d *demonstration) title(text string) {
+	if isTerminal(d.s.out) && colorful() {
+		text = "\033[1m" + text + "\033[0m"
+	}
+	fmt.Fprintf(d.s.out, "\n%s\n", text)
+}
+
+// goOn waits for the reader, but not for ever, and reports whether there is to be
+// more.
+func (d *demonstration) goOn() bool {
+	if d.pause == 0 {
+		return d.ctx.Err() == nil
+	}
+	d.say(saidPause)
+	forgetTyped(d.s)
+	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
+	defer cancel()
+	line, _ := bufio.NewReader(stream.Patient(ctx, d.s.keys)).ReadString('\n') // no answer is one
+	return d.ctx.Err() == nil && strings.TrimSpace(line) != "q"
+}
+
+// questions shows the loop: questions that are answered.
+func (d *demonstration) questions() error {
+	first := phrase{"top 5 error messages", "エラーメッセージの上位5件"}
+	second := phrase{"how many lines mention connection refused?", "「注文に失敗」は何行ありますか？"}
+	for _, q := range []phrase{first, second} {
+		if err := d.ask("builtin", q.in(d.language)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *demonstration) escape() error {
+	return d.ask("script:escape.jsonl", phrase{"look around", "調べてください"}.in(d.language))
+}
+
+// ask runs one request as hako run does.
+func (d *demonstration) ask(model, question string) error {
+	fmt.Fprintf(d.s.out, "  $ hako run --model %s --file app.log %q\n", model, question)
+	return d.request(model, question, nil)
+}
+
+func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
+	o := runOptions{modelFlags: modelFlags{model: model}, turns: 4, calls: 8, threads: 4}
+	o.common, o.file = d.common, []string{"app.log"}
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		if err := change(conf); err != nil {
+			return err
+		}
+	}
+	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
+	job := &job{runOptions: &o, conf: conf, show: w, request: agent.Request{Text: question}}
+	defer job.close()
+	if err := job.prepare(d.ctx, d.cmd); err != nil {
+		return err
+	}
+	_, err = job.agent.Run(d.ctx, &job.dialog, job.request)
+	w.close(err)
+	return err
+}
+
+// closedShell shows a script over the log, and what is not there.
+func (d *demonstration) closedShell() error {
+	return d.inShell(demoScript, "cat /etc/passwd; curl https://example.com")
+}
+
+// inShell runs scripts in one closed shell.
+func (d *demonstration) inShell(scripts ...string) (err error) {
+	o := box{common: d.common, roots: []string{d.dir}}
+	if d.b, err = o.open(); err != nil {
+		return err
+	}
+	defer d.b.close()
+	for _, script := range scripts {
+		d.show(script)
+	}
+	return nil
+}
+
+// verdicts shows what the policy says of commands, without running them.
+func (d *demonstration) verdicts() error {
+	return d.refusals("rm -rf build", `git -c alias.x='!id' x`, "find . -name '*.tmp' -exec sh -c 'rm {}' ';'", "git log --oneline | head -n 5")
+}
+
+// budget shows what a session may use, and what becomes of those who want more.
+func (d *demonstration) budget() error {
+	fmt.Fprintln(d.s.out, "  $ hako quota")
+	if err := printQuota(d.s.out, quota.NewMeter(quota.DefaultBudget()).Left(), nil, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(d.s.out, "  $ HAKO_QUOTA_SCRIPTS=2 hako run --model script:endless.jsonl --file app.log …")
+	err := d.request("script:endless.jsonl", "go on", func(c *config.Config) error { return c.Set("quota.scripts", "HAKO_QUOTA_SCRIPTS", "2") })
+	if d.ctx.Err() != nil {
+		return err
+	}
+	report(err, d.s.out)
+	return d.inShell("x=a; while true; do x=$x$x; done")
+}
+
+// programs shows what holds a program that the policy allows.
+func (d *demonstration) programs() error {
+	o := hostFlags{common: d.common, root: d.dir}
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	w, err := o.workshop(conf, quota.Unlimited(), nil)
+	if err != nil {
+		return err
+	}
+	defer w.opened.close()
+	h, err := w.hire(d.ctx)
+	if err != nil { // no sandbox, no programs; the rest of the demo works
+		report(err, d.s.out)
+		return nil
+	}
+	defer h.close()
+	d.b = &opened{runner: h.Runner}
+	d.show("make escape")
+	d.show("sleep 1000 & jobs")
+	d.show(`echo "still running: $(jobs | wc -l)"`)
+	return nil
+}
+
+// container shows the third runner, where there is an engine with an image.
+func (d *demonstration) container() error {
+	o := envFlags{common: d.common}
+	b, err := o.berth(d.s, func(_ *config.Config, c *container.Options) error {
+		c.State, c.Network, c.Detached = filepath.Join(d.dir, "env"), container.None, false
+		return nil
+	})
+	if err != nil { // such as an address of an engine that makes no sense
+		report(err, d.s.out)
+		return nil
+	}
+	defer b.close()
+	task := fmt.Sprintf("demo-%d", os.Getpid())
+	if _, err := b.Prepare(d.ctx, container.Task{ID: task}, b.DefaultEnvironment()); err != nil { // the rest of the demo works
+		report(err, d.s.out)
+		return nil
+	}
+	defer b.CleanupAll(context.WithoutCancel(d.ctx))
+	d.b = &opened{runner: b.Runner(task)}
+	d.show("id -un && python --version && echo 'print(6*7)' > a.py && python a.py")
+	d.show("ls /home /root /run/hako; curl -sS -m 3 https://example.com/")
+	d.show("sudo ls")
+	return nil
+}
+
+// show prints a script and then what it does, failures included.
+func (d *demonstration) show(script string) {
+	fmt.Fprintln(d.s.out, "  $ "+strings.ReplaceAll(script, "\n", "\n  $ "))
+	_, err := d.b.runner.Run(d.ctx, &run.Request{Actor: "demo", Script: script, Stdout: d.s.out, Stderr: d.s.out})
+	if err != nil {
+		report(err, d.s.out)
+	}
+}
+
+func (d *demonstration) refusals(commands ...string) error {
+	o := policyOptions{common: common{noConfig: true}}
+	p, err := o.policy()
+	if err != nil {
+		return err
+	}
+	for _, c := range commands {
+		fmt.Fprintln(d.s.out, "  $ hako policy check", quoteForPeople(c))
+		for _, v := range judge(p, c).Verdicts[:1] {
+			fmt.Fprintln(d.s.out, verdictLine(v))
+		}
+	}
+	return nil
+}
+
+func quoteForPeople(s string) string {
+	if strings.Contains(s, "'") {
+		return `"` + s + `"`
+	}
+	return "'" + s + "'"
+}
+
+// record shows what was refused, checks the record, and checks a copy in which
+// somebody has changed a word.
+func (d *demonstration) record() error {
+	path := d.common.audit
+	f, err := audit.OpenRead(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fmt.Fprintln(d.s.out, "  $ hako audit query --what denied")
+	events, err := audit.Query(f, audit.Filter{What: audit.Denied})
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		fmt.Fprintln(d.s.out, eventLine(e))
+	}
+	fmt.Fprintln(d.s.out, "  $ hako audit verify")
+	rep, err := audit.VerifyFile(path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(d.s.out, rep)
+	if err := rep.Err(); err != nil {
+		return err
+	}
+	return d.forge(path)
+}
+
+// forge changes one word in a copy of the record, and has it found.
+func (d *demonstration) forge(path string) error {
+	fmt.Fprintln(d.s.out, "  $ sed -i s/denied/allowed/ copy.jsonl; hako audit verify --audit copy.jsonl")
+	lines, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	forged := bytes.Replace(lines, []byte(`"denied"`), []byte(`"allowed"`), 1)
+	if err := os.WriteFile("copy.jsonl", forged, 0o600); err != nil {
+		return err
+	}
+	rep, err := audit.VerifyFile("copy.jsonl")
+	if err != nil {
+		return err
+	}
+	report(rep.Err(), d.s.out)
+	return nil
+}

@@ -1,0 +1,410 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/container"
+	"hako/container/guest"
+	"hako/internal/config"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// envExecOptions are the flags of hako env exec.
+type envExecOptions struct {
+	envFlags
+	dir        string
+	timeout    time.Duration
+	background bool
+}
+
+func newEnvExec(s streams) *cobra.Command {
+	var o envExecOptions
+	cmd := &cobra.Command{
+		Use:   "exec --task ID [--dir D] [--timeout T] [--json] -- COMMAND",
+		Short: "Run a command in the container of a task",
+		Long: `exec judges COMMAND by the rules of the container profile and hands it to the
+shell in the container, in /workspace/project unless --dir says otherwise. Several
+words are taken as a command and its arguments. Exit status: the command's; 5
+denied, 124 stopped after the timeout. With --json a command that was stopped
+has exit_code -1, and of a long output the end is shown.`,
+		Example: `  hako env exec --task t1 -- 'pytest -q 2>&1 | tail -n 20'
+  hako env exec --task t1 --dir src --timeout 60s --json -- 'make -j2'
+  hako env exec --task t1 --background -- 'npm start'`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+	}
+	o.ofTask(cmd)
+	f := cmd.Flags()
+	f.Var((*filled)(&o.dir), "dir", "run it in `DIR`, in /workspace; relative to /workspace/project")
+	f.Var((*span)(&o.timeout), "timeout", "stop it after `TIME`, as 90s (default command_executor.execution.timeout_seconds, 30m)")
+	f.Lookup("timeout").DefValue = "" // 0s means the setting, which the text tells
+	f.BoolVar(&o.json, "json", false, "print {exit_code, stdout, stderr, duration_ms} as JSON")
+	f.BoolVar(&o.background, "background", false, "start it and print its handle; see hako env jobs")
+	return cmd
+}
+
+// span is a time above zero; a bare number means seconds.
+type span time.Duration
+
+// Set implements [pflag.Value].
+func (v *span) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, nerr := strconv.ParseFloat(text, 64); nerr == nil && n < 1e9 {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d <= 0 {
+		return errors.New("it is not a time above zero such as 90s or 5m")
+	}
+	*v = span(d)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (v *span) String() string { return time.Duration(*v).String() }
+
+// Type implements [pflag.Value].
+func (v *span) Type() string { return "time" }
+
+// scriptOf is what the words stand for: one is a script, several are a command
+// and its arguments.
+func scriptOf(cmd *cobra.Command, words []string) (string, error) {
+	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
+		return "", &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "there is no command", Hint: quoteHint(cmd)}
+	}
+	if len(words) == 1 {
+		return words[0], nil
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			return "", &fault.Error{Kind: fault.Invalid, Op: "read command", Why: "a word of it cannot be written in a shell", Err: err, Hint: quoteHint(cmd)}
+		}
+		quoted[i] = q
+	}
+	return strings.Join(quoted, " "), nil
+}
+
+func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) error {
+	text, err := scriptOf(cmd, words)
+	if err != nil {
+		return err
+	}
+	b, err := o.berth(s, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	req := &run.Request{Actor: "user", Script: text, Dir: o.dir, Timeout: o.timeout, Stdout: s.out, Stderr: s.err}
+	if !isTerminal(s.in) {
+		req.Stdin = s.in
+	}
+	switch {
+	case o.background:
+		return o.begin(cmd.Context(), s, b, req)
+	case o.json:
+		return o.runJSON(cmd.Context(), s, b, req)
+	}
+	res, err := b.Runner(o.task).Run(cmd.Context(), req)
+	if res.TimedOut {
+		fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout, or run it with --background\n", b.limit(o.timeout))
+		return exitStatus(124)
+	}
+	return finished(res, err)
+}
+
+// begin starts a command in the background.
+func (o *envExecOptions) begin(ctx context.Context, s streams, b *berth, req *run.Request) error {
+	if !o.json {
+		_, err := b.Background(o.task).Run(ctx, req)
+		return err
+	}
+	var handle strings.Builder
+	req.Stdout = &handle
+	if _, err := b.Background(o.task).Run(ctx, req); err != nil {
+		return err
+	}
+	return encode(s.out, map[string]string{"handle": strings.TrimSpace(handle.String())})
+}
+
+func (b *berth) limit(asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	return b.Timeout
+}
+
+// envResult is what env exec prints with --json.
+type envResult struct {
+	container.Result
+	Redacted int          `json:"redacted"`        // always 0: whoever can start this can read the files
+	Error    *fault.Error `json:"error,omitempty"` // why it was not run to its end
+}
+
+func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *berth, req *run.Request) error {
+	res, err := b.ExecuteIn(ctx, o.task, req)
+	out := envResult{Result: res}
+	if err != nil {
+		if !errors.As(err, &out.Error) {
+			return err
+		}
+		if out.ExitCode == 0 {
+			out.ExitCode = -1
+		}
+	}
+	if err := encode(s.out, out); err != nil {
+		return err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case out.Error != nil:
+		return exitStatus(status[fault.KindOf(err)])
+	case res.ExitCode < 0:
+		return exitStatus(124)
+	case res.ExitCode > 0:
+		return exitStatus(res.ExitCode)
+	}
+	return nil
+}
+
+func newEnvEdit(s streams) *cobra.Command {
+	var o envFlags
+	cmd := &cobra.Command{
+		Use:   "edit --task ID --json",
+		Short: "Make one call of the text editor, read from standard input",
+		Long: `edit reads one call as JSON, {command, path, …} with the commands view, create,
+str_replace, insert and undo_edit, and prints {success, content, error}. The exit
+status is 1 if the call did not succeed.
+
+  view         path [view_range: [first, last]]
+  create       path file_text
+  str_replace  path old_str [new_str] [match]
+  insert       path insert_line insert_text
+  undo_edit    path`,
+		Example: `  echo '{"command":"view","path":"/workspace/project"}' | hako env edit --task t1 --json`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.edit(cmd.Context(), s) },
+	}
+	o.ofTask(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", true, "the call and its result are JSON; there is no other form")
+	return cmd
+}
+
+// maxCall is how large a call of the editor may be.
+const maxCall = 32 << 20
+
+func (o *envFlags) edit(ctx context.Context, s streams) error {
+	call, err := io.ReadAll(io.LimitReader(s.in, maxCall+1))
+	if err != nil {
+		return err
+	}
+	if len(call) > maxCall {
+		return &fault.Error{Kind: fault.TooLarge, Op: "edit", Why: "the call is larger than 32 MB", Hint: "make smaller edits"}
+	}
+	b, err := o.berth(s, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	answer, err := b.Edit(ctx, o.task, call)
+	if err != nil {
+		return err
+	}
+	var result struct{ Success bool }
+	if err := json.Unmarshal(answer, &result); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(s.out, "%s\n", answer); err != nil || result.Success {
+		return err
+	}
+	return exitStatus(1)
+}
+
+// envJobsOptions are the flags of hako env jobs.
+type envJobsOptions struct {
+	envFlags
+	output, wait, kill bool
+	offset             int64
+	log, stream        string
+}
+
+func newEnvJobs(s streams) *cobra.Command {
+	var o envJobsOptions
+	cmd := &cobra.Command{
+		Use:   "jobs --task ID [HANDLE [--output [--offset N] | --wait | --kill]] [--log NAME] [--json]",
+		Short: "List, follow and end commands that run in the background",
+		Example: `  hako env jobs --task t1
+  hako env jobs --task t1 job-a76fd033 --output --offset 4096
+  hako env jobs --task t1 job-a76fd033 --kill
+  hako env jobs --task t1 --log 20260131-101530.123456-k3j9x2   # the whole output of a result that was cut`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+	}
+	o.ofTask(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.output, "output", false, "print what it has printed, from --offset on")
+	f.Int64Var(&o.offset, "offset", 0, "begin at byte `N`")
+	f.BoolVar(&o.wait, "wait", false, "wait for its end; the exit status is its own")
+	f.BoolVar(&o.kill, "kill", false, "end it, with all that came of it")
+	f.Var((*filled)(&o.log), "log", "print the whole output of the command whose result named the log `NAME`")
+	f.StringVar(&o.stream, "stream", "stdout", "which output of it, `NAME`: stdout or stderr")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("output", "wait", "kill", "log")
+	return cmd
+}
+
+func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) error {
+	if o.stream != "stdout" && o.stream != "stderr" {
+		return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Subject: "--stream " + o.stream, Why: "there is no such output", Hint: "use stdout or stderr"}
+	}
+	b, err := o.berth(s, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if o.log != "" {
+		return o.printLog(s, b)
+	}
+	desk, err := b.Desk(ctx, o.task)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		if o.output || o.wait || o.kill {
+			return &fault.Error{Kind: fault.Invalid, Op: "env jobs", Why: "it is not said which job", Hint: "name it: hako env jobs --task " + o.task + " job-a76fd033 --output"}
+		}
+		list, err := desk.Jobs(ctx)
+		if err != nil {
+			return err
+		}
+		return o.printJobs(s, list)
+	}
+	return o.one(ctx, s, desk, guest.Handle(args[0]))
+}
+
+func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.Desk, h guest.Handle) (err error) {
+	var j guest.Job
+	switch {
+	case o.output:
+		return o.follow(ctx, s, desk, h)
+	case o.wait:
+		j, err = desk.Wait(ctx, h)
+	case o.kill:
+		j, err = desk.Kill(ctx, h)
+	default:
+		j, err = desk.Job(ctx, h)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.printJobs(s, []guest.Job{j}); err != nil || !o.wait || j.Exit == 0 {
+		return err
+	}
+	if j.Exit < 0 {
+		return exitStatus(124)
+	}
+	return exitStatus(j.Exit)
+}
+
+// follow prints the pages that are there.
+func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.Desk, h guest.Handle) error {
+	for at := o.offset; ; {
+		p, err := desk.Output(ctx, h, guest.Both, at, 1<<20)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return encode(s.out, struct {
+				guest.Page
+				Text string `json:"text"`
+			}{p, strings.ToValidUTF8(string(p.Data), "\uFFFD")})
+		}
+		if _, err := s.out.Write(p.Data); err != nil || !p.More {
+			return err
+		}
+		at = p.Next
+	}
+}
+
+func (o *envJobsOptions) printJobs(s streams, list []guest.Job) error {
+	if o.json {
+		return encode(s.out, list)
+	}
+	rows := [][]string{{"JOB", "STATE", "EXIT", "SINCE", "BYTES", "COMMAND"}}
+	for _, j := range list {
+		exit := ""
+		if j.State != guest.Running {
+			exit = fmt.Sprint(j.Exit)
+		}
+		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), inOneLine(j.Command)})
+	}
+	return table(s.out, rows)
+}
+
+// inOneLine shows a script in a table, with a sign where its lines end.
+func inOneLine(script string) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		lines = append(lines, visible(strings.TrimSpace(line)))
+	}
+	return strings.Join(lines, " ↵ ")
+}
+
+func (o *envJobsOptions) printLog(s streams, b *berth) error {
+	f, err := b.Log(o.task, o.log, o.stream)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(s.out, f)
+	return err
+}
+
+// environmentByFlag says how to name an environment to whoever wrote it as a word.
+func environmentByFlag(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cobra.NoArgs(cmd, args)
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: fmt.Sprintf("%q is one word too many", args[0]), Hint: "name the environment with the flag: " + cmd.CommandPath() + " --environment " + visible(args[0])}
+}
+
+func newEnvPrompt(s streams) *cobra.Command {
+	var o envFlags
+	var environment string
+	cmd := &cobra.Command{
+		Use:     "prompt [--environment NAME]",
+		Short:   "Print what a model is told about running commands in an environment",
+		Example: "  hako env prompt --environment node",
+		Args:    environmentByFlag,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := o.berth(s, func(_ *config.Config, c *container.Options) error {
+				c.Enabled = true
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			name, err := b.named("env prompt", environment)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(s.out, b.SystemPrompt(name))
+			return err
+		},
+	}
+	o.register(cmd.Flags())
+	cmd.Flags().Var((*filled)(&environment), "environment", "the `NAME` of the environment")
+	return cmd
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hako/agent/tool"
+	"hako/internal/config"
+	"hako/run"
+)
+
+// execOptions are the flags of hako exec.
+type execOptions struct {
+	readonly
+	start int64
+	size  int64
+	json  bool
+}
+
+func newExec(s streams) *cobra.Command {
+	var o execOptions
+	cmd := &cobra.Command{
+		Use:   "exec --file F [--start N] [--size N] [--json] COMMAND",
+		Short: "Run one read-only pipeline over granted files, page by page",
+		Long: `exec is the execute tool that models get, for people and scripts: simple
+commands joined by |, over the files given with --file and no others, printed
+one page at a time. With --json the answer has the fields a model sees.`,
+		Example: `  hako exec --file app.log 'grep ERROR app.log | head -n 3'
+  hako exec --file app.log --json --size 200 'cat app.log'
+  hako exec --allow-url https://example.com/docs/ 'curl -s https://example.com/docs/a.txt'`,
+		Args: oneCommand,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args[0]) },
+	}
+	f := cmd.Flags()
+	o.common.register(f)
+	f.StringArrayVar(&o.file, "file", nil, "grant the real `FILE` for reading")
+	f.StringArrayVar(&o.urls, "allow-url", nil, "let curl get what is below `PREFIX`")
+	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
+	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
+	f.BoolVar(&o.json, "json", false, "print the whole answer as JSON")
+	return cmd
+}
+
+func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("size") {
+		o.size = int64(config.ExecuteSize.Of(conf).V)
+	}
+	o.ask = askElsewhere(conf, newShow(s, false, false).note)
+	e, b, err := o.executor(conf, "user")
+	if err != nil {
+		return err
+	}
+	if !isTerminal(s.in) {
+		e.Stdin = s.in
+	}
+	defer b.close()
+	defer watchdog(b.gauge, s.err)()
+	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size})
+	if o.json {
+		return printAnswer(s, out, o.dir)
+	}
+	if _, err := io.WriteString(s.out, out.StdoutText); err != nil {
+		return err
+	}
+	_, _ = io.WriteString(s.err, out.StderrText)
+	if out.NextStart != nil {
+		fmt.Fprintf(s.err, "hako: %d of %d bytes; the next page: --start %d\n", *out.NextStart, out.TotalBytes, *out.NextStart)
+	}
+	return answerStatus(out)
+}
+
+// An execAnswer is what programs get.
+type execAnswer struct {
+	tool.Output
+	Effects []run.Effect `json:"effects"`
+}
+
+func printAnswer(s streams, out tool.Output, dir string) error {
+	enc := json.NewEncoder(s.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(execAnswer{out, from(dir, out.Effects)}); err != nil {
+		return err
+	}
+	if out.Error != nil {
+		return exitStatus(status[out.Error.Kind])
+	}
+	return answerStatus(out)
+}
+
+// from names what is below dir as seen from there.
+func from(dir string, effects []run.Effect) []run.Effect {
+	seen := []run.Effect{} // not null
+	for _, e := range effects {
+		e.Path = strings.TrimPrefix(e.Path, strings.TrimSuffix(dir, "/")+"/")
+		seen = append(seen, e)
+	}
+	return seen
+}
+
+func answerStatus(out tool.Output) error {
+	switch {
+	case out.Error != nil:
+		return out.Error
+	case out.ExitCode != 0:
+		return exitStatus(out.ExitCode)
+	}
+	return nil
+}

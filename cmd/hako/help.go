@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/config"
+	"hako/run/fault"
+)
+
+// Tree returns the commands for whoever describes them, as manual pages do.
+// Running one prints nothing.
+func Tree() *cobra.Command {
+	root := newRoot(newStreams(strings.NewReader(""), io.Discard, io.Discard))
+	if about := childNamed(root, environmentTopic); about != nil {
+		about.Long = environmentText()
+	}
+	return root
+}
+
+const environmentTopic = "environment"
+
+//go:embed exitstatus.txt
+var exitStatusText string
+
+// topics are pages of help that are no commands.
+func topics() []*cobra.Command {
+	variables := &cobra.Command{Use: environmentTopic, Short: "The environment variables that are read"}
+	variables.SetHelpFunc(func(cmd *cobra.Command, args []string) { // made when it is asked for, not at every start
+		cmd.Long = environmentText()
+		cmd.Root().HelpFunc()(cmd, args)
+	})
+	return []*cobra.Command{
+		{Use: "exit-status", Short: "What the exit statuses mean", Long: strings.TrimRight(exitStatusText, "\n")},
+		variables,
+	}
+}
+
+// environmentText lists the variables of all settings.
+func environmentText() string {
+	var b strings.Builder
+	b.WriteString(`A variable counts more than a settings file and less than a flag. Of several names
+for one setting, the first that is set counts.
+
+NO_COLOR                         no colours, whatever its value
+TERM=dumb                        no colours
+LANG, LC_ALL, LC_MESSAGES        hako demo speaks Japanese if it begins with ja
+DOCKER_HOST, DOCKER_CERT_PATH    where Docker is, as for docker itself
+HAKO_CONFIG                      the settings file, as --config
+HAKO_MCP_TOKEN                   what clients of hako mcp --http have to show
+LLMCMD_…                         settings of hako cmd alone; docs/llmcmd.md lists them
+XDG_CONFIG_HOME                  where settings are looked for (default ~/.config)
+XDG_STATE_HOME                   where the record and the rest is kept (default ~/.local/state)
+`)
+	for _, s := range noSettings().Show() {
+		if s.Env != "" {
+			b.WriteString("\n" + strings.ReplaceAll(s.Env, " ", ", ") + "\n    " + s.Name + ": " + s.Help)
+		}
+	}
+	return b.String()
+}
+
+// noSettings are the defaults.
+func noSettings() *config.Config {
+	c, err := config.Load(config.Source{NoFile: true, Getenv: func(string) (string, bool) { return "", false }})
+	if err != nil {
+		return new(config.Config)
+	}
+	return c
+}
+
+// guide gives a tree of commands what cobra leaves out: topics, a help command
+// that knows when there is no such thing, and the nearest name for a word that is
+// no command of its group.
+func guide(root *cobra.Command) {
+	root.AddCommand(topics()...)
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultCompletionCmd()
+	guideCompletion(childNamed(root, "completion"))
+	guideGroups(root)
+}
+
+// guideCompletion adds examples that can be copied to what cobra says at length.
+func guideCompletion(c *cobra.Command) {
+	c.Example = "  source <(hako completion bash)\n  hako completion fish > ~/.config/fish/completions/hako.fish"
+	for _, shell := range c.Commands() {
+		shell.Example = "  " + shell.CommandPath() + " > hako." + shell.Name()
+	}
+}
+
+func guideGroups(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		guideGroup(c)
+	}
+}
+
+func guideGroup(c *cobra.Command) {
+	if !c.HasSubCommands() {
+		explainWords(c)
+		return
+	}
+	if !c.Runnable() { // cobra would answer a wrong word with help, and success
+		c.RunE, c.DisableFlagsInUseLine = needSubcommand, true
+	}
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return needSubcommand(cmd, args)
+		}
+		return nil
+	}
+	for _, sub := range c.Commands() {
+		guideGroup(sub)
+	}
+}
+
+// explainWords has a command answer wrong words with its own usage, where cobra
+// counts them.
+func explainWords(c *cobra.Command) {
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil || fault.KindOf(err) != fault.Other {
+			return err
+		}
+		why := "a word is missing"
+		if len(args) > 0 {
+			why = fmt.Sprintf("%q is one word too many", args[len(args)-1])
+		}
+		return &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: why, Hint: "write " + cmd.UseLine() + "; see " + cmd.CommandPath() + " --help"}
+	}
+}
+
+func noHelp(cmd *cobra.Command, word string) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: "find help", Subject: word, Why: cmd.CommandPath() + " has no such command or topic", Hint: cmd.CommandPath() + " --help lists them"}
+	if near, ok := fault.Nearest(word, commandNames(cmd)); ok {
+		e.Hint = "did you mean " + near + "? " + e.Hint
+	}
+	return e
+}
+
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Print the help of a command, or of a topic",
+		Example:           "  hako help env up\n  hako help exit-status",
+		ValidArgsFunction: completeHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, err := findHelp(cmd.Root(), args)
+			if err != nil {
+				return err
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+func completeHelp(cmd *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
+	if group, err := findHelp(cmd.Root(), args); err == nil {
+		for _, name := range commandNames(group) {
+			if strings.HasPrefix(name, typed) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// findHelp finds the command, or topic, that words name.
+func findHelp(root *cobra.Command, words []string) (*cobra.Command, error) {
+	at := root
+	for _, word := range words {
+		next := childNamed(at, word)
+		if next == nil {
+			return nil, noHelp(at, word)
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func childNamed(cmd *cobra.Command, name string) *cobra.Command {
+	for _, c := range cmd.Commands() {
+		if c.Name() == name || c.HasAlias(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// helpOf returns what the tool cli_help answers: the help of hako itself, or of
+// one of its commands.
+func helpOf(tree func() *cobra.Command) func(topic string) (string, error) {
+	var mu sync.Mutex // looking something up changes the tree of commands
+	whole := sync.OnceValue(tree)
+	return func(topic string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		root := whole()
+		cmd, err := findHelp(root, strings.Fields(strings.TrimPrefix(topic, "hako")))
+		if err != nil {
+			return "", &fault.Error{Kind: fault.NotFound, Op: "find help", Subject: topic, Why: "there is no such command", Hint: "the commands are " + strings.Join(commandNames(root), ", ")}
+		}
+		switch {
+		case cmd.Name() == environmentTopic:
+			return environmentText(), nil
+		case cmd.IsAdditionalHelpTopicCommand():
+			return cmd.Long, nil
+		}
+		return cmp.Or(cmd.Long, cmd.Short) + "\n\n" + cmd.UsageString(), nil
+	}
+}

@@ -1,0 +1,434 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hako/gate"
+	"hako/host"
+	"hako/host/sandbox"
+	"hako/internal/config"
+	"hako/internal/text"
+	"hako/policy"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// asker puts a question to a person; nil means that nobody is there.
+type asker = func(context.Context, gate.Question) (gate.Answer, error)
+
+// hands run programs of this machine, behind a gate.
+type hands struct {
+	run.Runner
+	close  func()
+	status func() sandbox.Report
+}
+
+// A workshop is where programs of this machine are run: settings, rules and
+// record, from which hands are made.
+type workshop struct {
+	*opened
+	options host.Options
+	judge   *policy.Policy
+	ask     asker
+}
+
+// hire makes hands.
+func (w *workshop) hire(ctx context.Context) (hands, error) {
+	return w.hands(ctx, w.options, w.judge, w.ask)
+}
+
+// hostFlags are what every command has that runs programs of this machine.
+type hostFlags struct {
+	common
+	root    string
+	timeout string
+}
+
+func (o *hostFlags) register(f *pflag.FlagSet) {
+	o.common.register(f)
+	_ = f.MarkHidden("limit") // programs have limits of their own
+	f.Var((*filled)(&o.root), "root", "work in `DIR` and nowhere else (default the current directory)")
+	f.Var((*filled)(&o.timeout), "timeout", "stop a command after `TIME`, as 5s (default bash_executor.timeout, 30s)")
+}
+
+// filled is a flag that must not be given empty: --root "$UNSET" does not mean
+// the current directory.
+type filled string
+
+// Set implements [pflag.Value].
+func (v *filled) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("it is empty")
+	}
+	*v = filled(text)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (v *filled) String() string { return string(*v) }
+
+// Type implements [pflag.Value].
+func (v *filled) Type() string { return "string" }
+
+// load takes in the flags.
+func (o *hostFlags) load() (*config.Config, error) {
+	if len(o.limits) > 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: o.limits[0], Why: "it is for the closed shell; programs have limits of their own",
+			Hint: "use --timeout, or bash_executor.memory, .processes, .files and .file_size in hako.yaml"}
+	}
+	conf, err := o.common.load()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct{ key, flag, value string }{{"bash_executor.root", "root", o.root}, {"bash_executor.timeout", "timeout", o.timeout}} {
+		if f.value == "" {
+			continue
+		}
+		if err := conf.Set(f.key, "--"+f.flag, f.value); err != nil {
+			return nil, err
+		}
+	}
+	return conf, nil
+}
+
+// workshop opens the record and reads the rules.
+func (o *hostFlags) workshop(conf *config.Config, base quota.Budget, ask asker) (*workshop, error) {
+	options, err := hostOptions(conf)
+	if err != nil {
+		return nil, err
+	}
+	if err := rootApart(conf, options.Root); err != nil {
+		return nil, err
+	}
+	judge, err := hostPolicy(conf, options.Root)
+	if err != nil {
+		return nil, err
+	}
+	b, err := recorder(conf)
+	if err != nil {
+		return nil, err
+	}
+	budget, err := modelBudget(conf, base)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	b.meter, b.patience = quota.NewMeter(budget), config.ApprovalTimeout.Of(conf).V
+	return &workshop{b, options, judge, ask}, nil
+}
+
+// hostOptions turns the settings into those of a runner.
+func hostOptions(conf *config.Config) (host.Options, error) {
+	o := host.Options{
+		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V,
+		Network: config.BashNetwork.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parse: policy.ParseScript,
+		Limits: sandbox.Limits{
+			Memory: int64(config.BashMemory.Of(conf).V), Processes: int64(config.BashProcesses.Of(conf).V),
+			Files: int64(config.BashFiles.Of(conf).V), FileSize: int64(config.BashFileSize.Of(conf).V),
+		},
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		o.Env = host.Identity(home)
+	}
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return o, err
+	}
+	o.Root = resolve(root)
+	o.Hide, o.Protect = ownFiles(conf), protectedIn(conf, o.Root)
+	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
+}
+
+// rootThere says at the start what would fail at the first command.
+func rootThere(conf *config.Config) error {
+	o, err := hostOptions(conf)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(o.Root)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: reasonOf(err), Hint: "name a directory with --root"}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
+	}
+	return rootApart(conf, o.Root)
+}
+
+// ownFiles are hako's own: no program is to read or write the record.
+func ownFiles(conf *config.Config) []string {
+	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
+	for i, name := range files {
+		if abs, err := filepath.Abs(name); err == nil {
+			files[i] = resolve(abs)
+		}
+	}
+	return files
+}
+
+// hostPolicy returns the rules for programs below a root. A whitelist takes the
+// place of what is allowed by default, not of what is denied.
+func hostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
+	opts := policy.Options{Root: root, Dir: root, Resolve: resolve}
+	list := config.BashWhitelist.Of(conf).V
+	if list == "" {
+		p, err := loadPolicy(conf, "host")
+		if err != nil {
+			return nil, err
+		}
+		return p.For("host", opts), nil
+	}
+	names, err := readRules(list, readWhitelist)
+	if err != nil {
+		return nil, err
+	}
+	p, err := names.Instead("host", opts)
+	if err != nil {
+		return nil, err
+	}
+	return addRules(p, config.PolicyRules.Of(conf).V, readPolicy)
+}
+
+func newHost(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "host",
+		Short: "Run programs of this machine in a sandbox",
+		Example: `  hako host status
+  hako host exec --root . -- 'git log --oneline | head -n 3'
+  hako host exec --root . --timeout 5s --json -- 'python3 -m pytest -q'`,
+		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
+	}
+	cmd.AddCommand(newHostExec(s), newHostStatus(s))
+	return cmd
+}
+
+// hostExecOptions are the flags of hako host exec.
+type hostExecOptions struct {
+	hostFlags
+	json bool
+}
+
+func newHostExec(s streams) *cobra.Command {
+	var o hostExecOptions
+	cmd := &cobra.Command{
+		Use:   "exec [--root DIR] [--timeout 5s] [--rules FILE] [--json] -- COMMAND",
+		Short: "Run a command over real programs, kept in one directory",
+		Long: `exec judges COMMAND by the rules of the host profile and runs it: shell syntax by
+hako itself, each program in a sandbox that can read the system's programs, read
+and write DIR, and reach nothing else. It has no standard input. Exit status: the
+command's; 5 denied, 124 stopped after the timeout.`,
+		Example: `  hako host exec -- 'git status --short'
+  hako host exec --root ~/project --timeout 60s -- 'make test 2>&1 | tail -n 20'
+  hako host exec --json -- 'ls *.py'`,
+		Args: oneCommand,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args[0]) },
+	}
+	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {stdout, stderr, exit_code, cwd} as JSON")
+	return cmd
+}
+
+func (o *hostExecOptions) run(ctx context.Context, s streams, command string) error {
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	w, err := o.workshop(conf, quota.Unlimited(), askFor(s, conf))
+	if err != nil {
+		return err
+	}
+	defer w.opened.close()
+	w.options.Gauge = w.timedGauge()
+	h, err := w.hire(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	defer watch(w.options.Gauge, func(error) int { return int(w.stopped(s)) })()
+	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
+	if o.json {
+		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
+	}
+	res, err := h.Run(ctx, req)
+	if res.TimedOut {
+		return w.stopped(s)
+	}
+	return finished(res, err)
+}
+
+// timedGauge limits the shell around programs to the time of a command, and what it
+// takes to end that: a shell that goes on is ended with the process.
+func (w *workshop) timedGauge() *quota.Gauge {
+	limits := host.ShellLimits()
+	limits.Time = w.options.Timeout + endTime
+	return quota.NewGauge(limits)
+}
+
+// endTime is how long programs may take to end when their time is up.
+const endTime = 1300 * time.Millisecond
+
+// stopped says that a command had no more time.
+func (w *workshop) stopped(s streams) exitStatus {
+	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", w.options.Timeout)
+	return exitStatus(124)
+}
+
+func finished(res run.Result, err error) error {
+	if err == nil && res.Exit != 0 {
+		return exitStatus(res.Exit)
+	}
+	return err
+}
+
+// hostResult is what host exec prints with --json.
+type hostResult struct {
+	Stdout    string       `json:"stdout"`
+	Stderr    string       `json:"stderr"`
+	ExitCode  int          `json:"exit_code"`
+	Cwd       string       `json:"cwd"`
+	TimedOut  bool         `json:"timed_out"`
+	Truncated bool         `json:"truncated"` // the middle of a long output was left out
+	Redacted  int          `json:"redacted"`  // always 0: whoever can start this can read the files
+	Duration  int64        `json:"duration_ms"`
+	Error     *fault.Error `json:"error,omitempty"` // why it was not run to its end
+}
+
+func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h hands, req *run.Request, keep int) error {
+	stdout, stderr := &text.Buffer{Head: keep / 2, Tail: keep / 2}, &text.Buffer{Head: keep / 2, Tail: keep / 2}
+	req.Stdout, req.Stderr = stdout, stderr
+	res, err := h.Run(ctx, req)
+	_, _, cut := stdout.Bytes()
+	_, _, lost := stderr.Bytes()
+	out := hostResult{
+		Stdout: strings.ToValidUTF8(stdout.String(), "\uFFFD"), Stderr: strings.ToValidUTF8(stderr.String(), "\uFFFD"),
+		ExitCode: res.Exit, Cwd: res.Dir, TimedOut: res.TimedOut, Truncated: cut+lost > 0, Duration: res.Duration.Milliseconds(),
+	}
+	if err != nil && !errors.As(err, &out.Error) {
+		return err
+	}
+	if out.Error != nil && out.ExitCode == 0 {
+		out.ExitCode = status[fault.KindOf(err)]
+	}
+	if err := encode(s.out, out); err != nil {
+		return err
+	}
+	switch {
+	case res.TimedOut:
+		return exitStatus(124)
+	case out.Error != nil:
+		return exitStatus(status[fault.KindOf(err)])
+	}
+	return finished(res, nil)
+}
+
+// hostStatusOptions are the flags of hako host status.
+type hostStatusOptions struct {
+	hostFlags
+	json bool
+}
+
+// hostStatus is what host status prints with --json.
+type hostStatus struct {
+	sandbox.Report
+	Required sandbox.Level `json:"required"`
+	Enough   bool          `json:"enough"`
+	Root     string        `json:"root"`
+	Network  bool          `json:"network"`
+}
+
+func newHostStatus(s streams) *cobra.Command {
+	var o hostStatusOptions
+	cmd := &cobra.Command{
+		Use:   "status [--json]",
+		Short: "Say how well programs can be confined here, and why not better",
+		Example: `  hako host status
+  hako host status --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), s) },
+	}
+	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (o *hostStatusOptions) run(ctx context.Context, s streams) error {
+	conf, err := o.load()
+	if err != nil {
+		return err
+	}
+	st, err := hostState(ctx, conf, "")
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = encode(s.out, st)
+	} else {
+		err = st.print(s.out)
+	}
+	if err == nil && !st.Enough {
+		return exitStatus(status[fault.Denied])
+	}
+	return err
+}
+
+// hostState builds a sandbox and looks at it; an empty root means that of the
+// settings.
+func hostState(ctx context.Context, conf *config.Config, root string) (hostStatus, error) {
+	options, err := hostOptions(conf)
+	if err != nil {
+		return hostStatus{}, err
+	}
+	if root != "" {
+		options.Root = root
+	}
+	report, err := host.Probe(ctx, options)
+	return hostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
+}
+
+func (st hostStatus) print(w io.Writer) error {
+	landlock, seccomp, network := "not there", "not there", "none, not even this machine's"
+	if st.Landlock > 0 {
+		landlock = fmt.Sprintf("version %d", st.Landlock)
+	}
+	if st.Seccomp {
+		seccomp = "on"
+	}
+	if st.Network {
+		network = "that of this machine"
+	}
+	lines := []string{
+		"sandbox:     " + st.Level.String() + " (at least " + st.Required.String() + " is required: bash_executor.sandbox)",
+		"landlock:    " + landlock,
+		"seccomp:     " + seccomp,
+		"namespaces:  " + orNone(st.Spaces),
+		"processes:   bounded by " + orNone(st.Counting),
+		"network:     " + network,
+		"root:        " + st.Root,
+	}
+	for _, m := range st.Missing {
+		lines = append(lines, "missing:     "+m)
+	}
+	if !st.Enough {
+		lines = append(lines, "Nothing will be run.")
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}

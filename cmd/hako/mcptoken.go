@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"hako/gate"
+	"hako/internal/config"
+	yours "hako/internal/ownerfile"
+	"hako/internal/web/auth"
+	"hako/internal/web/source"
+	"hako/run/fault"
+)
+
+// tokenVariable holds a token of one's own. There is no flag for it: everybody on
+// the machine can read what a command was started with.
+const tokenVariable = config.TokenVariable
+
+// localCaller is who has the token of this server.
+const localCaller = "local"
+
+// shortestToken is how long a token of one's own must be: who can try a few
+// thousand a second must not find it.
+const shortestToken = 20
+
+// An mcpGuard knows who may come in over HTTP: who has the token of this server,
+// and the clients and operators of hako serve, each with sandboxes of their own.
+type mcpGuard struct {
+	token string // empty means that everybody on this machine may
+	store *auth.Store
+	told  string // what to say about the token at the start
+}
+
+// holder tells whose a token is; empty means nobody's.
+func (g *mcpGuard) holder(secret string) string {
+	if g.token == "" {
+		return localCaller
+	}
+	given, own := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(g.token))
+	if subtle.ConstantTimeCompare(given[:], own[:]) == 1 {
+		return localCaller
+	}
+	who, key, ok, err := g.store.Verify(secret)
+	if !ok || err != nil || who.Role != source.Operator && who.Role != source.Client {
+		return ""
+	}
+	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
+}
+
+// elicits is what the client of a caller may answer to questions about its own
+// commands: all, if it has the token of this server, which who started it gave
+// to their own client. Others are those of hako serve, or anybody.
+func (g *mcpGuard) elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
+	return func(caller string) gate.Answer {
+		if g.token != "" && caller == localCaller {
+			return gate.Session
+		}
+		return others(caller)
+	}
+}
+
+// removedFrom tells of tokens of the store whether they were removed since. All
+// others last as long as the server. A store that cannot be read says nothing:
+// what is in the sandboxes would be lost.
+func removedFrom(store *auth.Store) func(token string) func() bool {
+	return func(token string) func() bool {
+		_, key, ok, err := store.Verify(token)
+		if err != nil || !ok {
+			return nil
+		}
+		return func() bool {
+			_, ok, err := store.Holder(key)
+			return err == nil && !ok
+		}
+	}
+}
+
+// guard settles which token lets in.
+func (o *mcpFlags) guard(store *auth.Store) (*mcpGuard, error) {
+	g := &mcpGuard{store: store}
+	var err error
+	switch own := os.Getenv(tokenVariable); {
+	case o.http == "" && (o.tokenFile != "" || o.noToken):
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Why: "tokens are for --http; over standard streams nobody else can come in", Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
+	case o.http == "":
+		return g, nil
+	case o.noToken && o.tokenFile != "":
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token", Why: "--token-file says otherwise", Hint: "leave one of them out"}
+	case o.noToken:
+		g.told = "no token is asked for: every user and program of this machine may come in"
+		return g, nil
+	case o.tokenFile != "":
+		g.token, err = tokenOf(o.tokenFile)
+		g.told = "the token is in " + o.tokenFile
+	case own != "":
+		g.token, g.told = own, "the token is that of "+tokenVariable
+	default:
+		g.token, err = new(auth.Store).Ephemeral(localCaller, source.Operator)
+		g.told = "token " + g.token
+	}
+	if err == nil {
+		err = checkToken(g.token, cmp.Or(o.tokenFile, tokenVariable))
+	}
+	return g, err
+}
+
+// checkToken refuses what nobody could send, or anybody could guess.
+func checkToken(token, from string) error {
+	switch {
+	case len(token) < shortestToken:
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: fmt.Sprintf("it has fewer than %d characters and can be guessed", shortestToken), Hint: "make one with: openssl rand -hex 32; where --token-file names no file yet, hako makes one"}
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: "it has characters that no header can carry", Hint: "make one with: openssl rand -hex 32"}
+	}
+	return nil
+}
+
+// tokenOf reads a token from a file that nobody else can read. If there is no
+// such file it is made, with a new token.
+func tokenOf(path string) (string, error) {
+	f, err := yours.Open(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newTokenFile(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return "", &fault.Error{Op: "read token", Subject: path, Err: reasonOf(err)}
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func newTokenFile(path string) (token string, err error) {
+	if token, err = new(auth.Store).Ephemeral(localCaller, source.Operator); err != nil {
+		return "", err
+	}
+	f, err := yours.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", &fault.Error{Op: "write token", Subject: path, Err: reasonOf(err)}
+	}
+	return token, nil
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package main
+
+func outliveReader() {}
+
+func readerGone(error) bool { return false }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hako/internal/config"
+	"hako/policy"
+	"hako/run/fault"
+)
+
+// policyOptions are the flags of hako policy.
+type policyOptions struct {
+	common
+	profile string
+	root    string
+	json    bool
+	batch   bool
+}
+
+func newPolicy(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Ask what would be allowed, and why",
+		Example: `  hako policy check "find . -name '*.go' | xargs wc -l"
+  hako policy check --json 'rm -rf build'
+  hako policy show --profile virtual
+  hako policy test --rules my.policy`,
+		RunE: func(cmd *cobra.Command, args []string) error { return needSubcommand(cmd, args) },
+	}
+	cmd.AddCommand(newPolicyCheck(s), newPolicyTest(s), newPolicyShow(s))
+	return cmd
+}
+
+// needSubcommand explains what is missing.
+func needSubcommand(cmd *cobra.Command, args []string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	e := &fault.Error{Kind: fault.Invalid, Op: called(cmd), Why: "it needs one of " + strings.Join(names, ", "), Hint: "see " + cmd.CommandPath() + " --help"}
+	if len(args) > 0 {
+		e.Why = fmt.Sprintf("there is no %q, only %s", args[0], strings.Join(names, ", "))
+		if near, ok := fault.Nearest(args[0], names); ok {
+			e.Hint = "did you mean " + near + "?"
+		}
+	}
+	return e
+}
+
+func (o *policyOptions) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.profile, "profile", "", "judge for `PROFILE`: virtual, host, container, or outside for tools of forges and MCP servers (default host)")
+	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
+	f.StringVar(&o.config, "config", "", "read the settings from `FILE`")
+	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+}
+
+// load returns the policy that the flags ask for.
+func (o *policyOptions) policy() (*policy.Policy, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	profile := o.profile
+	if profile == "" {
+		profile = config.PolicyProfile.Of(conf).V
+	}
+	if profile == "" {
+		profile = "host"
+	}
+	if profile == "host" { // as hako host and the secretary judge, whitelist and all
+		root, err := filepath.Abs(o.root)
+		if err != nil {
+			return nil, err
+		}
+		return hostPolicy(conf, resolve(root))
+	}
+	return loadPolicy(conf, profile)
+}
+
+func newPolicyCheck(s streams) *cobra.Command {
+	var o policyOptions
+	cmd := &cobra.Command{
+		Use:   "check [--profile P] [--rules FILE] [--json] COMMAND",
+		Short: "Judge a command without running it",
+		Long: `check judges every command, redirection and substitution of COMMAND and prints the
+verdicts, the strictest first. Exit status: 0 allow, 10 ask, 5 deny.
+With --batch it reads lines {"id","command"} and answers {"id","effect","verdicts"}.`,
+		Example: `  hako policy check 'git log --oneline | head'
+  hako policy check --profile virtual --json 'cat a > b'
+  echo '{"id":"1","command":"ls"}' | hako policy check --batch`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.batch {
+				return cobra.NoArgs(cmd, args)
+			}
+			return oneCommand(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := o.policy()
+			if err != nil {
+				return err
+			}
+			if o.batch {
+				return checkBatch(s, p)
+			}
+			return o.check(s, p, args[0])
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the verdicts as JSON")
+	cmd.Flags().BoolVar(&o.batch, "batch", false, "judge many commands, one JSON object a line")
+	cmd.Flags().StringVar(&o.root, "root", "", "judge paths as seen from `DIR` (default the current directory)")
+	return cmd
+}
+
+// judgement is the answer to one check.
+type judgement struct {
+	ID       json.RawMessage  `json:"id,omitempty"`
+	Effect   policy.Effect    `json:"effect"`
+	Verdicts []policy.Verdict `json:"verdicts"`
+}
+
+// judge returns the verdicts, the strictest first. A command that cannot be
+// read is denied.
+func judge(p *policy.Policy, command string) judgement {
+	vs, err := p.Script(command)
+	if err != nil {
+		why := err.Error()
+		vs = []policy.Verdict{{Argv: []string{command}, Why: why, Where: "syntax", Hint: fault.Hint(err)}}
+	}
+	sorted := make([]policy.Verdict, 0, len(vs))
+	for _, effect := range []policy.Effect{policy.Deny, policy.Ask, policy.Allow} {
+		for _, v := range vs {
+			if v.Effect == effect {
+				sorted = append(sorted, v)
+			}
+		}
+	}
+	return judgement{Effect: policy.Strictest(vs), Verdicts: sorted}
+}
+
+// effectStatus is the exit status of check.
+var effectStatus = map[policy.Effect]int{policy.Allow: 0, policy.Ask: 10, policy.Deny: 5}
+
+func (o *policyOptions) check(s streams, p *policy.Policy, command string) error {
+	j := judge(p, command)
+	if o.json {
+		if err := encode(s.out, j); err != nil {
+			return err
+		}
+	} else {
+		for _, v := range j.Verdicts {
+			fmt.Fprintln(s.out, verdictLine(v))
+		}
+		fmt.Fprintln(s.out, "=>", j.Effect)
+	}
+	if n := effectStatus[j.Effect]; n != 0 {
+		return exitStatus(n)
+	}
+	return nil
+}
+
+func encode(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func verdictLine(v policy.Verdict) string {
+	line := fmt.Sprintf("%-5s %s", v.Effect, visible(strings.Join(v.Argv, " ")))
+	if v.Why != "" {
+		line += ": " + v.Why
+	}
+	if v.Where != "" {
+		line += " (" + v.Where + ")"
+	}
+	if v.Late && v.Effect != policy.Deny {
+		line += " [judged again when it runs]"
+	}
+	if v.Hint != "" && v.Effect != policy.Allow {
+		line += "\n      hint: " + v.Hint
+	}
+	return line
+}
+
+// checkBatch judges one command a line. A line that cannot be read is answered
+// with a denial, so that answers and questions stay in step.
+func checkBatch(s streams, p *policy.Policy) error {
+	in := bufio.NewReaderSize(s.in, 1<<16)
+	out := bufio.NewWriter(s.out)
+	defer out.Flush()
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(strings.TrimSpace(string(line))) > 0 {
+			if err := encode(out, judgeLine(p, line)); err != nil {
+				return err
+			}
+			if in.Buffered() == 0 {
+				out.Flush()
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func judgeLine(p *policy.Policy, line []byte) judgement {
+	var q struct {
+		ID      json.RawMessage `json:"id"`
+		Command *string         `json:"command"`
+	}
+	if err := json.Unmarshal(line, &q); err != nil || q.Command == nil {
+		return judgement{ID: q.ID, Verdicts: []policy.Verdict{{Why: `the line is not an object with "id" and "command"`, Where: "input"}}}
+	}
+	j := judge(p, *q.Command)
+	j.ID = q.ID
+	return j
+}
+
+// rulesTested is what policy test prints with --json.
+type rulesTested struct {
+	OK       bool         `json:"ok"`
+	Examples int          `json:"examples"`        // that the rules carry; zero if they cannot be read
+	Error    *fault.Error `json:"error,omitempty"` // the first thing that is wrong; nil means nothing
+}
+
+func newPolicyTest(s streams) *cobra.Command {
+	var o policyOptions
+	cmd := &cobra.Command{
+		Use:     "test [--rules FILE] [--json]",
+		Short:   "Run the examples that the rules carry",
+		Example: "  hako policy test --rules my.policy\n  hako policy test --rules my.policy --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			n, err := o.testRules()
+			if o.json {
+				return errors.Join(encode(s.out, rulesTested{err == nil, n, asFound(err)}), err)
+			}
+			if err == nil {
+				fmt.Fprintf(s.out, "%d examples hold\n", n)
+			}
+			return err
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print {ok, examples, error} as JSON")
+	return cmd
+}
+
+// testRules returns how many examples there are, and what is wrong.
+func (o *policyOptions) testRules() (int, error) {
+	p, err := o.policy()
+	if err != nil {
+		return 0, err
+	}
+	return p.Examples(), p.Test()
+}
+
+func newPolicyShow(s streams) *cobra.Command {
+	var o policyOptions
+	cmd := &cobra.Command{
+		Use:     "show [--profile P] [--json]",
+		Short:   "Print the rules in force",
+		Example: `  hako policy show --profile container`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := o.policy()
+			if err != nil {
+				return err
+			}
+			if o.json {
+				return encode(s.out, p.Categories())
+			}
+			return showRules(s.out, p)
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the rules as JSON")
+	return cmd
+}
+
+func showRules(w io.Writer, p *policy.Policy) error {
+	for _, c := range p.Categories() {
+		if c.Title != "" {
+			fmt.Fprintf(w, "\n## %s\n", c.Title)
+		}
+		for _, r := range c.Commands {
+			fmt.Fprintf(w, "%-5s %-16s # %s\n", r.Effect, r.Name, r.Why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hako/quota"
+	"hako/run/fault"
+)
+
+func newQuota(s streams) *cobra.Command {
+	var o common
+	var asJSON bool
+	show := func(*cobra.Command, []string) error {
+		c, err := o.load()
+		if err != nil {
+			return err
+		}
+		if err := usageOf(c).Reclaim(); err != nil {
+			return err
+		}
+		used, err := usageOf(c).Show()
+		if err != nil {
+			return err
+		}
+		left := quota.NewMeter(c.Budget(quota.DefaultBudget())).Left()
+		if asJSON {
+			return encode(s.out, map[string]any{"session": left, "used": used})
+		}
+		return printQuota(s.out, left, used, quota.NewMeter(quota.Budget{Weights: weights(c)}))
+	}
+	cmd := &cobra.Command{
+		Use:   "quota",
+		Short: "Show the budget of a session and what was used so far",
+		Example: `  hako quota                 # the budget and the usage by day
+  hako quota show --json
+  hako quota reset           # forget all usage
+  hako quota reset 2026-01-31`,
+		Args: cobra.NoArgs,
+		RunE: show,
+	}
+	flags := func(c *cobra.Command) {
+		c.Flags().StringVar(&o.config, "config", "", "read the settings from `FILE`")
+		c.Flags().BoolVar(&o.noConfig, "no-config", false, "read no settings file")
+		c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	}
+	showCmd := &cobra.Command{Use: "show", Short: "Show the budget and the usage", Example: "  hako quota show --json", Args: cobra.NoArgs, RunE: show}
+	flags(cmd)
+	flags(showCmd)
+	cmd.AddCommand(showCmd, newQuotaReset(s, &o))
+	return cmd
+}
+
+func newQuotaReset(s streams, o *common) *cobra.Command {
+	return &cobra.Command{
+		Use: "reset [DAY]", Short: "Forget the usage of a day, or all of it", Args: cobra.MaximumNArgs(1),
+		Example: "  hako quota reset 2026-01-31",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := o.load()
+			if err != nil {
+				return err
+			}
+			state := usageOf(c)
+			day := ""
+			if len(args) > 0 {
+				day = args[0]
+				if used, err := state.Show(); err != nil {
+					return err
+				} else if _, ok := used[day]; !ok {
+					return &fault.Error{Kind: fault.NotFound, Op: "reset usage", Subject: day, Why: "nothing is recorded for that day", Hint: "hako quota lists the days"}
+				}
+			}
+			return state.Reset(day)
+		},
+	}
+}
+
+func printQuota(w io.Writer, left quota.Left, used quota.Periods, scale *quota.Meter) error {
+	fmt.Fprintf(w, "a session has: %s\n", left)
+	if len(used) == 0 {
+		fmt.Fprintln(w, "nothing has been used yet")
+	}
+	for _, day := range slices.Sorted(maps.Keys(used)) {
+		for _, model := range slices.Sorted(maps.Keys(used[day])) {
+			u := used[day][model]
+			tokens := scale.Weigh(model, u)
+			if model == "" {
+				model = "(no model)"
+			}
+			fmt.Fprintf(w, "%s  %-20s %d calls, %d weighted tokens, %d scripts\n", day, model, u.Calls, tokens, u.Scripts)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// shOptions are the flags of hako sh.
+type shOptions struct {
+	box
+	script string
+	clerk  *clerk // who llmcmd works for
+}
+
+// open opens the box and has llmcmd work in it.
+func (o *shOptions) open() (*opened, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	if o.ask == nil {
+		o.ask = askElsewhere(conf, o.clerk.show.note)
+	}
+	b, err := o.openWith(conf)
+	if err != nil {
+		return nil, err
+	}
+	o.clerk.conf, o.clerk.box = conf, b
+	return b, nil
+}
+
+func newSh(s streams) *cobra.Command {
+	var o shOptions
+	var virtual bool
+	cmd := &cobra.Command{
+		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
+		Short: "Run a closed shell: no programs, no network, only the granted files",
+		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
+process and sees no file but those granted: -i and -o give single files, --root
+and --rw whole trees. Everything else is a private tree in memory that is gone
+at the end. Granted files are $1, $2… in the order given.`,
+		Example: `  hako sh -c 'seq 10 | awk "{s+=\$1} END {print s}"'
+  hako sh -i access.log -c 'cut -d" " -f1 $1 | sort | uniq -c | sort -rn | head'
+  hako sh --root . -c 'grep -rn TODO --include="*.go" . | wc -l'
+  hako sh --rw out -c 'echo hello > hi.txt'        # the shell starts in out
+  hako sh                                          # interactive, with history and completion`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !virtual {
+				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
+			}
+			o.ask, o.hint = askAt(s), fault.FlagHint
+			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
+			o.only = o.clerk.commands
+			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
+		},
+	}
+	o.register(cmd)
+	cmd.Flags().StringVarP(&o.script, "command", "c", "", "run `SCRIPT`")
+	cmd.Flags().BoolVar(&virtual, "virtual", true, "paths that are not granted are private files in memory (always so)")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// runSh decides where the script comes from and runs it.
+func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
+	if !command && len(args) == 0 && isTerminal(s.in) {
+		o.base = unhurried
+		b, err := o.open()
+		if err != nil {
+			return err
+		}
+		defer b.close()
+		return interact(ctx, s, b)
+	}
+	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
+		return &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",
+			Hint: "write them into the script: hako sh -c 'set -" + o.script + "; …'"}
+	}
+	b, err := o.open()
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	script, stdin := o.script, s.keys
+	if !command {
+		if script, stdin, args, err = readScript(s, args); err != nil {
+			return err
+		}
+	}
+	if !o.strict {
+		stdin = waiting(stdin, b.gauge)
+	}
+	return b.once(ctx, s, script, stdin, append(b.granted, args...))
+}
+
+// unhurried are the limits at a terminal: whoever types can press Ctrl-C.
+func unhurried() quota.Limits {
+	l := quota.Lenient()
+	l.Time = 10 * time.Minute
+	return l
+}
+
+// readScript reads the script from a file, or from standard input if there is
+// no name or it is "-". A script that comes from standard input has none itself.
+func readScript(s streams, args []string) (script string, stdin io.Reader, rest []string, err error) {
+	if len(args) > 0 && args[0] != "-" {
+		src, err := os.ReadFile(args[0])
+		if err != nil {
+			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err),
+				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
+		}
+		return string(src), s.keys, args[1:], err
+	}
+	src, err := io.ReadAll(s.in)
+	return string(src), nil, args[min(1, len(args)):], err
+}
+
+// once runs one script and passes on its status.
+func (b *opened) once(ctx context.Context, s streams, script string, stdin io.Reader, args []string) error {
+	defer watchdog(b.gauge, s.err)()
+	res, err := b.runner.Run(ctx, &run.Request{
+		Actor: "user", Script: script, Args: args,
+		Stdin: stdin, Stdout: s.out, Stderr: s.err,
+	})
+	if err != nil {
+		return err
+	}
+	if res.Exit != 0 {
+		return exitStatus(res.Exit)
+	}
+	return nil
+}
+
+// grace is how long a script that was told to stop may take to do so.
+const grace = 700 * time.Millisecond
+
+// watchdog ends the process if a script outlives its time limit: the last
+// resort against a command that does not notice that it was stopped.
+func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
+	return watch(g, func(err error) int { return report(err, stderr) })
+}
+
+// watch ends the process with the status that end returns.
+func watch(g *quota.Gauge, end func(error) int) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			if err := g.Err(); err != nil && g.Overdue(grace) {
+				os.Exit(end(err))
+			}
+		}
+	}()
+	return func() { close(done) }
+}

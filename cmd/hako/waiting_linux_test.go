@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hako/quota"
+)
+
+// TestWaiting: a script may wait for its input as long as it likes, but not work.
+func TestWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := quota.NewGauge(quota.Limits{Time: 4 * time.Second})
+		ctx, stop := g.Start(t.Context())
+		defer stop()
+		slow := readerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Hour)
+			return copy(p, "late"), io.EOF
+		})
+		text, err := io.ReadAll(waiting(slow, g))
+		if string(text) != "late" || err != nil || ctx.Err() != nil {
+			t.Fatalf("%q, %v, %v", text, err, ctx.Err())
+		}
+		time.Sleep(5 * time.Second)
+		if ctx.Err() == nil || g.Err() == nil {
+			t.Error("its own time does not count any more")
+		}
+	})
+	if waiting(nil, nil) != nil {
+		t.Error("no input became one")
+	}
+}
+
+// TestWaitingAlone: while one part of a script waits for input, the time of
+// another that works is counted.
+func TestWaitingAlone(t *testing.T) {
+	for script, want := range map[string]string{
+		`cat | awk 'BEGIN { while (1) i++ }'`: "exit status 6",
+		`cat | sed 's/l/L/'`:                  "",
+	} {
+		in, typed, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		defer typed.Close()
+		cmd := hakoCommand(t, "sh", "--limit", "time=1s", "-c", script)
+		cmd.Stdin = in
+		if want == "" {
+			time.AfterFunc(3*time.Second, func() { _, _ = typed.WriteString("late\n"); typed.Close() })
+		}
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			out = append(out, exit.Stderr...)
+		}
+		if got := errorText(err); got != want || want == "" && string(out) != "Late\n" || want != "" && !strings.Contains(string(out), "time=1s") {
+			t.Errorf("%s: %v, %s", script, err, out)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,184 @@
+package clone
+
+import (
+	"archive/tar"
+	"context"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/container/guest"
+	"hako/run/fault"
+)
+
+// unpack runs in the container. It takes the objects of git from its input,
+// has git check them out, undoes the commit on top if its parent is named, and
+// leaves nothing behind if that cannot be done. Hooks and filters are those of the settings that came along: none.
+const unpack = `
+fail() { find . -mindepth 1 -delete 2>/dev/null; exit "$1"; }
+mkdir -p -- "$1" && cd -- "$1" || exit 31
+[ -z "$(ls -A)" ] || exit 32
+command -v tar >/dev/null || exit 33
+command -v git >/dev/null || exit 34
+tar -xmf - || fail 35
+git -c core.hooksPath=/dev/null -c checkout.workers=0 reset --quiet --hard --no-recurse-submodules </dev/null || fail 36
+[ -z "$2" ] || git -c core.hooksPath=/dev/null reset --quiet --soft "$2" </dev/null || fail 36
+`
+
+// deliver sends a load into the container and checks it out there.
+func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
+	j.progress("sending " + bytesText(l.Bytes) + " into the container")
+	in, out := io.Pipe()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		out.CloseWithError(j.archive(l, out))
+	}()
+	said := &speech{clean: j.git.secrets.Text}
+	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
+		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
+	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
+	<-sent
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	return notUnpacked(res.Exit, dir, said.text())
+}
+
+// undo returns the commit to go back to; empty means to stay. Snapshots would
+// pile up otherwise, one on the other.
+func (j *job) undo(l *load) string {
+	if j.src.Commit == "" || l.Key == "" {
+		return ""
+	}
+	return l.Parent
+}
+
+func notUnpacked(exit int, dir, said string) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "check out", Subject: dir, Err: spoken(said), Hint: "see what the container says"}
+	switch exit {
+	case 0:
+		return nil
+	case 31:
+		e.Why, e.Hint = "the directory cannot be made in the container", "see that the user of the container may write there"
+	case 32:
+		e.Kind, e.Why, e.Hint = fault.Invalid, "there is something in the directory already", "clone into an empty one"
+		e.Err = nil
+	case 33, 34:
+		e.Why, e.Hint = "the image of the container lacks "+map[int]string{33: "tar", 34: "git"}[exit], "build an image that has it: hako env build"
+	case 35:
+		e.Why, e.Hint = "the objects could not be written in the container", "see that its disk has room"
+	case 36:
+		e.Kind, e.Why = fault.Invalid, "git in the container could not check out the files"
+	default:
+		e.Why = "the container could not unpack it"
+	}
+	return e
+}
+
+type spokenError string
+
+func (s spokenError) Error() string { return string(s) }
+
+func spoken(said string) error {
+	if said == "" {
+		return nil
+	}
+	return spokenError(said)
+}
+
+// archive writes a repository as tar: what git needs, and settings of our own.
+func (j *job) archive(l *load, to io.Writer) error {
+	t := &tarball{tar.NewWriter(to), time.Now(), nil}
+	for _, dir := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs", ".git/refs/heads", ".git/refs/tags", ".git/info"} {
+		t.header(tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755})
+	}
+	t.text(".git/HEAD", "ref: "+heads+l.branch+"\n")
+	t.text(".git/config", j.config(l))
+	t.text(".git/packed-refs", packedRefs(l))
+	if len(l.Shallow) > 0 {
+		t.text(".git/shallow", strings.Join(l.Shallow, "\n")+"\n")
+	}
+	t.file(".git/objects/pack/"+l.Pack+".pack", l.pack)
+	t.file(".git/objects/pack/"+l.Pack+".idx", l.idx)
+	if t.err == nil {
+		t.err = t.w.Close()
+	}
+	return t.err
+}
+
+// packedRefs returns the branches, sorted as git wants them.
+func packedRefs(l *load) string {
+	var b strings.Builder
+	b.WriteString("# pack-refs with: peeled fully-peeled sorted \n" + l.Commit + " " + heads + l.branch + "\n")
+	for _, branch := range l.tracked() {
+		b.WriteString(l.commits[branch] + " refs/remotes/origin/" + branch + "\n")
+	}
+	return b.String()
+}
+
+// tracked lists the branches that the server has a name for.
+func (l *load) tracked() []string {
+	return slices.DeleteFunc(sortedNames(l.commits), func(branch string) bool { return isHash(l.from[branch]) })
+}
+
+// config returns the settings of the repository in the container. None of them
+// is from the repository, and no credential is among them.
+func (j *job) config(l *load) string {
+	var b strings.Builder
+	b.WriteString("[core]\n\trepositoryformatversion = " + map[int]string{40: "0", 64: "1"}[len(l.Commit)] + "\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n")
+	if len(l.Commit) == 64 {
+		b.WriteString("[extensions]\n\tobjectFormat = sha256\n")
+	}
+	b.WriteString("[remote \"origin\"]\n\turl = " + quoted(j.url.String()) + "\n")
+	for _, branch := range l.tracked() {
+		b.WriteString("\tfetch = " + quoted("+"+l.from[branch]+":refs/remotes/origin/"+branch) + "\n")
+	}
+	if slices.Contains(l.tracked(), l.branch) {
+		b.WriteString("[branch " + quoted(l.branch) + "]\n\tremote = origin\n\tmerge = " + quoted(l.from[l.branch]) + "\n")
+	}
+	return b.String()
+}
+
+// quoted spells text so that git reads all of it as one value: a branch may have
+// quotes, # and ; in its name.
+func quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// A tarball is written until something goes wrong.
+type tarball struct {
+	w    *tar.Writer
+	time time.Time
+	err  error
+}
+
+func (t *tarball) header(h tar.Header) {
+	if h.ModTime = t.time; t.err == nil {
+		t.err = t.w.WriteHeader(&h)
+	}
+}
+
+func (t *tarball) text(name, text string) {
+	t.header(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text))})
+	if t.err == nil {
+		_, t.err = io.WriteString(t.w, text)
+	}
+}
+
+func (t *tarball) file(name string, f *os.File) {
+	info, err := f.Stat()
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.header(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o444, Size: info.Size()})
+	if t.err == nil {
+		_, t.err = io.Copy(t.w, io.NewSectionReader(f, 0, info.Size()))
+	}
+}

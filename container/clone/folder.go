@@ -1,0 +1,91 @@
+package clone
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// mostFolder is how large a folder may be that is read without cloning.
+const mostFolder = 32 << 20
+
+// A Folder is one of a repository: its files, links and modes.
+type Folder struct {
+	ID  string // of its contents: the same for the same ones; empty means that there is no such folder
+	Tar []byte // an archive, named from the folder on
+}
+
+// Folder returns a folder of a repository without cloning it anywhere. It tells
+// how far it is as Clone does; progress may be nil.
+func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
+	var found Folder
+	err := s.ask(ctx, src, progress, func(ctx context.Context, j *job, at tips) error {
+		return j.again(func() (err error) {
+			found, err = j.folder(ctx, at, name)
+			return err
+		})
+	})
+	return found, err
+}
+
+// Reach asks the server for a source, and reports what would keep it from being
+// cloned: no such repository, branch, or token.
+func (s *Store) Reach(ctx context.Context, src Source) error {
+	return s.ask(ctx, src, nil, func(context.Context, *job, tips) error { return nil })
+}
+
+func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) {
+	c, err := j.open(ctx, at)
+	if err != nil {
+		return Folder{}, err
+	}
+	defer c.close()
+	l, err := c.load(ctx, at)
+	if err != nil {
+		return Folder{}, c.spoiled(err)
+	}
+	defer l.close()
+	f, err := c.pack(ctx, l.Commit, name)
+	if err != nil {
+		return Folder{}, c.spoiled(err)
+	}
+	return f, nil
+}
+
+// pack makes an archive of a folder of a commit, if there is one of a bearable
+// size.
+func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
+	var line bytes.Buffer
+	if err := c.local(ctx, "", &line, "ls-tree", "--full-tree", commit, "--", name); err != nil {
+		return Folder{}, err
+	}
+	fields := strings.Fields(line.String()) // mode, kind, id, name
+	if len(fields) < 3 || fields[1] != "tree" {
+		return Folder{}, nil
+	}
+	tree := fields[2]
+	small := *c.job.Store
+	small.MaxBytes, small.MaxFiles = mostFolder, 1000
+	job := *c.job
+	job.Store = &small
+	if _, err := (&cache{job: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
+		if fault.KindOf(err) == fault.TooLarge {
+			err = folderTooLarge(name)
+		}
+		return Folder{}, err
+	}
+	// Files were counted, directories were not: one chain of them in many places
+	// makes an archive of any size.
+	out := &bounded{most: 2 * mostFolder}
+	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock, stdout: out})
+	if out.full {
+		return Folder{}, folderTooLarge(name)
+	}
+	return Folder{tree, out.buf.Bytes()}, err
+}
+
+func folderTooLarge(name string) error {
+	return &fault.Error{Kind: fault.TooLarge, Op: "read folder", Subject: name, Why: "it is larger than 32 MB, or has more than 1000 files", Hint: "keep only what its Dockerfile needs in it"}
+}

@@ -1,0 +1,71 @@
+package clone
+
+import (
+	"context"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// guard refuses a tree that changes files which run with the rights of the
+// project as soon as they are on a branch: whoever talks a model into changing
+// them, or has them in his fork, would have these rights.
+func (b *bench) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	trusted, err := b.trusted(ctx, o, base)
+	if err != nil {
+		return err
+	}
+	out := &bounded{most: mostRefs}
+	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree, "--"}, tops(paths)...)
+	if err := b.git.run(ctx, call{args: args, dir: b.repository(), stdout: out}); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(out.String(), "\x00") {
+		if guarded(name, paths) {
+			return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "it changes " + shown(name) + ", which runs with the rights of the project",
+				Hint: "make that change yourself, or set agent.ci_files: true"}
+		}
+	}
+	return nil
+}
+
+// trusted returns the commit whose files people with the rights of the project
+// wrote: the one that the work began from if that was on a branch, and otherwise
+// the branch that it is meant for, as it is now.
+func (b *bench) trusted(ctx context.Context, o Origin, base string) (string, error) {
+	if o.Source.Start == "" || strings.HasPrefix(o.Source.Start, heads) {
+		return base, nil
+	}
+	target := "HEAD"
+	if o.Source.Target != "" {
+		target = heads + o.Source.Target
+	}
+	if err := b.fetchOne(ctx, target); err != nil {
+		return "", err
+	}
+	return b.resolve(ctx, found)
+}
+
+// tops returns what is at the top of the repository of some paths.
+func tops(paths []string) (all []string) {
+	for _, path := range paths {
+		top, _, _ := strings.Cut(path, "/")
+		all = append(all, top)
+	}
+	return all
+}
+
+// guarded reports whether a file is one of some, or in the place of a directory
+// above them: a link there would lead elsewhere.
+func guarded(name string, paths []string) bool {
+	for _, path := range paths {
+		inside := strings.HasSuffix(path, "/") && strings.HasPrefix(name, path)
+		if name != "" && (name == path || inside || strings.HasPrefix(path, name+"/")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package clone
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// A job is one clone under way.
+type job struct {
+	*Store
+	src      Source
+	op       string   // what is being done, for messages
+	url      *url.URL // of the repository; it may get a .git on the way
+	shown    string   // the address for messages
+	key      *key     // nil means that nothing is shown to the server
+	tls      []setting
+	git      *git
+	progress func(string)
+}
+
+func (s *Store) newJob(src Source, progress func(string)) (*job, error) {
+	u, err := parseURL(src.URL)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{Store: s, src: src, op: "clone", url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	home, err := s.home()
+	if err != nil {
+		return nil, err
+	}
+	if j.tls, err = s.tlsSettings(); err != nil {
+		return nil, err
+	}
+	j.git, err = s.git(home, progress)
+	return j, err
+}
+
+// home makes the directory in which git is run, and which it takes for that of
+// its user. Nobody else may write there, nor to the cache: what he put there,
+// settings, repositories or authorities, git would obey.
+func (s *Store) home() (string, error) {
+	dir, err := filepath.Abs(s.Dir) // git is run elsewhere
+	home := filepath.Join(dir, "home")
+	if err == nil {
+		err = os.MkdirAll(home, 0o700)
+	}
+	if err != nil {
+		return "", cacheFault(s.Dir, "it cannot be made", err)
+	}
+	about, err := os.Stat(dir) // a link that somebody has made on purpose is all right
+	if err == nil {
+		err = notShared(dir, about)
+	}
+	if err != nil {
+		return "", err
+	}
+	if about, err = os.Lstat(home); err == nil {
+		err = notShared(home, about)
+	}
+	return home, err
+}
+
+// notShared refuses a directory that others may write to.
+func notShared(dir string, about os.FileInfo) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "use clone cache", Subject: dir}
+	switch {
+	case !about.IsDir():
+		e.Why, e.Hint = "it is not a directory of its own", "remove it: it is made again"
+	case !ours(about):
+		e.Why, e.Hint = "it belongs to somebody else", "remove it, or give it to the user who runs hako"
+	case openToOthers(about):
+		e.Why, e.Hint = "others may write to it", "chmod go-w "+dir
+	default:
+		return nil
+	}
+	return e
+}
+
+func cacheFault(dir, why string, err error) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "use clone cache", Subject: dir, Why: why, Err: err,
+		Hint: "see to it that the directory can be written and has room"}
+}
+
+// errStale says that the cache is of no more use.
+var errStale = errors.New("the cache is damaged or full")
+
+// run looks what the server has, and does something with it.
+func (j *job) run(ctx context.Context, do func(context.Context, *job, tips) error) error {
+	if err := j.git.checkVersion(ctx); err != nil {
+		return err
+	}
+	at, err := j.look(ctx)
+	if err != nil {
+		return err
+	}
+	return do(ctx, j, at)
+}
+
+// again does something a second time with a new cache, if the one that there was
+// turned out to be of no use and was thrown away.
+func (j *job) again(do func() error) error {
+	err := do()
+	if errors.Is(err, errStale) {
+		j.progress("the cache of this repository is of no use, fetching it anew")
+		err = do()
+	}
+	if errors.Is(err, errStale) {
+		err = cacheFault(j.Dir, "what is written there does not stay as it was", err)
+	}
+	return err
+}
+
+// bring fetches what is missing and sends it into the container.
+func (j *job) bring(ctx context.Context, at tips, g Guest, dir string) (Checkout, error) {
+	c, err := j.open(ctx, at)
+	if err != nil {
+		return Checkout{}, err
+	}
+	defer c.close()
+	load, err := c.load(ctx, at)
+	if err != nil {
+		return Checkout{}, c.spoiled(err)
+	}
+	defer load.close()
+	c.unlock() // the files of the load are open: they stay, whatever others do to their names
+	if err := j.deliver(ctx, load, g, dir); err != nil {
+		return Checkout{}, c.suspect(ctx, load, err)
+	}
+	if parent := j.undo(load); parent != "" {
+		load.Commit, load.Key = parent, ""
+	}
+	return Checkout{Commit: load.Commit, Key: load.Key, Branch: load.branch, Default: at.standard, URL: j.url.String(), Cached: load.cached,
+		Bytes: load.Bytes, Warnings: j.warnings(load)}, nil
+}
+
+func (j *job) warnings(l *load) []string {
+	var all []string
+	if j.InsecureTLS && j.url.Scheme == "https" {
+		all = append(all, "insecure_tls is set: nobody checked that "+j.url.Host+" is the server it says it is")
+	}
+	if j.url.Scheme == "http" && j.key != nil {
+		all = append(all, j.key.token+" was sent to "+j.url.Host+" without encryption")
+	}
+	return append(all, l.Warnings...)
+}
+
+// depth returns how many commits of a branch are wanted; zero means all.
+func (j *job) depth() int {
+	const comparable, undoable = 50, 2
+	switch {
+	case j.src.Full:
+		return 0
+	case j.src.Depth > 1 || j.src.Depth == 1 && j.src.Commit == "":
+		return j.src.Depth
+	case j.src.Target != "" && j.src.Depth == 0:
+		return comparable
+	case j.src.Commit != "":
+		return undoable
+	}
+	return 1
+}
+
+// place returns the name that the repository has in the cache. Whoever shows
+// another credential has another cache; so have other depths, because a
+// repository knows only one border of its history.
+func (j *job) place() string {
+	seen := ""
+	if j.key != nil {
+		seen = j.key.owner
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{"1", j.url.String(), seen, strconv.Itoa(j.depth())}, "\x00")))
+	return hex.EncodeToString(sum[:placeBytes])
+}
+
+const placeBytes = 16
+
+// online returns the settings of a git that asks the server: with them, and only
+// then, it knows the credential.
+func (j *job) online(ctx context.Context) ([]setting, error) {
+	if j.key == nil {
+		return j.tls, nil
+	}
+	c, err := j.key.credential(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j.git.secrets.Add(c.secrets()...)
+	return append(j.tls[:len(j.tls):len(j.tls)], setting{"http." + j.url.String() + ".extraHeader", "Authorization: " + c.basic()}), nil
+}
+
+// runOnline runs a git that asks the server.
+func (j *job) runOnline(ctx context.Context, c call) (err error) {
+	if c.settings, err = j.online(ctx); err != nil {
+		return err
+	}
+	return j.git.run(ctx, c)
+}

@@ -1,0 +1,112 @@
+package clone
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+
+	"hako/run/fault"
+)
+
+// An Account is one at GitHub whose tokens do not last: its token is asked for
+// each time it is used.
+type Account struct {
+	API   string                                // address of the API; empty means that of github.com
+	Name  string                                // of the account, for messages: "GitHub App 12"; needed. Two of the same name see the same repositories
+	Token func(context.Context) (string, error) // needed; it may be called at the same time, and must not take long
+}
+
+// Add takes an account into the keyring, before it is in use.
+func (k *Keyring) Add(a Account) error {
+	f := forges()[0]
+	scheme, host, err := f.server(a.API)
+	if err != nil {
+		return err
+	}
+	for _, other := range k.keys {
+		if other.scheme == scheme && other.host == host {
+			return &fault.Error{Kind: fault.Invalid, Op: "log in to", Subject: host, Why: "there are both " + other.token + " and " + a.Name, Hint: "leave out one of them"}
+		}
+	}
+	if k.out == nil {
+		k.out = &handed{}
+	}
+	sum := sha256.Sum256([]byte("hako clone account\x00" + a.Name))
+	out := k.out
+	k.keys = append(k.keys, key{scheme: scheme, host: host, token: "the token of " + a.Name, owner: hex.EncodeToString(sum[:]), asked: true,
+		credential: func(ctx context.Context) (Credential, error) { return a.ask(ctx, f.user, out) }})
+	return nil
+}
+
+// ask gets the token of now. It is known as a secret before anybody has it.
+func (a Account) ask(ctx context.Context, user string, out *handed) (Credential, error) {
+	token, err := a.Token(ctx)
+	if err != nil {
+		return Credential{}, err
+	}
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return Credential{}, &fault.Error{Kind: fault.Unavailable, Op: "log in", Subject: "as " + a.Name, Why: "what came is no token", Hint: "see the settings of the account"}
+	}
+	c := Credential{user, token}
+	out.note(c)
+	return c, nil
+}
+
+// Hide has add told every secret in all its spellings: those there are, and each
+// later one before it is used.
+func (k *Keyring) Hide(add func(...string)) {
+	if k == nil {
+		return
+	}
+	if k.out != nil {
+		k.out.tell(add)
+	}
+	add(k.Secrets()...)
+}
+
+// handed remembers the credentials that were asked for and handed out.
+type handed struct {
+	mu   sync.Mutex
+	last []func() Credential // functions, as in key
+	add  []func(...string)
+}
+
+// mostHanded is how many are remembered: tokens that last for an hour come one
+// after the other, so the others have ended long ago.
+const mostHanded = 4
+
+func (h *handed) note(c Credential) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if slices.ContainsFunc(h.last, func(old func() Credential) bool { return old() == c }) {
+		return
+	}
+	h.last = append(h.last, func() Credential { return c })
+	if len(h.last) > mostHanded {
+		h.last = slices.Clone(h.last[1:])
+	}
+	for _, add := range h.add {
+		add(c.secrets()...)
+	}
+}
+
+func (h *handed) tell(add func(...string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add = append(h.add, add)
+}
+
+func (h *handed) secrets() (all []string) {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.last {
+		all = append(all, c().secrets()...)
+	}
+	return all
+}

@@ -1,0 +1,163 @@
+package clone
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// errBehind says that a reference is at something else than an ancestor.
+var errBehind = errors.New("it was changed by somebody else")
+
+// send pushes a commit, unless that was done before, and returns the commit
+// that the reference is at.
+func (b *bench) send(ctx context.Context, commit string, s Save) (string, error) {
+	err := b.pushBoth(ctx, commit, s)
+	if errors.Is(err, errBehind) && s.Mine {
+		err = b.pushBoth(ctx, commit, s) // somebody was faster by a moment
+	}
+	if !errors.Is(err, errBehind) {
+		return commit, err
+	}
+	return b.earlier(ctx, s)
+}
+
+// pushBoth pushes a commit and removes the reference that is to be dropped with
+// it: both or nothing, where the server can do that and there is one.
+func (b *bench) pushBoth(ctx context.Context, commit string, s Save) error {
+	refspec := commit + ":" + s.Ref
+	if s.Mine {
+		refspec = "+" + refspec
+	}
+	if s.Drop == "" {
+		return b.push(ctx, refspec)
+	}
+	if b.push(ctx, "--atomic", refspec, ":"+s.Drop) == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	err := b.push(ctx, refspec)
+	if err == nil {
+		b.drop(ctx, s.Drop)
+	}
+	return err
+}
+
+// drop removes a reference of ours. One that stays harms nobody.
+func (b *bench) drop(ctx context.Context, ref string) { _ = b.push(ctx, ":"+ref) }
+
+// push has git push exactly what it is told.
+func (b *bench) push(ctx context.Context, words ...string) error {
+	b.progress("pushing to " + b.url.Host)
+	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
+	var refspecs []string
+	for _, word := range words {
+		if strings.HasPrefix(word, "--") {
+			args = append(args, word)
+		} else {
+			refspecs = append(refspecs, word)
+		}
+	}
+	out := &bounded{most: 64 << 10}
+	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(), stdout: out})
+	var f *failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	return b.refusal(out.String(), f)
+}
+
+// refusal says why a push did not happen.
+func (b *bench) refusal(report string, f *failure) error {
+	reason := ""
+	for line := range strings.Lines(report) {
+		if fields := strings.Split(strings.TrimSpace(line), "\t"); len(fields) == 3 && fields[0] == "!" {
+			reason = fields[2]
+			break
+		}
+	}
+	switch {
+	case reason == "" || strings.HasPrefix(reason, "[remote failure]"):
+		return b.explain(f)
+	case strings.HasPrefix(reason, "[rejected]") || isRace(reason):
+		return errBehind
+	}
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Subject: b.shown, Why: "the server refused the push", Err: spoken(b.quoted(reason, f)),
+		Hint: "see that the token may push there and that the branch is not protected"}
+}
+
+// isRace reports whether a server refused because of what somebody else did at
+// the same time.
+func isRace(reason string) bool {
+	for _, words := range []string{"non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"} {
+		if strings.Contains(reason, words) {
+			return true
+		}
+	}
+	return false
+}
+
+const longestQuote = 600
+
+// quoted is what a server said, made fit to be shown.
+func (b *bench) quoted(reason string, f *failure) string {
+	text := tidy(b.git.secrets.Text(reason))
+	if f.text != "" {
+		text += "; " + f.text
+	}
+	if len(text) > longestQuote {
+		text = strings.ToValidUTF8(text[:longestQuote], "") + "..."
+	}
+	return text
+}
+
+// found is what the bench calls what it fetched last.
+const found = "refs/hako/found"
+
+// fetchOne brings a reference of the server, or a commit by its hash, without its
+// history.
+func (b *bench) fetchOne(ctx context.Context, what string) error {
+	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
+		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
+}
+
+// have brings a commit that is not there.
+func (b *bench) have(ctx context.Context, commit string) error {
+	if b.local(ctx, "", nil, "cat-file", "-e", commit+"^{tree}") == nil {
+		return nil
+	}
+	return b.fetchOne(ctx, commit)
+}
+
+// earlier returns the commit that a reference is at, if it has our key: then it
+// was pushed by somebody who did not live to tell.
+func (b *bench) earlier(ctx context.Context, s Save) (string, error) {
+	if err := b.fetchOne(ctx, s.Ref); err != nil {
+		return "", err
+	}
+	text, err := b.commitText(ctx, found)
+	if err != nil {
+		return "", err
+	}
+	tip, err := b.resolve(ctx, found)
+	if err != nil {
+		return "", err
+	}
+	if text.key() == s.Key {
+		if s.Drop != "" {
+			b.drop(ctx, s.Drop)
+		}
+		return tip, nil
+	}
+	name := strings.TrimPrefix(s.Ref, heads)
+	return "", &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "the branch " + shown(name) + " was changed by somebody else meanwhile",
+		Hint: "look at what is there now, and begin anew from it"}
+}
+
+// resolve returns the object that something is called by in the bench.
+func (b *bench) resolve(ctx context.Context, ref string) (string, error) {
+	out := &bounded{most: 100}
+	err := b.git.run(ctx, call{args: []string{"rev-parse", "--verify", ref}, dir: b.repository(), stdout: out})
+	return strings.TrimSpace(out.String()), err
+}

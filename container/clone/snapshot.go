@@ -1,0 +1,241 @@
+package clone
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hako/container/guest"
+	"hako/internal/ownerfile"
+	"hako/run/fault"
+)
+
+// snapshot runs in the container. It makes a tree of the files of a project, and
+// prints the commit that is checked out, that tree and the one of the commit; then
+// a pack of what is new since the commit that was cloned, unless there is nothing
+// new, or nothing since the last time.
+//
+// All that is done in a repository of its own, which only borrows the objects of
+// the project: no setting of the project counts, and so no program that they name
+// is run; its index and its branches stay as they are. A copy of the index spares
+// reading every file, and one that is of no use is done without. What is tracked
+// comes first: a directory may have taken the place of a file. Directories with a
+// repository of their own are left out: nobody else could fetch them.
+const snapshot = `
+project=$1 base=$2 last=$3
+cd -- "$project" && [ -d .git ] && [ ! -L .git ] || exit 41
+command -v git >/dev/null || exit 34
+own=$(mktemp -d) || exit 42
+trap 'rm -rf -- "$own"' EXIT
+mkdir "$own/refs" "$own/objects" "$own/objects/info" "$own/info" || exit 42
+echo 'ref: refs/heads/none' >"$own/HEAD"
+printf '%s' "$4" >"$own/config"
+{ printf '%s\n' "$5"; [ ! -f .git/info/exclude ] || cat .git/info/exclude; } >"$own/info/exclude"
+echo "$project/.git/objects" >"$own/objects/info/alternates"
+[ ! -f .git/shallow ] || cp .git/shallow "$own/shallow" || exit 42
+head=$(GIT_DIR=.git git rev-parse --verify --quiet HEAD) || exit 43
+export GIT_DIR="$own" GIT_WORK_TREE="$project"
+trees=$(git rev-parse "$base^{tree}" "$head^{tree}") || exit 44
+set -- $trees
+known=$1 now=$2
+take() {
+	{ git ls-files -z --modified && git ls-files -z --others --exclude-standard; } >"$own/changed" &&
+	git update-index -z --add --remove --replace --stdin <"$own/changed" && tree=$(git write-tree)
+}
+[ -f .git/index ] && cp -p .git/index "$own/index" && take 2>/dev/null ||
+	{ rm -f "$own/index" "$own/index.lock"; git read-tree "$head" && take; } || exit 45
+echo "$head $tree $now"
+[ "$head $tree" = "$base $known" ] || [ "$head $tree" = "$last" ] ||
+	printf '%s\n' "$head" "$tree" "^$base" "^$known" | git pack-objects --quiet --revs --stdout --no-reuse-delta --window=0 --depth=0 || exit 46
+`
+
+// litter is what programs leave behind, and nobody means to keep. A project that
+// does says so in its .gitignore, which comes first.
+const litter = `__pycache__/
+*.py[co]
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+.hypothesis/
+.ipynb_checkpoints/
+.tox/
+.nox/
+.venv/
+.eggs/
+*.egg-info/
+.coverage
+node_modules/
+.npm/
+.nyc_output/
+.parcel-cache/
+.gradle/
+*.class
+.DS_Store
+Thumbs.db
+*.sw[op]`
+
+// insidePath is where git is looked for inside: not in directories that a project
+// may write to.
+const insidePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// insideEnviron are the settings of git inside.
+func insideEnviron() []string {
+	return append([]string{"PATH=" + insidePath, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1"},
+		environ([]setting{{"core.hooksPath", "/dev/null"}, {"core.attributesFile", "/dev/null"}, {"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
+}
+
+// A parcel is what comes out of a container: one line about it, and a pack.
+type parcel struct {
+	head, tree string
+	same       bool // the tree is that of head
+	line       []byte
+	pack       *os.File // nil means that none came
+	bytes      int64
+
+	most int64
+	room *ownerfile.Dir // where the pack goes; nil means that nothing came yet
+	in   string
+}
+
+const longestHeader = 3 * 65
+
+// Write implements io.Writer.
+func (p *parcel) Write(data []byte) (int, error) {
+	rest := data
+	if p.head == "" {
+		line, after, ended := bytes.Cut(data, []byte("\n"))
+		p.line = append(p.line, line[:min(len(line), longestHeader)]...)
+		if !ended {
+			return len(data), nil
+		}
+		if err := p.read(); err != nil {
+			return 0, err
+		}
+		rest = after
+	}
+	return len(data), p.store(rest)
+}
+
+// read understands the line.
+func (p *parcel) read() error {
+	words := strings.Split(string(p.line), " ")
+	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
+		return oddParcel("what came is not what was asked for", nil)
+	}
+	p.head, p.tree, p.same = words[0], words[1], words[1] == words[2]
+	return nil
+}
+
+// store keeps the pack, up to a limit: a container may send for ever.
+func (p *parcel) store(data []byte) (err error) {
+	if len(data) == 0 {
+		return nil
+	}
+	if p.bytes += int64(len(data)); p.bytes > p.most {
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Why: "the changes are larger than " + bytesText(p.most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
+	}
+	if p.pack == nil {
+		if err = p.open(); err != nil {
+			return cacheFault(p.in, "it cannot be written", err)
+		}
+	}
+	if _, err = p.pack.Write(data); err != nil {
+		return cacheFault(p.in, "it cannot be written", err)
+	}
+	return nil
+}
+
+// open makes the room, with a file for the pack.
+func (p *parcel) open() (err error) {
+	if err = p.enter(); err == nil {
+		p.pack, err = os.OpenFile(filepath.Join(p.room.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	return err
+}
+
+// enter makes the room, if there is none yet. What a killed hako left of its own
+// is removed then.
+func (p *parcel) enter() (err error) {
+	if p.room == nil {
+		p.room, err = ownerfile.MakeDir(p.in, "out-")
+	}
+	return err
+}
+
+func (p *parcel) close() {
+	if p.pack != nil {
+		p.pack.Close()
+	}
+	if p.room != nil {
+		_ = p.room.Remove() // the next who saves tries again
+	}
+}
+
+func oddParcel(why string, err error) error {
+	return &fault.Error{Kind: fault.Denied, Op: opSave, Why: why, Err: err, Hint: "the container may be hostile or broken: begin anew in a new one"}
+}
+
+// take has a container hand out what changed.
+func (j *job) take(ctx context.Context, o Origin, last Kept) (*parcel, error) {
+	p := &parcel{most: or(j.MaxBytes, usualBytes), in: j.Dir}
+	said := &speech{clean: j.git.secrets.Text}
+	res, err := o.Guest.Exec(ctx, guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit), litter},
+		Dir: o.Dir, Timeout: or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said, Env: insideEnviron()})
+	if err == nil && res.TimedOut {
+		err = errOverdue
+	}
+	if err == nil {
+		err = notTaken(res.Exit, o.Dir, said.text())
+	}
+	if err == nil && p.head == "" {
+		err = oddParcel("nothing came", nil)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err == nil && p.pack != nil {
+		_, err = p.pack.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// insideConfig says how the repository names its objects.
+func insideConfig(commit string) string {
+	if len(commit) == 64 {
+		return "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n"
+	}
+	return "[core]\n\trepositoryformatversion = 0\n"
+}
+
+func notTaken(exit int, dir, said string) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: dir, Err: spoken(said), Hint: "begin anew in a new container"}
+	switch exit {
+	case 0:
+		return nil
+	case 34:
+		e.Kind, e.Why, e.Hint = fault.Unavailable, "the image of the container lacks git", "build an image that has it: hako env build"
+	case 41:
+		e.Why = "there is no repository in it any more"
+	case 42:
+		e.Kind, e.Why, e.Hint = fault.Unavailable, "there is no room in the container for a snapshot", "see that its disk has room"
+	case 43:
+		e.Why = "its repository has no commit checked out"
+	case 44:
+		e.Why = "the commit that was cloned, or the one that is checked out, is not in it any more"
+	case 45:
+		e.Why, e.Hint = "git in the container could not read the files", "see that they can be read, and that the disk has room"
+	case 46:
+		e.Why, e.Hint = "git in the container could not pack what changed", "see that its disk has room and its repository is whole: git fsck"
+	default:
+		e.Kind, e.Why = fault.Unavailable, "the container could not make a snapshot"
+	}
+	return e
+}

@@ -1,0 +1,232 @@
+// Package container gives each task a container of its own: in the right
+// language environment, with its repository and dependencies, and with nothing
+// of this machine, of other tasks or of any secret inside.
+//
+// Inside are tasks and their records, the pool of warm containers, the way a
+// container is made, cleaning up, and what a model is told. Deliberately not
+// here: talking to Docker (engine), running commands (guest), the way out
+// (egress), repositories (clone), dependencies (deps), and whether a command
+// may run, which is for the gate: every runner leaves this package through
+// Options.Gate.
+//
+// The rule to keep: a container is on record before it exists, and its record
+// says whose it is; what nobody owns any more is removed by the next who starts.
+package container
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/container/clone"
+	"hako/container/deps"
+	"hako/container/engine"
+	"hako/container/lang"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// Options say how containers are made.
+type Options struct {
+	Enabled bool   // whether models are offered the tools; false offers none
+	State   string // a directory for records and sockets; required, absolute
+	Engine  *engine.Engine
+	Binary  string // the program that serves as guest; empty means this one
+
+	Languages []lang.Language   // what is known about environments; nil means all there are
+	Images    map[string]string // environment → image; nil means those of Languages
+	Default   string            // the environment where none, or none that exists, is asked for; empty means python
+
+	Resources Resources
+	Network   Network // zero means none
+	CA        []byte  // certificates, PEM, to be trusted besides the usual; nil means none
+	Clones    *clone.Store
+	Depth     int  // of clones; zero means 1
+	Full      bool // clones have their whole history
+	Push      bool // git in containers may push to the repository of their task, once it is prepared. False means that it may only fetch: what is to be kept goes by [Dock.Save]
+	Packages  *deps.Store
+	Install   bool // dependencies are installed
+	Own       bool // a repository may bring its own image, .hako/Dockerfile
+
+	Timeout  time.Duration // of a command; zero means 30 min
+	Output   int           // bytes of stdout, and of stderr, that a result holds; zero means 1 MB
+	Stale    time.Duration // how long a container without owner may be unused; zero means 24 h
+	Detached bool          // containers outlive this process; false means that they are its own
+	Warm     map[string]int
+
+	// Gate puts the gate before a runner of a task. Nil runs nothing.
+	Gate func(task string, r run.Runner) run.Runner
+	// Record puts on record what is about to be done for a task other than
+	// running a script, and returns what puts on record how it ended. What it
+	// refuses is not done; nil refuses everything.
+	Record func(task, what string) (done func(error), err error)
+	// Allowed lists the commands that the policy allows, for prompts. Nil
+	// means none.
+	Allowed func() Allowed
+	// Keep has a process serve the way out of a container, for as long as it
+	// lives. Nil means that no container has one.
+	Keep func(context.Context, Way) error
+	// Progress is told what is being done. Nil means that nobody is.
+	Progress func(string)
+}
+
+// Resources are what one container may use. Zero values mean those in the
+// comments.
+type Resources struct {
+	CPUs   float64 // 2
+	Memory int64   // 4 GB
+	Disk   int64   // 10 GB
+	Pids   int64   // 512
+}
+
+func (r Resources) filled() Resources {
+	return Resources{cmp.Or(r.CPUs, 2), cmp.Or(r.Memory, 4<<30), cmp.Or(r.Disk, 10<<30), cmp.Or(r.Pids, 512)}
+}
+
+// A Network says how far a container reaches.
+type Network string
+
+// The networks.
+const (
+	None      Network = "none"
+	Open      Network = "open"       // every public host, by HTTP and HTTPS
+	AllowList Network = "allow-list" // those that are listed
+)
+
+// Covers reports whether what a network reaches is all that another one does.
+func (n Network) Covers(less Network) bool {
+	reach := map[Network]int{None: 1, AllowList: 2, Open: 3}
+	return reach[less] > 0 && reach[less] <= reach[n]
+}
+
+// networkOf is the network of a task.
+func (d *Dock) networkOf(t Task) Network { return cmp.Or(t.Network, d.Network) }
+
+// A Dock is where the containers of tasks lie. It is safe for concurrent use.
+type Dock struct {
+	Options
+	binary string
+	id     string // of the state directory: others on the same engine have another
+	bare   bool   // containers have no guest: the engine is another machine
+
+	mu      sync.Mutex // guards what follows
+	lines   map[string]*line
+	held    map[string]*os.File // locks of the boxes that are ours
+	current string
+	kept    map[string]map[string]clone.Kept // by box and reference
+
+	pool pool
+}
+
+// New returns a dock. Nothing is started and nobody is contacted.
+func New(o Options) (*Dock, error) {
+	d := &Dock{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
+	d.bare = o.Engine != nil && !o.Engine.Local()
+	if d.Gate == nil || d.State == "" {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}
+	}
+	if err := d.fill(); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{"boxes", "tasks"} {
+		if err := os.MkdirAll(filepath.Join(d.State, dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	d.id, err = stateID(d.State)
+	return d, err
+}
+
+// fill puts the usual in the place of what was not said.
+func (d *Dock) fill() (err error) {
+	if d.Languages == nil {
+		if d.Languages, err = lang.All(); err != nil {
+			return err
+		}
+	}
+	if d.Images == nil {
+		d.Images = make(map[string]string)
+		for _, l := range d.Languages {
+			d.Images[l.Name] = l.Image
+		}
+	}
+	if d.binary = d.Binary; d.binary == "" {
+		d.binary, err = os.Executable()
+	}
+	d.Default = cmp.Or(d.Default, "python")
+	d.Network = cmp.Or(d.Network, None)
+	d.Resources = d.Resources.filled()
+	d.Timeout = cmp.Or(d.Timeout, 30*time.Minute)
+	d.Output = cmp.Or(d.Output, 1<<20)
+	d.Stale = cmp.Or(d.Stale, 24*time.Hour)
+	return err
+}
+
+// Close lets go of everything: connections, and locks with which containers are
+// held. Those of a dock that is not Detached belong to nobody then; see
+// [Dock.CleanupAll].
+func (d *Dock) Close() {
+	d.pool.stop()
+	d.mu.Lock()
+	lines := maps.Clone(d.lines)
+	clear(d.lines)
+	for _, f := range d.held {
+		_ = f.Close()
+	}
+	clear(d.held)
+	d.mu.Unlock()
+	for _, l := range lines {
+		l.hangUp()
+	}
+}
+
+// IsEnabled reports whether models are offered containers.
+func (d *Dock) IsEnabled() bool { return d.Enabled }
+
+// AvailableEnvironments returns the image of each environment.
+func (d *Dock) AvailableEnvironments() map[string]string { return maps.Clone(d.Images) }
+
+// DefaultEnvironment returns the name of the environment that is used when none,
+// or none that exists, was asked for.
+func (d *Dock) DefaultEnvironment() string { return d.Default }
+
+// language returns what is known about an environment; one that only the
+// settings know may need anything.
+func (d *Dock) language(name string) lang.Language {
+	i := slices.IndexFunc(d.Languages, func(l lang.Language) bool { return l.Name == name })
+	if i >= 0 {
+		l := d.Languages[i]
+		l.Image = d.Images[name]
+		return l
+	}
+	l, err := lang.Unlisted(name, d.Images[name])
+	if err != nil {
+		return lang.Language{Name: name, Image: d.Images[name]}
+	}
+	return l
+}
+
+func (d *Dock) say(text string) {
+	if d.Progress != nil {
+		d.Progress(text)
+	}
+}
+
+// relay says what may come from inside a container, or from a server.
+func (d *Dock) relay(text string) { d.say(quoted(text)) }
+
+// quote stands before every line that others may have written: without it one
+// could pass for ours.
+const quote = "| "
+
+func quoted(text string) string { return quote + below(text) }
+
+// below marks every line of a text but the first, which is ours.
+func below(text string) string { return strings.ReplaceAll(text, "\n", "\n"+quote) }

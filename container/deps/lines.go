@@ -1,0 +1,147 @@
+package deps
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/internal/redact"
+	"hako/internal/text"
+)
+
+// longLine is how much of a line is shown.
+const longLine = 500
+
+// tailSize is how much of the end of each output a warning has.
+const tailSize = 1500
+
+// lines is a writer that passes on each line as it is finished, and keeps the
+// end of them all. It is safe for concurrent use.
+type lines struct {
+	say func(string) // nil means nobody
+
+	mu   sync.Mutex
+	part []byte // of a line that goes on
+	long bool   // what follows of this line is not shown
+	tail *text.Buffer
+}
+
+// Write implements [io.Writer]. It never fails.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range p {
+		switch {
+		case c == '\n' || c == '\r': // which is how lines are rewritten that show progress
+			l.finish()
+		case len(l.part) < longLine:
+			l.part = append(l.part, c)
+		default:
+			l.long = true
+		}
+	}
+	return len(p), nil
+}
+
+func (l *lines) finish() {
+	line := strings.TrimRightFunc(redact.Text(plain(l.part)), unicode.IsSpace)
+	if l.long {
+		line += " …"
+	}
+	l.part, l.long = l.part[:0], false
+	if line == "" {
+		return
+	}
+	if l.tail == nil {
+		l.tail = &text.Buffer{Head: -1, Tail: tailSize, Mark: "…"}
+	}
+	l.tail.Write([]byte(line + "\n"))
+	if l.say != nil {
+		l.say(line)
+	}
+}
+
+// flush ends a line that has no end.
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.finish()
+}
+
+func (l *lines) last() string {
+	l.flush()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail == nil {
+		return ""
+	}
+	_, tail, cut := l.tail.Bytes()
+	if cut == 0 {
+		return strings.TrimRight(l.tail.String(), "\n")
+	}
+	_, whole, _ := strings.Cut(string(tail), "\n") // what is left of a line says little
+	return "…\n" + strings.TrimRight(whole, "\n")
+}
+
+// ending returns a sentence and the ends of outputs below it. Which of them has
+// the reason differs from program to program.
+func ending(what string, outputs ...*lines) string {
+	text := ""
+	for _, l := range outputs {
+		if last := l.last(); last != "" {
+			text += "\n" + last
+		}
+	}
+	if text == "" {
+		return what + " and said nothing"
+	}
+	return what + "; its last words:" + text
+}
+
+// each returns a function that passes lines of several outputs on one at a time.
+func each(say func(string)) func(string) {
+	if say == nil {
+		return nil
+	}
+	var one sync.Mutex
+	return func(line string) {
+		one.Lock()
+		defer one.Unlock()
+		say(line)
+	}
+}
+
+// plain takes out of a line what would move the cursor, colour the screen or do
+// worse to a terminal.
+func plain(line []byte) string {
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		if line[i] == 0x1b {
+			i += escape(line[i:])
+			continue
+		}
+		r, size := utf8.DecodeRune(line[i:])
+		i += size
+		switch {
+		case r == '\t':
+			b.WriteByte(' ')
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// escape returns how long the sequence is that a line begins with.
+func escape(p []byte) int {
+	if len(p) < 2 || p[1] != '[' {
+		return min(2, len(p))
+	}
+	for i, c := range p[2:] {
+		if c >= 0x40 && c <= 0x7e {
+			return i + 3
+		}
+	}
+	return len(p)
+}

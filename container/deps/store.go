@@ -1,0 +1,243 @@
+package deps
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/container/lang"
+	"hako/run/fault"
+)
+
+// A Store is where results are kept. Any number of processes may use the same.
+type Store struct {
+	Dir      string // a directory of its own, made if need be; empty means that nothing is kept
+	MaxBytes int64  // of all that is kept; zero means 5 GB; what was not used for longest goes first
+	MaxOne   int64  // of one result; zero means 2 GB; what is larger is not kept
+
+	// MaxAge is how long a result is good. Without an end, whoever asks for
+	// any version of a library would get the same one for ever. Zero means 30
+	// days.
+	MaxAge time.Duration
+}
+
+func (s *Store) maxAge() time.Duration {
+	if s.MaxAge > 0 {
+		return s.MaxAge
+	}
+	return 30 * 24 * time.Hour
+}
+
+func (s *Store) maxBytes() int64 {
+	if s.MaxBytes > 0 {
+		return s.MaxBytes
+	}
+	return 5 << 30
+}
+
+func (s *Store) maxOne() int64 {
+	if s.MaxOne > 0 {
+		return min(s.MaxOne, s.maxBytes())
+	}
+	return min(2<<30, s.maxBytes())
+}
+
+const (
+	archiveEnding = ".tar"
+	partEnding    = ".part" // of an archive that is being written
+	abandoned     = time.Hour
+)
+
+func (s *Store) file(key key) string { return filepath.Join(s.Dir, key.name+archiveEnding) }
+
+// restore puts a kept result back, and tells whether it did. What cannot be used
+// is removed.
+func (j *job) restore(ctx context.Context, key key, s lang.Step) (bool, error) {
+	if key.none != "" {
+		return false, nil
+	}
+	file := j.store.file(key)
+	f, err := os.Open(file)
+	if err != nil {
+		return false, nil
+	}
+	defer f.Close()
+	size, made, ok := whole(f)
+	if age := time.Since(made); !ok || age < 0 || age > j.store.maxAge() {
+		j.store.drop(f, file)
+		return false, nil
+	}
+	_ = os.Chtimes(file, time.Time{}, time.Now()) // it was used
+	j.say(s.Name + ": what was installed before is put back")
+	res, _, err := j.run(ctx, j.timeout(s), restoreScript, s.Keep, io.NewSectionReader(f, 0, size), nil)
+	if err != nil && (ctx.Err() != nil || fault.KindOf(err) != fault.Exhausted) {
+		return false, err
+	}
+	if err != nil || res.Exit != 0 {
+		j.store.drop(f, file)
+		_, _, err = j.run(ctx, quick, tidyScript, nil, nil, nil)
+		return false, err
+	}
+	return true, nil
+}
+
+// drop removes an archive, unless another is there under its name by now.
+func (s *Store) drop(f *os.File, file string) {
+	mine, err := f.Stat()
+	if err != nil {
+		return
+	}
+	if there, err := os.Stat(file); err == nil && os.SameFile(mine, there) {
+		_ = os.Remove(file)
+	}
+}
+
+// keep packs what a step left in the container. If that cannot be kept it says
+// why: the task goes on all the same.
+func (j *job) keep(ctx context.Context, key key, s lang.Step) (unkept string, err error) {
+	if err := os.MkdirAll(j.store.Dir, 0o700); err != nil {
+		return notWritten(err), nil
+	}
+	f, err := os.CreateTemp(j.store.Dir, key.name+".*"+partEnding)
+	if err != nil {
+		return notWritten(err), nil
+	}
+	defer os.Remove(f.Name()) // it has another name if all went well
+	defer f.Close()
+	out := &archive{file: f, left: j.store.maxOne()}
+	res, said, err := j.run(ctx, j.timeout(s), keepScript, s.Keep, nil, out)
+	switch {
+	case out.err != nil && ctx.Err() == nil:
+		return j.store.notKept(out.err), nil
+	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
+		return err.Error(), nil
+	case err != nil:
+		return "", err
+	case res.Exit == nothingThere:
+		return "it left nothing to keep", nil
+	case res.TimedOut || res.Exit != 0:
+		return ending("packing it did not work", said), nil
+	}
+	if err := j.store.add(out, key); err != nil {
+		return j.store.notKept(err), nil
+	}
+	return "", nil
+}
+
+// add makes a finished archive known, and room for it.
+func (s *Store) add(out *archive, key key) error {
+	if err := out.seal(); err != nil {
+		return err
+	}
+	if err := os.Rename(out.file.Name(), s.file(key)); err != nil {
+		return err
+	}
+	s.shrink()
+	return nil
+}
+
+func (s *Store) notKept(err error) string {
+	if errors.Is(err, errTooMuch) {
+		return fmt.Sprintf("it is larger than %d MB", s.maxOne()>>20)
+	}
+	return notWritten(err)
+}
+
+func notWritten(err error) string { return "it could not be written: " + err.Error() }
+
+// An archive is a tar file with a seal behind it, by which damage is noticed
+// before anything is unpacked.
+type archive struct {
+	file *os.File
+	left int64
+	size int64
+	sum  uint32
+	err  error
+}
+
+const (
+	sealMagic = "hakodeps"
+	sealSize  = int64(len(sealMagic) + 8 + 8 + 4) // and when it was made, how long it is, its checksum
+)
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+func (a *archive) Write(p []byte) (int, error) {
+	if int64(len(p)) > a.left {
+		a.err = errTooMuch
+		return 0, a.err
+	}
+	n, err := a.file.Write(p)
+	a.left, a.size, a.sum = a.left-int64(n), a.size+int64(n), crc32.Update(a.sum, castagnoli(), p[:n])
+	if err != nil {
+		a.err = err
+	}
+	return n, err
+}
+
+func (a *archive) seal() error {
+	text := binary.BigEndian.AppendUint64([]byte(sealMagic), uint64(time.Now().UnixMilli()))
+	text = binary.BigEndian.AppendUint64(text, uint64(a.size))
+	_, err := a.file.WriteAt(binary.BigEndian.AppendUint32(text, a.sum), a.size)
+	if closing := a.file.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// whole tells how long the tar file in an archive is, when it was made, and
+// whether it is as it was then.
+func whole(f *os.File) (size int64, made time.Time, ok bool) {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() < sealSize {
+		return 0, made, false
+	}
+	size = info.Size() - sealSize
+	seal := make([]byte, sealSize)
+	if _, err := f.ReadAt(seal, size); err != nil || string(seal[:len(sealMagic)]) != sealMagic {
+		return 0, made, false
+	}
+	sum := crc32.New(castagnoli())
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, size)); err != nil {
+		return 0, made, false
+	}
+	seal = seal[len(sealMagic):]
+	made = time.UnixMilli(int64(binary.BigEndian.Uint64(seal)))
+	return size, made, binary.BigEndian.Uint64(seal[8:]) == uint64(size) && binary.BigEndian.Uint32(seal[16:]) == sum.Sum32()
+}
+
+// shrink removes what was not used for longest until the rest is small enough,
+// and what was begun by processes that are no more.
+func (s *Store) shrink() {
+	entries, _ := os.ReadDir(s.Dir)
+	var kept []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case strings.HasSuffix(e.Name(), archiveEnding):
+			kept, total = append(kept, info), total+info.Size()
+		case strings.HasSuffix(e.Name(), partEnding) && time.Since(info.ModTime()) > abandoned:
+			_ = os.Remove(filepath.Join(s.Dir, e.Name()))
+		}
+	}
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, info := range kept {
+		if total <= s.maxBytes() {
+			return
+		}
+		if os.Remove(filepath.Join(s.Dir, info.Name())) == nil {
+			total -= info.Size()
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/run/fault"
+)
+
+// judged returns the files of a build with a Dockerfile that may be built; nil
+// means that there is none. It is written anew from what was understood of it:
+// what an engine reads otherwise than we do is not there any more.
+func (d *Dock) judged(files []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))
+	var text []byte
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch name := path.Clean(h.Name); {
+		case h.Typeflag == tar.TypeXGlobalHeader:
+		case strings.EqualFold(name, "Dockerfile"): // an engine takes the small one where there is no other
+			if name == "Dockerfile" && h.Typeflag == tar.TypeReg {
+				text, err = io.ReadAll(r)
+			}
+		default:
+			err = copyEntry(w, h, r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if text == nil {
+		return nil, nil
+	}
+	anew, err := rewrite(string(text), d.mayBeBase(), labelOwn+"="+d.id)
+	if err == nil {
+		err = errors.Join(packFile(w, "Dockerfile", []byte(anew)), w.Close())
+	}
+	return out.Bytes(), err
+}
+
+func copyEntry(w *tar.Writer, h *tar.Header, r io.Reader) error {
+	if err := w.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, r)
+	return err
+}
+
+// mayBeBase lists what images of repositories may be made of: the environments.
+// Any other image of the engine may be another project's.
+func (d *Dock) mayBeBase() (list []string) {
+	for _, l := range d.EnvironmentList() {
+		list = append(list, tagged(l.Image))
+	}
+	return list
+}
+
+// tagged spells out the tag of an image that is meant where there is none.
+func tagged(image string) string {
+	if strings.Contains(path.Base(image), ":") || strings.Contains(image, "@") {
+		return image
+	}
+	return image + ":latest"
+}
+
+// rewrite reads a Dockerfile and writes it with an instruction a line and a label
+// in each stage. It refuses what would reach beyond the build.
+func rewrite(text string, bases []string, label string) (string, error) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return "", refuseFile(0, "it is not plain text", "write it in UTF-8")
+	}
+	c := copyist{bases: bases, label: label}
+	var joined strings.Builder
+	lines := strings.Split(text+"\n", "\n")
+	for i, line := range lines {
+		plain := strings.Trim(line, " \t")
+		last := i == len(lines)-1
+		if (plain == "" || plain[0] == '#') && !last {
+			continue
+		}
+		if joined.Len() == 0 {
+			line = plain
+		}
+		part, more := strings.CutSuffix(strings.TrimRight(line, " \t"), `\`)
+		joined.WriteString(part)
+		if more && !last || joined.Len() == 0 {
+			continue
+		}
+		if err := c.take(strings.TrimSpace(joined.String())); err != nil {
+			return "", refuseFile(i+1, err.Error(), c.hint)
+		}
+		joined.Reset()
+	}
+	return c.out.String(), nil
+}
+
+func refuseFile(line int, why, hint string) error {
+	if line > 0 {
+		why = "line " + strconv.Itoa(line) + ": " + why
+	}
+	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: ownFolder + "/Dockerfile", Why: why, Hint: hint}
+}
+
+// A copyist writes a Dockerfile, instruction by instruction.
+type copyist struct {
+	bases  []string
+	label  string
+	stages []string // their names; empty means none
+	out    strings.Builder
+	hint   string // what to do about the last refusal
+}
+
+// instructions are those that may be there, with the options they may have.
+var instructions = map[string][]string{
+	"FROM": {"platform"}, "COPY": {"from", "chown", "chmod"}, "HEALTHCHECK": {"interval", "timeout", "start-period", "start-interval", "retries"},
+	"ARG": nil, "CMD": nil, "ENTRYPOINT": nil, "ENV": nil, "EXPOSE": nil, "LABEL": nil, "MAINTAINER": nil, "RUN": nil, "SHELL": nil, "STOPSIGNAL": nil,
+	"USER": nil, "WORKDIR": nil,
+}
+
+// banned are instructions that may not be there, and why.
+var banned = map[string][2]string{
+	"ADD":     {"what ADD names the engine itself fetches, from wherever it likes", "COPY what lies beside the Dockerfile; let a RUN step unpack it"},
+	"VOLUME":  {"a volume could be written without limit", "leave it out: everything in " + Workspace + " can be written"},
+	"ONBUILD": {"ONBUILD keeps an instruction for later, when nobody looks at it", "write the instruction itself"},
+}
+
+func (c *copyist) take(line string) error {
+	word, rest := line, ""
+	if i := strings.IndexAny(line, " \t"); i >= 0 {
+		word, rest = line[:i], strings.TrimSpace(line[i:])
+	}
+	word = strings.ToUpper(word)
+	if why, is := banned[word]; is {
+		c.hint = why[1]
+		return errors.New(why[0])
+	}
+	options, known := instructions[word]
+	c.hint = "write it as docker's reference has it, without what only BuildKit knows"
+	switch {
+	case !known:
+		return errors.New("there is no instruction " + shown(word))
+	case strings.HasSuffix(line, `\`):
+		return errors.New("it ends in a backslash with nothing to follow")
+	case (word == "RUN" || word == "COPY") && strings.Contains(rest, "<<"):
+		return errors.New("here documents, and what looks like one (<<), are not read")
+	}
+	args, err := c.options(rest, options)
+	if err == nil && word == "FROM" {
+		err = c.from(args)
+	}
+	if err != nil {
+		return err
+	}
+	c.out.WriteString(word + " " + rest + "\n")
+	if word == "FROM" {
+		c.out.WriteString("LABEL " + c.label + "\n")
+	}
+	return nil
+}
+
+// option is one as it has to be spelt: quotes and backslashes could hide another.
+var option = regexp.MustCompile(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
+
+// options checks the options of an instruction, and returns what follows them.
+func (c *copyist) options(text string, allowed []string) (rest string, err error) {
+	for strings.HasPrefix(text, "--") {
+		word := text
+		if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+			word = text[:i]
+		}
+		text = strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
+		m := option.FindStringSubmatch(word)
+		if m == nil || !slices.Contains(allowed, m[1]) {
+			return "", errors.New("the option " + shown(word) + " is not known here")
+		}
+		if m[1] == "from" && !c.mayCopy(m[2]) {
+			return "", c.foreign(m[2])
+		}
+	}
+	return text, nil
+}
+
+// from begins a stage.
+func (c *copyist) from(args string) error {
+	words := strings.Fields(args)
+	switch {
+	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
+		return errors.New("it is not FROM IMAGE, or FROM IMAGE AS NAME")
+	case !c.isBase(words[0], c.stages):
+		return c.foreign(words[0])
+	}
+	c.stages = append(c.stages, strings.ToLower(strings.Join(words[min(2, len(words)):], "")))
+	return nil
+}
+
+// isBase reports whether a name is that of an environment's image or of a stage.
+func (c *copyist) isBase(name string, stages []string) bool {
+	return slices.Contains(c.bases, tagged(name)) || name != "" && slices.Contains(stages, strings.ToLower(name))
+}
+
+// mayCopy reports whether the present stage may copy from what has a name, or a
+// number. Its own name does not count: an engine would look for an image of this
+// name.
+func (c *copyist) mayCopy(name string) bool {
+	done := c.stages[:max(len(c.stages)-1, 0)]
+	n, err := strconv.ParseUint(name, 10, 16)
+	return c.isBase(name, done) || err == nil && n < uint64(len(done))
+}
+
+func (c *copyist) foreign(name string) error {
+	c.hint = "use one of " + strings.Join(c.bases, ", ")
+	return errors.New(shown(name) + " is neither the image of an environment nor an earlier stage")
+}

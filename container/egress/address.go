@@ -1,0 +1,174 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"hako/run/fault"
+)
+
+// metadata are the services by which a cloud tells a machine its secrets. No
+// setting opens them.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"), // most
+	netip.MustParseAddr("169.254.170.2"),   // Amazon, containers
+	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
+	netip.MustParseAddr("fd00:ec2::23"),    // Amazon, containers
+	netip.MustParseAddr("fd20:ce::254"),    // Google
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("168.63.129.16"),   // Azure, an otherwise public address
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
+}
+
+// closed are the ranges that the predicates of netip do not know and that lead
+// nowhere public, or carry another address inside.
+var closed = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // carrier's own
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),  // 6to4 relays
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, broadcast
+	netip.MustParsePrefix("2001::/23"),       // protocol assignments, Teredo
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("2002::/16"),       // 6to4
+	netip.MustParsePrefix("3fff::/20"),       // documentation
+}
+
+var (
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")     // taken for this machine by some
+	globalSix   = netip.MustParsePrefix("2000::/3")      // all of IPv6 that is given out
+	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // IPv4 inside
+	carrier     = netip.MustParsePrefix("100.64.0.0/10") // also used by private overlays
+)
+
+// public reports whether an address belongs to the internet at large.
+func public(a netip.Addr) bool {
+	a = plain(a)
+	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.Contains(metadata, a) || a.Is6() && !globalSix.Contains(a) {
+		return false
+	}
+	return !slices.ContainsFunc(closed, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// tolerable reports whether an address may be reached where somebody asked for
+// it expressly.
+func tolerable(a netip.Addr) bool {
+	a = plain(a)
+	return !slices.Contains(metadata, a) && (a.IsLoopback() || a.IsPrivate() || carrier.Contains(a) || public(a))
+}
+
+// plain takes an IPv4 address out of the forms that carry one on the way: by
+// them 127.0.0.1 would pass for an IPv6 address.
+func plain(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if nat64.Contains(a) {
+		bytes := a.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return a
+}
+
+// addresses returns where a permitted place is. What it returns is what is
+// dialled: a name that is looked up twice may have changed in between. The server
+// of a credential that is lent may be private, like those that the rules trust.
+func (s *service) addresses(ctx context.Context, v *visit, at place, lent *repository) error {
+	if at.addr.IsValid() { // it is on the list by this spelling
+		v.Addresses = []netip.Addr{at.addr}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Dial)
+	defer cancel()
+	found, err := s.lookUp(ctx, at.host)
+	if err != nil || len(found) == 0 {
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: at.String(), Why: "the name could not be looked up", Hint: "check the name"}
+	}
+	own, err := s.own()
+	if err != nil {
+		return err
+	}
+	v.Addresses = found
+	trusted := lent != nil || s.rules.mayBePrivate(at)
+	if slices.ContainsFunc(found, func(a netip.Addr) bool {
+		return !(trusted && tolerable(a)) && (slices.Contains(own, plain(a)) || !s.rules.harmless(a))
+	}) {
+		// The address is not told: names would map the network outside.
+		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: "the name leads to an address that is not public",
+			Hint: "use a public host; if it is one of your own network, have the user add it to private_networks"}
+	}
+	return nil
+}
+
+// own returns the addresses of this machine, as they are now. A public one leads
+// to services that listen for the machine itself and its neighbours, too.
+func (s *service) own() (all []netip.Addr, err error) {
+	ask := s.proxy.interfaces
+	if ask == nil {
+		ask = net.InterfaceAddrs
+	}
+	found, err := ask()
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "connect", Why: "it is not known which addresses are the machine's own", Hint: "try again later"}
+	}
+	for _, a := range found {
+		var ip net.IP
+		switch a := a.(type) {
+		case *net.IPNet:
+			ip = a.IP
+		case *net.IPAddr:
+			ip = a.IP
+		}
+		if addr, ok := netip.AddrFromSlice(ip); ok {
+			all = append(all, plain(addr))
+		}
+	}
+	return all, nil
+}
+
+func (s *service) lookUp(ctx context.Context, host string) ([]netip.Addr, error) {
+	if s.proxy.Resolve != nil {
+		return s.proxy.Resolve(ctx, host)
+	}
+	if found, err := written(ctx, host); err == nil {
+		return found, nil
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".") // the dot keeps search domains out
+}
+
+// written looks a name up in the file of hosts alone, where a name without dots
+// has none at its end either.
+func written(ctx context.Context, host string) ([]netip.Addr, error) {
+	nobody := func(context.Context, string, string) (net.Conn, error) { return nil, errUnreachable }
+	return (&net.Resolver{PreferGo: true, Dial: nobody}).LookupNetIP(ctx, "ip", host)
+}
+
+// dial connects to the first of the addresses that answers.
+func (s *service) dial(ctx context.Context, addrs []netip.Addr, port int) (net.Conn, netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Dial)
+	defer cancel()
+	dial := s.proxy.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	for _, a := range addrs {
+		// None of them may use up the time of the others.
+		each, done := context.WithTimeout(ctx, s.limits.Dial/time.Duration(len(addrs)))
+		conn, err := dial(each, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(port)))
+		done()
+		if err == nil {
+			return conn, a, nil
+		}
+	}
+	return nil, netip.Addr{}, errUnreachable
+}
+
+// errUnreachable says no more: what a dialler says names the network outside.
+var errUnreachable = errors.New("no address of the host answers")

@@ -1,0 +1,181 @@
+// Package egress is the only way out of a container that has no network: a
+// forward proxy outside it, reached over one socket.
+//
+// It passes plain HTTP and TLS tunnels to hosts on a list, and lends git the
+// credentials of listed repositories without ever showing them. [Bridge] is the
+// piece inside the container that makes the socket look like an ordinary proxy.
+// Deliberately not here: looking into TLS, caching, HTTP/2, anything but TCP,
+// and making the socket itself. The one rule to keep: a connection is made only
+// after its name, port and address were found harmless and it is on record, and
+// then to that very address.
+package egress
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"hako/run/fault"
+)
+
+// A Proxy lets the programs of one container reach the hosts it lists. The zero
+// value lets nothing through. Its fields are not changed once it serves.
+type Proxy struct {
+	// Allow are the hosts that may be reached, as allowed_domains spells them:
+	// "example.com", "*.example.com" for everything below it, "example.com:8443"
+	// for another port than 80 and 443, or an address. Empty means none.
+	Allow []string
+	// Open lets through every name that leads to public addresses only, on
+	// ports 80 and 443. False means that only Allow counts.
+	Open bool
+	// Private are hosts, spelled as in Allow, whose names may lead to private
+	// addresses, such as a company's own git server, and networks, such as
+	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
+	// besides; one with a port is private on that port alone. Networks do not
+	// open the machine itself nor its link (its own addresses, loopback and
+	// link-local ones): for those a host is named. Empty means none; metadata
+	// services stay out of reach in any case.
+	Private []string
+	// Credentials are lent to git under [Endpoint]. Their servers may have
+	// private addresses, for requests that one is lent to and no others. Empty
+	// means none.
+	Credentials []Credential
+
+	// Log puts an event on record, from many goroutines at once. What it
+	// refuses to record does not happen. It is required.
+	Log func(Event) error
+
+	Limits Limits
+
+	// Resolve finds the addresses of a name; nil means the resolver of the
+	// system, without its search domains.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects to an address that was found harmless; nil means the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// interfaces returns the addresses of this machine; nil asks the system.
+	interfaces func() ([]net.Addr, error)
+
+	mu      sync.Mutex // guards what follows
+	service *service   // nil before Serve
+	closed  bool
+}
+
+// Limits keep a container from using up the proxy. Zero values mean the number
+// in the comment.
+type Limits struct {
+	Connections int           // at the same time: 256
+	HeadBytes   int           // of a request line with its header: 32 KB
+	HeadTime    time.Duration // for that, and for a TLS hello: 10 s
+	KeepAlive   time.Duration // between two requests of a connection: 2 min
+	Idle        time.Duration // without a byte in either direction: 10 min
+	Dial        time.Duration // for looking up a name, and for connecting: 15 s
+	Drain       time.Duration // that Close gives to what is under way: 5 s
+	Denials     time.Duration // in which 20 denials go on record, and one in the long run; others are counted: 1 s
+}
+
+func (l Limits) filled() Limits {
+	for _, field := range []struct {
+		value *int
+		most  int
+	}{{&l.Connections, 256}, {&l.HeadBytes, 32 << 10}} {
+		if *field.value <= 0 {
+			*field.value = field.most
+		}
+	}
+	for _, field := range []struct {
+		value *time.Duration
+		most  time.Duration
+	}{
+		{&l.HeadTime, 10 * time.Second}, {&l.KeepAlive, 2 * time.Minute}, {&l.Idle, 10 * time.Minute},
+		{&l.Dial, 15 * time.Second}, {&l.Drain, 5 * time.Second}, {&l.Denials, time.Second},
+	} {
+		if *field.value <= 0 {
+			*field.value = field.most
+		}
+	}
+	return l
+}
+
+// What an event tells.
+const (
+	Opened = "opened" // a connection or request is about to be made
+	Denied = "denied" // it is not made, or cut off before a byte of it passed
+	Closed = "closed" // it has ended
+)
+
+// An Event is one thing on record about a connection. Fields that do not apply,
+// or are not known because the request made no sense, stay empty.
+type Event struct {
+	ID         int64 // the same for all events of one connection or request
+	What       string
+	Method     string
+	Host       string
+	Port       int
+	Path       string       // without what follows "?"
+	Addresses  []netip.Addr // found harmless, to be tried in this order; of a denial, those looked at
+	Credential bool         // a credential is lent
+	Why        string       // of a denial or an end before time
+	Count      int64        // of denials of a host for one reason that the event stands for, ID being the first one's; zero means one
+	Sent       int64        // bytes that left the container
+	Received   int64
+	Duration   time.Duration
+}
+
+// Check reports the first setting that makes no sense.
+func (p *Proxy) Check() error {
+	_, err := p.compile()
+	return err
+}
+
+// Serve passes on what comes in by the listener, until ctx ends, which cuts
+// everything off, or until [Proxy.Close]. It closes the listener and returns when
+// the last connection is gone. It can be called once.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
+	defer l.Close()
+	rules, err := p.compile()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limits := p.Limits.filled()
+	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
+		ledger: &ledger{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
+	defer close(s.done)
+	defer s.ledger.close()
+	if err := p.begin(s); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, s.cut)()
+	return accept(l, s.limits.Connections, func(conn net.Conn) { s.welcome(ctx, conn) }, s.turnAway)
+}
+
+// begin makes s the service that Close ends.
+func (p *Proxy) begin(s *service) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.service != nil {
+		return &fault.Error{Kind: fault.Invalid, Op: "serve egress proxy", Why: "it was closed, or serves already", Hint: "make another one"}
+	}
+	p.service = s
+	return nil
+}
+
+// Close takes no more requests, lets those under way come to their end for as
+// long as Limits.Drain, cuts off the rest and returns when nothing is left.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	s := p.service
+	p.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	s.drain()
+	patience := time.AfterFunc(s.limits.Drain, s.cancel)
+	defer patience.Stop()
+	<-s.done
+	return nil
+}

@@ -1,0 +1,123 @@
+package egress
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// What git says and hears. Everything else stays behind: a header such as
+// X-HTTP-Method-Override would make another request of the one that was checked,
+// and cookies would be a credential inside the container. Accept-Encoding stays
+// behind so that a guard can read the answer.
+var (
+	gitAsks = []string{"Accept", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Type",
+		"Git-Protocol", "Pragma", "User-Agent"}
+	gitHears = []string{"Cache-Control", "Content-Encoding", "Content-Type", "Date", "Expires", "Location", "Pragma", "Retry-After", "Vary"}
+)
+
+// lend returns the route of a request for the endpoint, with its credential.
+func (r *rules) lend(h *head, v *visit, a address) (*route, error) {
+	w, err := parseWant(h.method, a.path, a.query)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := r.find(w)
+	if err != nil {
+		return nil, err
+	}
+	if h.method == http.MethodPost && !slices.Equal(h.values("Content-Type"), []string{"application/x-" + w.service + "-request"}) {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path),
+			Why: "it is not what git sends for " + w.service, Hint: "use git itself"}
+	}
+	v.to(repo.at)
+	v.Path, v.Credential = shown(w.path+w.suffix), true
+	to := &route{address: address{repo.at, w.path + w.suffix, a.query}, header: only(h.header(), gitAsks), lent: repo}
+	return to, to.add()
+}
+
+func only(header http.Header, names []string) http.Header {
+	kept := http.Header{"User-Agent": nil}
+	for _, name := range names {
+		if values := header[name]; values != nil {
+			kept[name] = values
+		}
+	}
+	return kept
+}
+
+// add puts the credential into a request. What is wrong with one is not said: the
+// words could hold a part of it.
+func (r *route) add() error {
+	name, value, err := r.lent.Header()
+	if err != nil || !isToken(name) || value == "" || hasControl(value) {
+		return &fault.Error{Kind: fault.Unavailable, Op: "lend git credential", Subject: r.lent.Host, Why: "the credential could not be had",
+			Hint: "check the token outside the container"}
+	}
+	r.header[http.CanonicalHeaderKey(name)] = []string{value}
+	r.secret = secrets(value)
+	return nil
+}
+
+// tame makes an answer to git fit to be passed on.
+func (r *rules) tame(to *route, resp *http.Response) error {
+	resp.Header = only(resp.Header, gitHears)
+	delete(resp.Header, "User-Agent")
+	for name, values := range resp.Header {
+		if slices.ContainsFunc(values, func(value string) bool { return holdsAny(value, to.secret) }) {
+			delete(resp.Header, name)
+		}
+	}
+	if holdsAny(resp.Status, to.secret) {
+		resp.Status = ""
+	}
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusProxyAuthRequired:
+		// Passed on as it is, git would ask for a name and a password.
+		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
+			Why: "the server refused the credential", Hint: "check the token outside the container"}
+	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified:
+		return r.redirect(to, resp)
+	}
+	resp.Header.Del("Location")
+	return nil
+}
+
+// redirect lets git follow only to where there is a credential too. It asks the
+// endpoint again, and the request is checked like any other.
+func (r *rules) redirect(to *route, resp *http.Response) error {
+	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
+		Why: "the server redirects to a place that the credential is not for", Hint: "use the present address of the repository"}
+	base := &url.URL{Scheme: "https", Host: to.place.without(443), Path: to.path}
+	if to.lent.PlainHTTP {
+		base.Scheme, base.Host = "http", to.place.without(80)
+	}
+	u, err := base.Parse(resp.Header.Get("Location"))
+	if err != nil || u.Scheme != base.Scheme || u.User != nil {
+		return moved
+	}
+	w, err := parseWant(resp.Request.Method, "/"+u.Host+u.EscapedPath(), u.RawQuery)
+	if err != nil {
+		return moved
+	}
+	if _, err := r.find(w); err != nil {
+		return moved
+	}
+	location := "http://" + Endpoint + "/" + w.at + w.path + w.suffix
+	if u.RawQuery != "" {
+		location += "?" + u.RawQuery
+	}
+	resp.Header.Set("Location", location)
+	return nil
+}
+
+// holdsAny reports whether a text holds one of the secrets, escaped or not.
+func holdsAny(text string, secrets []string) bool {
+	plain, err := url.QueryUnescape(text)
+	return slices.ContainsFunc(secrets, func(s string) bool {
+		return strings.Contains(text, s) || err == nil && strings.Contains(plain, s)
+	})
+}

@@ -1,0 +1,170 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hako/run/fault"
+)
+
+// A service is a proxy at work.
+type service struct {
+	proxy    *Proxy
+	rules    *rules
+	limits   Limits
+	ledger   *ledger
+	listener net.Listener
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when nothing is left
+	serial   atomic.Int64  // the ID of the last visit
+
+	mu       sync.Mutex       // guards what follows
+	clients  map[*client]bool // true for one that waits for a request
+	draining bool
+}
+
+// welcome serves one connection from the container.
+func (s *service) welcome(ctx context.Context, conn net.Conn) {
+	c := &client{service: s, conn: conn, in: bufio.NewReader(conn), out: bufio.NewWriter(conn),
+		pins: map[pin][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
+	c.run(ctx)
+	s.mu.Lock()
+	delete(s.clients, c)
+	s.mu.Unlock()
+	c.leave()
+}
+
+// mark notes whether a client waits for a request. It answers false when there
+// is to be no further one.
+func (s *service) mark(c *client, waits bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients[c] = waits
+	return !s.draining
+}
+
+// drain takes no more connections or requests.
+func (s *service) drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	s.listener.Close()
+	for c, waits := range s.clients {
+		if waits {
+			c.conn.Close()
+		}
+	}
+}
+
+// cut ends everything at once.
+func (s *service) cut() {
+	s.drain()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.clients {
+		c.conn.Close()
+	}
+}
+
+// turnAway answers a connection that is one too many.
+func (s *service) turnAway(conn net.Conn) {
+	defer conn.Close()
+	err := &fault.Error{Kind: fault.Exhausted, Op: "connect", Why: "too many connections are open", Hint: "use fewer at a time"}
+	s.visit().deny(err)
+	conn.SetDeadline(time.Now().Add(time.Second))
+	out := bufio.NewWriter(conn)
+	writeRefusal(out, err)
+	out.Flush()
+}
+
+// accept hands connections to serve, or to busy while there are as many as may
+// be. It ends when the listener is closed and the last of them was served.
+func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
+	const patience = 20
+	var all sync.WaitGroup
+	defer all.Wait()
+	slots := make(chan struct{}, most)
+	for failures := 0; ; {
+		conn, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil && failures == patience:
+			return &fault.Error{Kind: fault.Unavailable, Op: "accept connections", Err: err}
+		case err != nil: // as a rule too many open files, which passes
+			failures++
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		failures = 0
+		select {
+		case slots <- struct{}{}:
+			all.Go(func() {
+				defer func() { <-slots }()
+				serve(conn)
+			})
+		default:
+			busy(conn)
+		}
+	}
+}
+
+// A visit is one connection or request, as it goes on record.
+type visit struct {
+	Event
+	ledger         *ledger
+	began          time.Time
+	sent, received atomic.Int64
+}
+
+func (s *service) visit() *visit {
+	return &visit{Event: Event{ID: s.serial.Add(1)}, ledger: s.ledger, began: time.Now()}
+}
+
+// to notes where a visit leads.
+func (v *visit) to(p place) { v.Host, v.Port = p.host, p.port }
+
+// open puts on record that the visit is about to take place.
+func (v *visit) open() error {
+	e := v.Event
+	e.What = Opened
+	if err := v.ledger.log(e); err != nil {
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: v.Host, Why: "the connection could not be put on record, so it is not made",
+			Hint: "see to the audit log on the machine outside"}
+	}
+	return nil
+}
+
+// deny puts on record that it does not take place.
+func (v *visit) deny(why error) {
+	e := v.Event
+	e.What, e.Why = Denied, reason(why)
+	v.ledger.deny(e)
+}
+
+// end puts on record that it took place. A nil cause means that all went well.
+func (v *visit) end(cause error) {
+	e := v.Event
+	e.What, e.Why = Closed, reason(cause)
+	e.Sent, e.Received, e.Duration = v.sent.Load(), v.received.Load(), time.Since(v.began)
+	_ = v.ledger.log(e) // it is over; if the record is broken, the next one is not made
+}
+
+func reason(err error) string {
+	var e *fault.Error
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return ""
+	case errors.As(err, &e) && e.Why != "":
+		return e.Why
+	}
+	return "the connection broke"
+}

@@ -1,0 +1,174 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"time"
+
+	"hako/run/fault"
+)
+
+// A tunnel passes TLS on without looking into it.
+type tunnel struct {
+	*client
+	v  *visit
+	to place
+	up net.Conn
+}
+
+// tunnel answers a CONNECT.
+func (c *client) tunnel(ctx context.Context, h *head) {
+	v := c.visit()
+	v.Method, v.Host = h.method, attempted(h.target)
+	to, err := c.destination(h, v)
+	if err == nil {
+		err = c.addresses(ctx, v, to, nil)
+	}
+	if err != nil {
+		c.refuse(v, err)
+		return
+	}
+	if err := v.open(); err != nil {
+		c.tell(err)
+		return
+	}
+	up, addr, err := c.dial(ctx, v.Addresses, to.port)
+	if err != nil {
+		err = &fault.Error{Kind: fault.Unavailable, Op: "connect", Subject: to.String(), Why: "the server does not answer", Hint: "try again later"}
+		c.tell(err)
+		v.end(err)
+		return
+	}
+	defer up.Close()
+	defer context.AfterFunc(ctx, func() { up.Close() })()
+	v.Addresses = []netip.Addr{addr}
+	t := &tunnel{c, v, to, up}
+	v.end(t.pass())
+}
+
+// destination reads where a tunnel is to lead, if it may lead there.
+func (c *client) destination(h *head, v *visit) (place, error) {
+	if n, err := h.length(); err != nil || n != 0 {
+		return place{}, malformed("a CONNECT has no body")
+	}
+	to, err := parsePlace(h.target, 0)
+	if err != nil {
+		return place{}, err
+	}
+	if v.to(to); to.port == 0 {
+		return place{}, malformed("a CONNECT names a port")
+	}
+	if err := h.agrees(to, 0); err != nil {
+		return place{}, err
+	}
+	return to, c.rules.permit(to)
+}
+
+// pass opens the tunnel, listens to how the two greet each other, and then
+// passes everything on.
+func (t *tunnel) pass() error {
+	t.out.WriteString("HTTP/1.1 200 Connection established\r\n\r\n")
+	if err := t.out.Flush(); err != nil {
+		return err
+	}
+	if err := t.greet(); err != nil {
+		return err
+	}
+	splice(
+		end{t.conn, t.in, func(n int) { t.v.sent.Add(int64(n)) }},
+		end{t.up, t.up, func(n int) { t.v.received.Add(int64(n)) }}, t.limits.Idle)
+	return nil
+}
+
+// greet passes on the first messages of both sides, and every hello of the
+// client only after a look at it.
+func (t *tunnel) greet() error {
+	if err := t.passHello(false); err != nil {
+		return err
+	}
+	retry, err := t.passServerHello()
+	if err != nil || !retry {
+		return err
+	}
+	return t.passHello(true)
+}
+
+func (t *tunnel) passHello(retry bool) error {
+	t.conn.SetReadDeadline(time.Now().Add(t.limits.HeadTime))
+	raw, h, err := readHello(t.in, retry)
+	if err == nil {
+		err = t.fits(h)
+	}
+	var e *fault.Error
+	if errors.As(err, &e) {
+		t.alert(e)
+	}
+	if err != nil {
+		return err
+	}
+	t.conn.SetReadDeadline(time.Time{})
+	n, err := t.up.Write(raw)
+	t.v.sent.Add(int64(n))
+	return err
+}
+
+// fits checks that a hello names the host that was permitted. Behind one address
+// there are many hosts, and the name in the hello decides which one answers.
+func (t *tunnel) fits(h hello) error {
+	refuse := func(why, hint string) error {
+		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: t.to.String(), Why: why, Hint: hint}
+	}
+	switch {
+	case h.hidden && !t.rules.open:
+		return refuse("the name in the TLS hello may be encrypted", "switch off encrypted hellos (ECH)")
+	case h.name == "" && t.to.addr.IsValid(): // an address is no name, and is not sent
+		return nil
+	case h.name == "":
+		return refuse("the TLS hello names no host", "let the client send the server name (SNI)")
+	}
+	if name, err := parsePlace(h.name, t.to.port); err != nil || name != t.to {
+		return refuse("the TLS hello names another host", "ask the proxy for the host that is named in it")
+	}
+	return nil
+}
+
+// alert tells a client in the words of TLS that it is refused.
+func (t *tunnel) alert(e *fault.Error) {
+	const fatal, accessDenied = 2, 49
+	t.v.deny(e)
+	t.unread = true
+	t.conn.SetWriteDeadline(time.Now().Add(t.limits.HeadTime))
+	t.conn.Write([]byte{recordAlert, 3, 3, 0, 2, fatal, accessDenied})
+}
+
+// passServerHello passes on records of the server until it is known whether it
+// wants to hear another hello. One that does not speak TLS is passed on: it is the
+// host that was asked for, whatever it speaks.
+func (t *tunnel) passServerHello() (retry bool, err error) {
+	t.up.SetReadDeadline(time.Now().Add(t.limits.Dial))
+	defer t.up.SetReadDeadline(time.Time{})
+	var message []byte
+	for known := false; !known; {
+		record, err := readRecord(t.up)
+		n, failed := t.conn.Write(record)
+		t.v.received.Add(int64(n))
+		switch {
+		case failed != nil:
+			return false, failed
+		case errors.Is(err, errNotTLS), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		case record[0] == recordAlert: // a warning may come before the hello
+			continue
+		case record[0] != recordHandshake:
+			return false, nil
+		}
+		message = append(message, record[recordHead:]...)
+		retry, known = wantsRetry(message)
+	}
+	return retry, nil
+}

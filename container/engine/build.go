@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// A Build is an image to be.
+type Build struct {
+	Context    io.Reader // a tar archive; read until the build ends, and not closed
+	Dockerfile string    // its path in the archive; empty means Dockerfile
+	Tags       []string
+	Args       map[string]string // seen by whoever may see the image: no secrets
+	Labels     map[string]string
+	NoCache    bool   // every step is done anew
+	Pull       bool   // the base image is asked for even if there is one
+	Network    string // that the steps have: "none", "host"; empty means the engine's usual one
+
+	CPUs   float64 // that a step may use; zero means no limit
+	Memory int64   // bytes that a step may use, with no swap on top; zero means no limit
+}
+
+// Build builds an image and tells progress, unless that is nil, every line that
+// the engine says. The error of a step that does not succeed names the step.
+func (e *Engine) Build(ctx context.Context, b Build, progress func(line string)) error {
+	ctx, cancel := e.during(ctx, 0)
+	defer cancel()
+	in := &watched{from: b.Context}
+	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build", query: b.query(), raw: in}
+	res, err := e.ask(ctx, r)
+	if err == nil {
+		defer discard(res.Body)
+		if res.StatusCode != http.StatusOK {
+			err = refuse(r, res)
+		} else {
+			err = e.follow(ctx, r, res.Body, progress)
+		}
+	}
+	if wrong := in.wrong(); wrong != nil && err != nil {
+		return &fault.Error{Kind: fault.KindOf(wrong), Op: r.op, Subject: r.subject, Why: "its files cannot be read", Err: wrong}
+	}
+	return err
+}
+
+func (b Build) query() url.Values {
+	q := url.Values{"rm": {"1"}, "forcerm": {"1"}, "t": b.Tags}
+	for key, value := range map[string]string{"dockerfile": b.Dockerfile, "networkmode": b.Network} {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	for key, limit := range b.limits() {
+		if limit > 0 {
+			q.Set(key, strconv.FormatInt(limit, 10))
+		}
+	}
+	for key, all := range map[string]map[string]string{"buildargs": b.Args, "labels": b.Labels} {
+		if len(all) > 0 {
+			text, _ := json.Marshal(all) // strings always can be written
+			q.Set(key, string(text))
+		}
+	}
+	for key, on := range map[string]bool{"nocache": b.NoCache, "pull": b.Pull} {
+		if on {
+			q.Set(key, "1")
+		}
+	}
+	return q
+}
+
+// limits are those of a step. Time is given out by tenths of a second.
+func (b Build) limits() map[string]int64 {
+	const period = 100_000 // µs
+	l := map[string]int64{"memory": b.Memory, "memswap": b.Memory}
+	if b.CPUs > 0 {
+		l["cpuperiod"], l["cpuquota"] = period, int64(math.Round(b.CPUs*period))
+	}
+	return l
+}
+
+// follow reads a build's messages to the end.
+func (e *Engine) follow(ctx context.Context, r request, body io.Reader, progress func(string)) error {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	j := journal{tell: progress}
+	err := j.read(body)
+	var broke *brokenStep
+	switch {
+	case errors.As(err, &broke):
+		return &fault.Error{Kind: fault.Invalid, Op: r.op, Subject: r.subject, Why: broke.Error()}
+	case errors.Is(err, errGarbled):
+		return garbled(r)
+	case err != nil:
+		return e.lost(ctx, r.op, err)
+	case !j.done:
+		return e.lost(ctx, r.op, io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+const maxMessage = 1 << 20 // bytes of one message of a build
+
+var errGarbled = errors.New("garbled")
+
+// A brokenStep is a build that came to its end without an image.
+type brokenStep struct {
+	step string // "Step 2/5 : RUN make"; empty before the first
+	why  string
+}
+
+func (b *brokenStep) Error() string {
+	if b.step == "" {
+		return b.why
+	}
+	return strings.ToLower(b.step[:4]) + strings.Replace(b.step[4:], " : ", ", ", 1) + ": " + b.why
+}
+
+// A journal is what an engine says while it builds: a JSON object per line.
+type journal struct {
+	tell func(line string)
+	part []byte // a line of output that has not ended yet
+	step string
+	done bool // an image came of it
+}
+
+type message struct {
+	Stream, Status, ID string
+	Error              string
+	ErrorDetail        struct{ Message string }
+	ProgressDetail     struct{ Current, Total int64 }
+	Aux                struct{ ID string }
+}
+
+func (j *journal) read(body io.Reader) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(make([]byte, 0, 8<<10), maxMessage)
+	for lines.Scan() {
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		var m message
+		if json.Unmarshal(text, &m) != nil {
+			return errGarbled
+		}
+		if err := j.take(m); err != nil {
+			return err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return errGarbled
+	}
+	j.line()
+	return lines.Err()
+}
+
+func (j *journal) take(m message) error {
+	switch {
+	case m.Error != "" || m.ErrorDetail.Message != "":
+		j.line()
+		return &brokenStep{j.step, reason(m)}
+	case m.Aux.ID != "":
+		j.done = true
+	case m.Stream != "":
+		j.output(m.Stream)
+	case m.Status != "" && m.ProgressDetail.Current == 0 && m.ProgressDetail.Total == 0:
+		j.line()
+		j.say(strings.TrimPrefix(m.ID+": "+m.Status, ": "))
+	}
+	return nil
+}
+
+func reason(m message) string {
+	if m.Error != "" {
+		return lowered(clean(m.Error))
+	}
+	return lowered(clean(m.ErrorDetail.Message))
+}
+
+// output takes a piece of what a step prints, which may end within a line.
+func (j *journal) output(text string) {
+	for {
+		before, after, ended := strings.Cut(text, "\n")
+		if room := maxText - len(j.part); len(before) > room {
+			before = before[:room]
+		}
+		j.part = append(j.part, before...)
+		if !ended {
+			return
+		}
+		j.line()
+		text = after
+	}
+}
+
+// line ends the line of output that is being put together.
+func (j *journal) line() {
+	text := string(j.part)
+	j.part = j.part[:0]
+	j.say(text)
+}
+
+func (j *journal) say(text string) {
+	text = strings.TrimRight(strings.ReplaceAll(cleanLines(uncoloured(text)), "\n", " "), " \t")
+	if text == "" {
+		return
+	}
+	if stepLine.MatchString(text) {
+		j.step = text
+	}
+	if strings.HasPrefix(text, "Successfully built ") {
+		j.done = true
+	}
+	j.tell(text)
+}
+
+var (
+	stepLine = regexp.MustCompile(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
+	colour   = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+)
+
+// uncoloured takes whole escape sequences away, so that no "[31m" is left of them,
+// and shows of a line that was written over only its last state.
+func uncoloured(text string) string {
+	text = colour.ReplaceAllString(strings.TrimRight(text, "\r"), "")
+	return text[strings.LastIndexByte(text, '\r')+1:]
+}

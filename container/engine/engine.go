@@ -1,0 +1,128 @@
+// Package engine speaks with a Docker engine over its HTTP API: containers,
+// images, and what they leave behind. It knows nothing of tasks, languages or
+// policy; the packages around it decide what runs, this one only asks for it.
+//
+// Deliberately not here: networks for containers, privileged ones, published
+// ports, a restart policy, the host's namespaces. They cannot be asked for,
+// because [Spec] has no words for them. Credentials of registries are not sent.
+//
+// The one rule to keep: an engine's answers are a stranger's. Whatever it says
+// is bounded before it is held and cleaned before it is shown.
+package engine
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"hako/run/fault"
+)
+
+// An Engine is a Docker engine. It is safe for concurrent use and keeps its
+// connections for the next call.
+//
+// Every call other than Wait, Build and Exec is given up after a minute, or
+// earlier if its context ends. Those that may be repeated without harm are, up
+// to twice, when the connection breaks.
+type Engine struct {
+	at       address
+	http     *http.Client
+	patience time.Duration   // for one call
+	pauses   []time.Duration // before asking again
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+
+	asking chan struct{} // holds one token: who has it may look at api or find it out
+	api    string        // "1.41"; empty until the engine was asked
+}
+
+// Open prepares to speak with the engine at host, which is written as in
+// DOCKER_HOST: unix:///var/run/docker.sock or tcp://127.0.0.1:2376. An empty host
+// means DOCKER_HOST, and if that is empty too, the usual socket of this machine.
+// DOCKER_TLS_VERIFY, DOCKER_CERT_PATH and DOCKER_API_VERSION are heeded. Nothing
+// is contacted yet.
+func Open(host string) (*Engine, error) {
+	at, err := resolve(host)
+	if err != nil {
+		return nil, err
+	}
+	api, err := wantedAPI()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{at: at, patience: time.Minute, pauses: []time.Duration{100 * time.Millisecond, 500 * time.Millisecond}, asking: make(chan struct{}, 1), api: api}
+	e.asking <- struct{}{}
+	e.life, e.end = context.WithCancel(context.Background())
+	e.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return e.at.dial(ctx) },
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: 16,
+			IdleConnTimeout:     time.Minute,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return e, nil
+}
+
+// Close ends every call under way and drops the connections.
+func (e *Engine) Close() {
+	e.end()
+	e.http.CloseIdleConnections()
+}
+
+// Local reports whether the engine is reached by a Unix socket, so that a path
+// of this machine means the same file to the engine.
+func (e *Engine) Local() bool { return e.at.network == "unix" }
+
+// Host returns the engine's address as DOCKER_HOST would spell it.
+func (e *Engine) Host() string { return e.at.String() }
+
+// A Version says what the engine is and where it runs.
+type Version struct {
+	Server   string // "20.10.24"
+	API      string // the version of the API that is spoken: "1.41"
+	OS       string // "linux"
+	Arch     string // as Go spells it: "amd64"
+	Kernel   string
+	Root     string // the engine's data directory, on its machine
+	Driver   string // of storage: "overlay2"
+	Cgroup   string // "1" or "2"
+	CPUs     int
+	Memory   int64    // bytes
+	Security []string // "name=seccomp,profile=default", "name=rootless"
+}
+
+// Ping asks the engine what it is.
+func (e *Engine) Ping(ctx context.Context) (Version, error) {
+	const op = "talk to docker"
+	api, err := e.ping(ctx, op)
+	if err != nil {
+		return Version{}, err
+	}
+	var v struct{ Version, Os, Arch, KernelVersion string }
+	if err := e.call(ctx, request{op: op, subject: e.Host(), path: "/version"}, &v); err != nil {
+		return Version{}, err
+	}
+	var i struct {
+		DockerRootDir, Driver, CgroupVersion string
+		NCPU                                 int
+		MemTotal                             int64
+		SecurityOptions                      []string
+	}
+	if err := e.call(ctx, request{op: op, subject: e.Host(), path: "/info"}, &i); err != nil {
+		return Version{}, err
+	}
+	return Version{
+		Server: clean(v.Version), API: api, OS: clean(v.Os), Arch: clean(v.Arch), Kernel: clean(v.KernelVersion),
+		Root: i.DockerRootDir, Driver: clean(i.Driver), Cgroup: clean(i.CgroupVersion),
+		CPUs: i.NCPU, Memory: i.MemTotal, Security: cleanAll(i.SecurityOptions),
+	}, nil
+}
+
+// closed is what every call after Close gets.
+func closed(op string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the connection to docker was closed here"}
+}

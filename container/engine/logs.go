@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// Logs returns the last lines that a container's first process wrote, on both
+// streams: why it died, mostly. Empty means that it said nothing, or that
+// nothing was kept.
+func (e *Engine) Logs(ctx context.Context, id string, tail int) (string, error) {
+	const op = "read container's log"
+	path, err := containerPath(op, id, "/logs")
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := e.during(ctx, e.patience)
+	defer cancel()
+	r := request{op: op, subject: id, path: path, query: url.Values{"stdout": {"1"}, "stderr": {"1"}, "tail": {strconv.Itoa(tail)}}}
+	res, err := e.ask(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	defer discard(res.Body)
+	if res.StatusCode != http.StatusOK {
+		return "", unlessNothingKept(refuse(r, res), res.StatusCode)
+	}
+	var kept lastBytes
+	if err := demux(res.Body, &kept, &kept); err != nil {
+		return "", e.interrupted(ctx, err)
+	}
+	return cleanLines(string(kept.text)), nil
+}
+
+// unlessNothingKept forgives an engine whose log driver cannot be read.
+func unlessNothingKept(err error, status int) error {
+	if status == http.StatusNotImplemented || fault.KindOf(err) == fault.Unavailable && strings.Contains(err.Error(), "does not support reading") {
+		return nil
+	}
+	return err
+}
+
+// lastBytes keeps the end of what is written to it.
+type lastBytes struct{ text []byte }
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.text = append(l.text, p...)
+	if over := len(l.text) - maxText; over > 0 {
+		l.text = append(l.text[:0], l.text[over:]...)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// The versions of the API that are spoken, 1.x: the first with one-shot
+// statistics, and the last whose answers are known.
+const (
+	oldestAPI = 41
+	newestAPI = 51
+)
+
+// wantedAPI reads DOCKER_API_VERSION; empty means that the engine is asked.
+func wantedAPI() (string, error) {
+	text := os.Getenv("DOCKER_API_VERSION")
+	if text == "" {
+		return "", nil
+	}
+	minor, ok := minorOf(text)
+	if !ok || minor < oldestAPI {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "read DOCKER_API_VERSION", Why: "it must be 1." + strconv.Itoa(oldestAPI) + " or newer", Hint: "leave it empty: the engine is asked what it speaks"}
+	}
+	return spelt(minor), nil
+}
+
+func minorOf(version string) (int, bool) {
+	major, minor, _ := strings.Cut(version, ".")
+	n, err := strconv.ParseUint(minor, 10, 16)
+	return int(n), err == nil && major == "1"
+}
+
+func spelt(minor int) string { return "1." + strconv.Itoa(min(minor, newestAPI)) }
+
+// version returns the API version to speak. The engine is asked once; an engine
+// that did not answer is asked again by the next call.
+func (e *Engine) version(ctx context.Context, op string) (string, error) {
+	ctx, cancel := e.during(ctx, e.patience)
+	defer cancel()
+	select {
+	case <-e.asking:
+	case <-ctx.Done():
+		return "", e.lost(ctx, op, ctx.Err())
+	}
+	defer func() { e.asking <- struct{}{} }()
+	if e.api != "" {
+		return e.api, nil
+	}
+	api, err := e.hello(ctx, op)
+	if err == nil {
+		e.api = api
+	}
+	return api, err
+}
+
+// ping asks the engine even if its version is known already.
+func (e *Engine) ping(ctx context.Context, op string) (string, error) {
+	ctx, cancel := e.during(ctx, e.patience)
+	defer cancel()
+	offered, err := e.hello(ctx, op)
+	if err != nil {
+		return "", err
+	}
+	known, err := e.version(ctx, op)
+	if known == "" {
+		known = offered
+	}
+	return known, err
+}
+
+// hello finds out which version of the API to speak.
+func (e *Engine) hello(ctx context.Context, op string) (string, error) {
+	r := request{op: op, path: "/_ping"}
+	res, err := e.send(ctx, r, "http://docker/_ping")
+	if err != nil {
+		return "", err
+	}
+	defer discard(res.Body)
+	offered := res.Header.Get("Api-Version")
+	minor, ok := minorOf(offered)
+	switch {
+	case res.StatusCode >= 500:
+		return "", refuse(r, res)
+	case !ok:
+		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(), Why: "what answers there is not a docker engine", Hint: "set DOCKER_HOST to where docker listens"}
+	case minor < oldestAPI:
+		return "", &fault.Error{Kind: fault.Unavailable, Op: op, Subject: e.Host(), Why: "the engine is too old: it speaks API " + clean(offered), Hint: "update docker to 20.10 or newer"}
+	}
+	return spelt(minor), nil
+}

@@ -1,0 +1,313 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hako/container/engine"
+	"hako/container/guest"
+	"hako/internal/text"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// hands returns what runs commands in a box: its guest, or the engine where
+// there is none.
+func (d *Dock) hands(ctx context.Context, b *box) (guest.Executor, error) {
+	if b.Bare {
+		return bare{d.Engine, b.ContainerID}, nil
+	}
+	return d.client(ctx, b)
+}
+
+// taskRunner runs scripts in the container of a task. It is never handed out
+// without a gate.
+type taskRunner struct {
+	dock *Dock
+	task string
+	jobs bool // scripts run in the background, and their handle is printed
+}
+
+// Opaque says that the shell in the container asks nobody.
+func (taskRunner) Opaque() {}
+
+// Run implements [run.Runner].
+func (r taskRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	b, done, err := r.dock.use(ctx, r.task)
+	if err != nil {
+		return run.Result{}, err
+	}
+	defer done()
+	h, err := r.dock.hands(ctx, b)
+	if err != nil {
+		return run.Result{}, err
+	}
+	own := *req
+	own.Env = append(append([]string{}, b.Env...), req.Env...)
+	if r.jobs {
+		return r.begin(ctx, b, &own)
+	}
+	res, err := guest.Runner{Client: h, Timeout: r.dock.Timeout}.Run(ctx, &own)
+	return res, r.dock.lost(ctx, b, err)
+}
+
+// begin starts a script as a job.
+func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Result, error) {
+	c, err := r.dock.client(ctx, b)
+	if err != nil {
+		return run.Result{}, err
+	}
+	limit := req.Timeout
+	if limit == 0 {
+		limit = r.dock.Timeout
+	}
+	j, err := c.Start(ctx, guest.Command{Script: req.Script, Args: req.Args, Dir: req.Dir, Env: req.Env, Timeout: limit})
+	if err == nil && req.Stdout != nil {
+		_, err = fmt.Fprintln(req.Stdout, j.Handle)
+	}
+	return run.Result{}, err
+}
+
+// lost explains a connection that broke: the container was killed, or ran out of
+// memory as a whole. Who hung up is not asked: others use the same line.
+func (d *Dock) lost(ctx context.Context, b *box, err error) error {
+	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
+		return err
+	}
+	if d.outlives(context.WithoutCancel(ctx), b) {
+		return err
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: b.TaskUUID, Why: "its container ended while a command was running", Err: err, Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + b.TaskUUID}
+}
+
+// outlives reports whether the container of a box still runs. The engine learns
+// of its end a little later than those who talk to it.
+func (d *Dock) outlives(ctx context.Context, b *box) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a guest may be mute
+	defer cancel()
+	for range 10 {
+		c, err := d.Engine.Inspect(ctx, b.ContainerID)
+		if errors.Is(err, engine.ErrGone) || err == nil && c.State != "running" {
+			return false
+		}
+		if _, err := d.client(ctx, b); err == nil {
+			return true
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return true
+}
+
+// readyBox returns the box of a task that commands can run in, or one that is
+// being removed: [Dock.use] waits for the end of that.
+func (d *Dock) readyBox(task string) (*box, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return nil, err
+	}
+	if b.Status != Ready && !b.Doomed {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is not ready, it is " + string(b.Status), Hint: "wait until hako env up has ended, or run it again"}
+	}
+	return b, nil
+}
+
+// Runner runs scripts in the container of a task, behind the gate.
+func (d *Dock) Runner(task string) run.Runner { return d.Gate(task, taskRunner{dock: d, task: task}) }
+
+// Background is a [Dock.Runner] that starts scripts as jobs and prints the
+// handle of each; see [Dock.Guest].
+func (d *Dock) Background(task string) run.Runner {
+	return d.Gate(task, taskRunner{dock: d, task: task, jobs: true})
+}
+
+// SetCurrentTask says which task Execute and CallTextEditor are for.
+func (d *Dock) SetCurrentTask(task string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.current = task
+}
+
+func (d *Dock) currentTask() (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.current == "" {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "run command", Why: "no task is set", Hint: "prepare a task first"}
+	}
+	return d.current, nil
+}
+
+// A Result is what came of a command, as models read it.
+type Result struct {
+	ExitCode int    `json:"exit_code"` // -1 after a timeout
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	Duration int64  `json:"duration_ms"`
+	Log      string `json:"log,omitempty"` // what names the whole output, if a part was cut
+}
+
+// Execute runs a command of a model for the current task.
+func (d *Dock) Execute(ctx context.Context, command, workingDirectory string) (Result, error) {
+	task, err := d.currentTask()
+	if err != nil {
+		return Result{}, err
+	}
+	return d.ExecuteIn(ctx, task, &run.Request{Actor: "agent", Script: command, Dir: workingDirectory})
+}
+
+// ExecuteIn runs a request in the container of a task and keeps what it prints:
+// the end of it in the result, and all of it, up to a limit, in a log.
+func (d *Dock) ExecuteIn(ctx context.Context, task string, req *run.Request) (Result, error) {
+	b, err := d.readyBox(task)
+	if err != nil {
+		return Result{}, err
+	}
+	log := newLog(b, d.Output)
+	defer log.close()
+	own := *req
+	own.Stdout, own.Stderr = log.stdout, log.stderr
+	res, err := d.Runner(task).Run(ctx, &own)
+	out := Result{ExitCode: res.Exit, Stdout: log.stdout.text(), Stderr: log.stderr.text(), Duration: res.Duration.Milliseconds(), Log: log.name()}
+	if res.TimedOut {
+		limit := own.Timeout
+		if limit == 0 {
+			limit = d.Timeout
+		}
+		out.ExitCode, err = -1, nil
+		out.Stderr = strings.TrimPrefix(out.Stderr+"\nCommand timeout after "+strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)+" seconds", "\n")
+	}
+	return out, err
+}
+
+// logLimit is how much of one stream a log holds.
+const logLimit = 64 << 20
+
+// What is kept of a task: so many logs, and so many bytes in all of them.
+const (
+	logs     = 20
+	logBytes = 256 << 20
+)
+
+// outputLog keeps what a command prints.
+type outputLog struct {
+	stdout, stderr *captured
+}
+
+func newLog(b *box, keep int) *outputLog {
+	base := filepath.Join(b.dir, "logs", time.Now().UTC().Format("20060102-150405.000000")+"-"+strings.ToLower(rand.Text()[:6]))
+	return &outputLog{
+		stdout: &captured{path: base + ".stdout", tail: text.Buffer{Head: -1, Tail: keep}},
+		stderr: &captured{path: base + ".stderr", tail: text.Buffer{Head: -1, Tail: keep}},
+	}
+}
+
+// name returns what to ask for to see the whole; empty means that nothing was cut.
+func (l *outputLog) name() string {
+	for _, c := range []*captured{l.stdout, l.stderr} {
+		if c.file != nil {
+			return strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path))
+		}
+	}
+	return ""
+}
+
+func (l *outputLog) close() {
+	for _, c := range []*captured{l.stdout, l.stderr} {
+		if c.file != nil {
+			c.file.Close()
+			prune(filepath.Dir(c.path), 2*logs, logBytes)
+		}
+	}
+}
+
+// captured is one stream: its end in memory, and once it is longer, all of it in
+// a file.
+type captured struct {
+	path  string
+	tail  text.Buffer
+	total int64
+	file  *os.File
+	err   error
+}
+
+// Write implements [io.Writer]. That a log cannot be kept is no reason to stop.
+func (c *captured) Write(p []byte) (int, error) {
+	if c.file == nil && c.err == nil && c.total+int64(len(p)) > int64(c.tail.Tail) {
+		c.spill()
+	}
+	if room := logLimit - c.total; c.file != nil && room > 0 {
+		_, c.err = c.file.Write(p[:min(int64(len(p)), room)])
+	}
+	c.total += int64(len(p))
+	return c.tail.Write(p)
+}
+
+// spill moves what was kept so far, which is all there was, to a file.
+func (c *captured) spill() {
+	// Not MkdirAll: the box may have been removed meanwhile, and stays so.
+	if err := os.Mkdir(filepath.Dir(c.path), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		c.err = err
+		return
+	}
+	if c.file, c.err = os.OpenFile(c.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); c.err != nil {
+		return
+	}
+	prune(filepath.Dir(c.path), 2*logs, logBytes-2*logLimit) // room for both streams of this one
+	all, _, _ := c.tail.Bytes()
+	_, c.err = c.file.Write(all)
+}
+
+// text is the end of the stream, with a note about what is missing before it.
+func (c *captured) text() string {
+	all, tail, cut := c.tail.Bytes()
+	if cut == 0 {
+		return strings.ToValidUTF8(string(all), "\uFFFD")
+	}
+	return fmt.Sprintf("[%d of %d bytes are not shown: this is the end]\n%s", cut, c.total, strings.ToValidUTF8(string(tail), "\uFFFD"))
+}
+
+// prune removes the files of a directory that were written to least recently,
+// until there are no more than so many with no more than so many bytes: the log of
+// a command that still prints is not among them.
+func prune(dir string, keep int, most int64) {
+	entries, _ := os.ReadDir(dir)
+	var files []os.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // or somebody else was faster
+			files = append(files, info)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b os.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(b.Name(), a.Name()))
+	})
+	for i, info := range files {
+		if most -= info.Size(); most < 0 || i >= keep {
+			_ = os.Remove(filepath.Join(dir, info.Name()))
+		}
+	}
+}
+
+// Log opens what a command printed whose result was cut.
+func (d *Dock) Log(task, name, stream string) (io.ReadCloser, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return nil, err
+	}
+	if stream != "stdout" && stream != "stderr" { // or it could lead to any file
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read log", Subject: shown(stream), Why: "there is no such stream", Hint: "say stdout or stderr"}
+	}
+	f, err := os.Open(filepath.Join(b.dir, "logs", filepath.Base(name)+"."+stream))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read log", Subject: shown(name), Why: "there is none of this name", Hint: "results name their log; the last " + fmt.Sprint(logs) + " are kept, of 256 MB together at most"}
+	}
+	return f, err
+}

@@ -1,0 +1,352 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// A Client talks to a guest. It is safe for concurrent use. A connection that is
+// lost stays lost: what was running is ended by the guest, and whoever wants to
+// go on dials again.
+type Client struct {
+	Hello wire.Hello // what the guest said about itself
+
+	conn net.Conn
+	gone chan struct{} // closed when nothing will be read any more
+
+	writing sync.Mutex
+	buf     []byte
+
+	mu     sync.Mutex // guards what follows
+	serial uint64
+	open   map[uint64]*asked
+	err    error // why the connection is gone
+}
+
+// asked is what the client waits for: how a command goes, or one answer.
+type asked struct {
+	in    *wire.Inbox
+	run   bool         // it is about a command
+	stdin *wire.Window // how much input the guest takes; nil if there is none
+	over  bool         // the last of it was said; only the listener looks
+}
+
+// What a guest gets. It answers every question quickly but how a job ends; one
+// that does not was stopped, or is none.
+const (
+	answerTime = 10 * time.Second // to greet, to answer a question, to take a message
+	grace      = 10 * time.Second // to say how a command ended whose time is up
+)
+
+// Dial connects to the guest that listens on a socket. It does not follow links:
+// who is root in a container could lead us to the guest of another.
+func Dial(ctx context.Context, socket string) (*Client, error) {
+	return connect(ctx, socket, dialSocket)
+}
+
+func connect(ctx context.Context, socket string, dial func(context.Context, string) (net.Conn, error)) (*Client, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, unanswered("connect to guest"))
+	defer cancel()
+	conn, err := dial(ctx, socket)
+	if err != nil {
+		return nil, notThere(ctx, socket, err)
+	}
+	return meet(ctx, conn, socket)
+}
+
+// meet makes a client of a connection.
+func meet(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*asked{}}
+	in := wire.NewScanner(conn, wire.MaxChunk)
+	err := c.greet(in)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, notThere(ctx, socket, err)
+	}
+	go c.listen(in)
+	return c, nil
+}
+
+// unanswered is for a guest that says nothing.
+func unanswered(op string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: op, Why: "the guest of the container does not answer",
+		Hint:     "end the environment, then start it again",
+		FlagHint: "end the environment with hako env down --task ID, then start it again with hako env up"}
+}
+
+func notThere(ctx context.Context, socket string, err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	e := &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Err: err, Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+	switch {
+	case errors.As(context.Cause(ctx), &f):
+		return f
+	case ctx.Err() != nil:
+		e.Kind, e.Why, e.Err = fault.Timeout, "it did not answer in time", ctx.Err()
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
+		e.Subject, e.Why, e.Err = socket, "nobody listens there", nil
+	}
+	return e
+}
+
+// notSocket is for a file that somebody put where the socket should be.
+func notSocket(socket string) error {
+	return &fault.Error{Kind: fault.Denied, Op: "connect to guest", Subject: socket, Why: "it is no socket: something in the container has put another file in its place",
+		Hint: "end the environment", FlagHint: "end the environment with hako env down --task ID"}
+}
+
+// greet makes sure that the other side is a guest, in one round trip.
+func (c *Client) greet(in *wire.Scanner) error {
+	wrong := c.write(wire.Hello{Version: wire.Version}.Frame())
+	f, err := in.Next(wire.MaxGreeting) // also then: it may have hung up after saying why
+	if err != nil && wrong != nil {
+		return wrong
+	}
+	if err != nil {
+		return err
+	}
+	c.Hello, err = wire.Greeted(f)
+	return err
+}
+
+// write sends a frame.
+func (c *Client) write(f wire.Frame) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.buf = f.AppendTo(c.buf[:0])
+	_ = c.conn.SetWriteDeadline(time.Now().Add(answerTime)) // a guest always reads: who gets more than there is room for is told so
+	_, err := c.conn.Write(c.buf)
+	if cap(c.buf) > wire.KeptBuffer {
+		c.buf = nil
+	}
+	return err
+}
+
+// send sends a frame. If it cannot, the other side may have said why.
+func (c *Client) send(f wire.Frame) error {
+	if err := c.write(f); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.giveUp(unanswered("ask guest"))
+		}
+		c.conn.Close()
+		<-c.gone
+		return c.reason()
+	}
+	return nil
+}
+
+// giveUp says why the connection is gone, unless that is known.
+func (c *Client) giveUp(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = why
+	}
+}
+
+func (c *Client) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// listen hands what comes to those who wait for it. It never waits for them:
+// nobody is sent more than he has room for.
+func (c *Client) listen(in *wire.Scanner) {
+	var err error
+	for err == nil {
+		var f wire.Frame
+		if f, err = in.Next(wire.MaxFrame); err == nil {
+			err = c.handle(f)
+		}
+	}
+	c.conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = lost(err)
+	}
+	for _, a := range c.open {
+		a.end(c.err)
+	}
+	close(c.gone)
+}
+
+func (a *asked) end(why error) {
+	a.in.Close(why)
+	if a.stdin != nil {
+		a.stdin.Close()
+	}
+}
+
+// lost explains the end of a connection.
+func lost(err error) error {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, wire.ErrFrame), errors.Is(err, wire.ErrTooLong):
+		return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "it answered in a way that makes no sense", Err: err, Hint: "end the environment with hako env down and start it again"}
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the connection is lost", Err: unlessEOF(err), Hint: "the environment may have ended: hako env info says how it is, hako env up starts it"}
+}
+
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c *Client) handle(f wire.Frame) error {
+	if f.ID == 0 {
+		if f.Op == wire.OpError {
+			return wire.FaultFrom(f.Word(0))
+		}
+		return wire.ErrFrame
+	}
+	c.mu.Lock()
+	a := c.open[f.ID]
+	c.mu.Unlock()
+	if a == nil {
+		return nil // nobody waits for it any more
+	}
+	ok := true
+	switch f.Op {
+	case wire.OpStdinTaken:
+		ok = a.stdin != nil && f.N <= wire.StdinWindow && a.stdin.Give(int(f.N))
+	case wire.OpStdinShut:
+		if a.stdin != nil {
+			a.stdin.Close()
+		}
+	case wire.OpStdout, wire.OpStderr:
+		ok = a.run && !a.over && a.in.Put(f)
+	case wire.OpExited, wire.OpAnswer, wire.OpError:
+		ok = a.last(f) && a.in.Put(f)
+	default:
+		ok = false
+	}
+	if !ok {
+		return wire.ErrFrame
+	}
+	return nil
+}
+
+// last tells whether a frame can be the last about what was asked. After it there
+// is no other: what comes is held in memory until somebody wants it.
+func (a *asked) last(f wire.Frame) bool {
+	fits := f.Op == wire.OpError || a.run == (f.Op == wire.OpExited)
+	ok := fits && !a.over
+	a.over = true
+	return ok
+}
+
+// begin makes room for the answers to a request and returns its id.
+func (c *Client) begin(a *asked) (uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, c.err
+	}
+	c.serial++
+	c.open[c.serial] = a
+	return c.serial, nil
+}
+
+// finish forgets a request.
+func (c *Client) finish(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.open[id]; a != nil {
+		a.end(io.EOF)
+		delete(c.open, id)
+	}
+}
+
+// Close hangs up. Commands that are running are ended; jobs go on.
+func (c *Client) Close() error {
+	c.giveUp(&fault.Error{Kind: fault.Unavailable, Op: "ask guest", Why: "the client is closed", Hint: "dial again"})
+	c.conn.Close()
+	<-c.gone
+	return nil
+}
+
+// Gone is closed when the connection is lost.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+// ask makes a call and waits for its answer. The end of a job is the only one that
+// may take as long as it likes.
+func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire.Frame) ([][]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, givenUp(ctx, verb)
+	}
+	if verb != wire.CallWait {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, answerTime, unanswered("ask guest"))
+		defer cancel()
+	}
+	a := &asked{in: wire.NewInbox(wire.MaxFrame)}
+	id, err := c.begin(a)
+	if err != nil {
+		return nil, err
+	}
+	defer c.finish(id)
+	if err := c.send(what(id)); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { a.in.Close(givenUp(ctx, verb)) })
+	defer stop()
+	f, err := a.in.Take()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		go c.send(wire.Frame{Op: wire.OpCancel, ID: id}) // whoever does not answer may not read either
+		return nil, err
+	case err != nil:
+		return nil, err
+	case f.Op == wire.OpError:
+		return nil, wire.FaultFrom(f.Word(0))
+	}
+	return f.Words, nil
+}
+
+// givenUp is for a question whose answer does not matter any more.
+func givenUp(ctx context.Context, verb string) error {
+	if f, mute := context.Cause(ctx).(*fault.Error); mute {
+		return f
+	}
+	e := &fault.Error{Op: "ask guest", Subject: verb, Why: "nobody waits for the answer any more", Err: ctx.Err()}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
+	}
+	return e
+}
+
+// question makes a call with parameters and reads its answer into result.
+func (c *Client) question(ctx context.Context, verb string, p wire.Parameters, result any) ([][]byte, error) {
+	words, err := c.ask(ctx, verb, func(id uint64) wire.Frame {
+		return wire.Frame{Op: wire.OpCall, ID: id, Words: [][]byte{[]byte(verb), wire.JSON(p)}}
+	})
+	if err != nil || result == nil {
+		return words, err
+	}
+	if len(words) == 0 || json.Unmarshal(words[0], result) != nil {
+		return nil, lost(wire.ErrFrame)
+	}
+	return words, nil
+}

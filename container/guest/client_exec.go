@@ -1,0 +1,244 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// A Run is a command that was begun.
+type Run struct {
+	c     *Client
+	id    uint64
+	ctx   context.Context
+	cmd   Command
+	asked *asked
+	took  [2]int // bytes of each stream that the guest was not told about yet
+	bytes int64
+	vigil *vigil // nil if the command may take as long as it likes
+}
+
+// Exec runs a command to its end, passing on what it prints. An exit status
+// other than zero is an answer, not an error. When ctx ends, so does the command
+// with all that came of it; a writer that does not come back still has to.
+func (c *Client) Exec(ctx context.Context, cmd Command) (Result, error) {
+	r, err := c.Begin(ctx, cmd)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.Wait()
+}
+
+// Begin starts a command. Somebody has to call Wait: until then the command
+// prints only as much as fits into buffers.
+func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, cut(err)
+	}
+	o := cmd.Order()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
+	if cmd.Stdin != nil {
+		r.asked.stdin = wire.NewWindow(wire.StdinWindow)
+	}
+	var err error
+	if r.id, err = c.begin(r.asked); err != nil {
+		return nil, err
+	}
+	if cmd.Timeout > 0 {
+		r.vigil = newVigil(cmd.Timeout, r.mute)
+	}
+	if err := c.send(o.Frame(wire.OpExec, r.id)); err != nil {
+		c.finish(r.id)
+		return nil, err
+	}
+	if cmd.Stdin != nil {
+		go r.feed()
+	}
+	return r, nil
+}
+
+// Signal sends SIGINT or SIGTERM to the command and its group, or ends it with
+// all that came of it by SIGKILL. A command that has ended does not mind.
+func (r *Run) Signal(s os.Signal) error {
+	number, ok := s.(syscall.Signal)
+	if !ok || !wire.SignalAllowed(uint64(number)) {
+		return &fault.Error{Kind: fault.Invalid, Op: "signal command", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
+	}
+	return r.c.send(wire.Frame{Op: wire.OpSignal, ID: r.id, N: uint64(number)})
+}
+
+// lastWords is how many bytes the end of a command may be told in.
+const lastWords = 64 << 10
+
+// lingering is how long the guest may take to end a command that nobody wants.
+const lingering = 8 * time.Second
+
+// Wait passes on what the command prints until it ends.
+func (r *Run) Wait() (Result, error) {
+	defer r.c.finish(r.id)
+	stop := context.AfterFunc(r.ctx, r.cancel)
+	defer stop()
+	for {
+		f, err := r.next()
+		if err != nil {
+			return r.lost(err)
+		}
+		switch f.Op {
+		case wire.OpStdout:
+			err = r.pass(f, 0, r.cmd.Stdout)
+		case wire.OpStderr:
+			err = r.pass(f, 1, r.cmd.Stderr)
+		case wire.OpExited:
+			return r.ended(f.Word(0))
+		case wire.OpError:
+			return r.lost(wire.FaultFrom(f.Word(0)))
+		}
+		if err != nil {
+			return r.unwanted(err)
+		}
+	}
+}
+
+// next waits for what the guest says next.
+func (r *Run) next() (f wire.Frame, err error) {
+	if r.vigil == nil {
+		return r.asked.in.Take()
+	}
+	r.vigil.wait(func() { f, err = r.asked.in.Take() })
+	if err == nil && r.vigil.flooded(len(f.Word(0))) {
+		r.mute()
+		return f, unanswered("run command")
+	}
+	return f, err
+}
+
+// mute gives up a guest that does not say how the command ended.
+func (r *Run) mute() {
+	r.asked.in.Close(unanswered("run command"))
+	go r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id}) // it may not even read
+}
+
+// cancel has the command ended, and waits for that no longer than it can take.
+func (r *Run) cancel() {
+	time.AfterFunc(lingering, func() {
+		r.asked.in.Close(&fault.Error{Kind: fault.Unavailable, Op: "run command", Why: "the guest does not say that it has ended", Hint: "end the environment with hako env down"})
+	})
+	_ = r.c.send(wire.Frame{Op: wire.OpCancel, ID: r.id})
+}
+
+// pass writes a piece of output and tells the guest when it may send more.
+func (r *Run) pass(f wire.Frame, stream int, to io.Writer) error {
+	p := f.Word(0)
+	if to != nil {
+		if _, err := to.Write(p); err != nil {
+			return err
+		}
+	}
+	r.bytes += int64(len(p))
+	r.took[stream] += len(p)
+	if r.took[stream] < wire.OutputWindow/4 {
+		return nil
+	}
+	n := r.took[stream]
+	r.took[stream] = 0
+	return r.c.send(wire.Frame{Op: [2]byte{wire.OpStdoutTaken, wire.OpStderrTaken}[stream], ID: r.id, N: uint64(n)})
+}
+
+// unwanted ends a command whose output cannot be passed on.
+func (r *Run) unwanted(why error) (Result, error) {
+	r.cancel()
+	for {
+		f, err := r.next()
+		if err != nil || f.Op == wire.OpExited || f.Op == wire.OpError {
+			break
+		}
+		if f.Op == wire.OpStdout || f.Op == wire.OpStderr {
+			op := byte(wire.OpStdoutTaken)
+			if f.Op == wire.OpStderr {
+				op = wire.OpStderrTaken
+			}
+			_ = r.c.send(wire.Frame{Op: op, ID: r.id, N: uint64(len(f.Word(0)))})
+		}
+	}
+	var f *fault.Error
+	if errors.As(why, &f) {
+		return Result{Bytes: r.bytes}, why
+	}
+	return Result{Bytes: r.bytes}, &fault.Error{Op: "run command", Why: "its output could not be passed on", Err: why}
+}
+
+// ended reads how the command ended.
+func (r *Run) ended(text []byte) (Result, error) {
+	var e wire.Ending
+	if json.Unmarshal(text, &e) != nil || !isExit(e.Exit) || e.Duration < 0 {
+		return r.lost(lost(wire.ErrFrame))
+	}
+	res := Result{Exit: e.Exit, Signal: e.Signal, TimedOut: e.TimedOut, Duration: e.Duration, Bytes: r.bytes,
+		Note: e.Note, OutOfMemory: e.OutOfMemory, DiskFull: e.DiskFull}
+	if e.TimedOut {
+		res.Exit = -1
+		res.Note = "Command timeout after " + seconds(r.cmd.Timeout) + " seconds"
+	}
+	if err := r.ctx.Err(); err != nil {
+		return res, cut(err)
+	}
+	return res, nil
+}
+
+// isExit tells whether a number can be the status of a command: a larger one
+// would become another where only a byte is passed on, and be taken for success.
+func isExit(n int) bool { return n >= -1 && n <= 255 }
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
+// lost is for a command of which nobody knows how it ended.
+func (r *Run) lost(err error) (Result, error) {
+	if ctxErr := r.ctx.Err(); ctxErr != nil {
+		err = cut(fmt.Errorf("%w (%v)", ctxErr, err))
+	}
+	return Result{Bytes: r.bytes}, err
+}
+
+// cut is for a command that was ended before its time.
+func cut(err error) error {
+	e := &fault.Error{Op: "run command", Why: "it was stopped", Err: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Kind = fault.Timeout
+	}
+	return e
+}
+
+// feed sends the input, as fast as it is taken. It may outlive the command: a
+// reader that does not come back cannot be called back.
+func (r *Run) feed() {
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := r.cmd.Stdin.Read(buf)
+		for sent := 0; sent < n; {
+			m := r.asked.stdin.Take(n - sent)
+			if m == 0 {
+				return
+			}
+			if r.c.send(wire.Frame{Op: wire.OpStdin, ID: r.id, Words: [][]byte{buf[sent : sent+m]}}) != nil {
+				return
+			}
+			sent += m
+		}
+		if err != nil {
+			_ = r.c.send(wire.Frame{Op: wire.OpStdinEnd, ID: r.id})
+			return
+		}
+	}
+}

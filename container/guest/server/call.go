@@ -1,0 +1,239 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"hako/container/guest"
+	"hako/container/guest/joblog"
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// abilities tell clients what they can ask for.
+func (s *server) abilities() []string {
+	can := []string{"jobs", "stats", "edit"}
+	if s.bridged {
+		can = append(can, "bridge")
+	}
+	return can
+}
+
+// call answers a question, at the same time as others.
+func (k *link) call(f wire.Frame) error {
+	if len(f.Words) < 2 {
+		return wire.ErrFrame
+	}
+	f = f.Owned()
+	ctx, err := k.expect(f.ID)
+	if errors.Is(err, wire.ErrFrame) {
+		return err
+	}
+	if err != nil {
+		k.send(wire.ErrorFrame(f.ID, err))
+		return nil
+	}
+	k.working.Go(func() { k.reply(ctx, f) })
+	return nil
+}
+
+// expect makes a call known, and gives it what it ends with.
+func (k *link) expect(id uint64) (context.Context, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.taken(id):
+		return nil, wire.ErrFrame
+	case len(k.calls) == maxCalls:
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask guest", Why: fmt.Sprintf("%d calls wait for their answers already", maxCalls), Hint: "wait for some of them"}
+	}
+	ctx, cancel := context.WithCancel(k.ctx)
+	k.calls[id] = cancel
+	return ctx, nil
+}
+
+// reply answers a call.
+func (k *link) reply(ctx context.Context, f wire.Frame) {
+	verb := string(f.Words[0])
+	words, err := k.s.answer(ctx, verb, f)
+	k.mu.Lock()
+	k.calls[f.ID]()
+	delete(k.calls, f.ID)
+	k.mu.Unlock()
+	if err != nil {
+		k.send(wire.ErrorFrame(f.ID, err))
+		return
+	}
+	k.send(wire.Frame{Op: wire.OpAnswer, ID: f.ID, Words: words})
+	k.s.rested()
+	if verb == wire.CallShutdown {
+		k.s.askToStop()
+	}
+}
+
+// answer does what a call asks for.
+func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byte, error) {
+	switch verb {
+	case wire.CallPing, wire.CallShutdown:
+		return nil, nil
+	case wire.CallEdit:
+		defer s.looks.take()()
+		return one(s.edit(ctx, f.Words[1]))
+	case wire.CallStart:
+		return s.startJob(f)
+	}
+	var p wire.Parameters
+	if json.Unmarshal(f.Words[1], &p) != nil {
+		return nil, unclear(verb, "what it should do is not understood")
+	}
+	switch verb {
+	case wire.CallStats:
+		defer s.looks.take()()
+		return one(inJSON(s.stats(ctx, p.Disk)))
+	case wire.CallList:
+		list := []guest.Job{}
+		for _, j := range s.desk.list() {
+			list = append(list, j.report())
+		}
+		return one(wire.JSON(list), nil)
+	}
+	return s.jobCall(ctx, verb, p)
+}
+
+// jobCall does what a call asks for about one job.
+func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([][]byte, error) {
+	j, err := s.desk.find(guest.Handle(p.Handle))
+	if err != nil {
+		return nil, err
+	}
+	switch verb {
+	case wire.CallStatus:
+		return one(wire.JSON(j.report()), nil)
+	case wire.CallKill:
+		j.kill()
+		r, err := j.wait(ctx)
+		if err == nil {
+			j.process.End(patience) // also what it left behind
+		}
+		return one(inJSON(r, err))
+	case wire.CallWait:
+		return one(inJSON(j.wait(ctx)))
+	case wire.CallSignal:
+		return nil, j.signal(p.Signal)
+	case wire.CallOutput:
+		defer s.looks.take()()
+		return j.output(p)
+	case wire.CallTails:
+		defer s.looks.take()()
+		return j.tails()
+	}
+	return nil, unclear(verb, "there is no such call")
+}
+
+func unclear(verb, why string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "ask guest", Subject: fmt.Sprintf("%.40q", verb), Why: why, Hint: "the container was started by another hako: end it with hako env down and start it again"}
+}
+
+func one(word []byte, err error) ([][]byte, error) { return [][]byte{word}, err }
+
+func inJSON[T any](v T, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return wire.JSON(v), nil
+}
+
+// startJob starts a command in the background.
+func (s *server) startJob(f wire.Frame) ([][]byte, error) {
+	o, err := wire.ReadOrder(f.Words[1:], f.N)
+	if errors.Is(err, wire.ErrFrame) {
+		return nil, unclear(wire.CallStart, "the command is not understood")
+	}
+	if err == nil {
+		err = s.admit()
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Stdin = false
+	j, err := s.desk.start(o, s.release)
+	if err != nil {
+		s.release()
+		return nil, asFault(err)
+	}
+	return one(wire.JSON(j.report()), nil)
+}
+
+// asFault turns what a shell would say into a refusal: a job that never was has
+// no output to say it in.
+func asFault(err error) error {
+	like, is := err.(*notRun)
+	if !is {
+		return err
+	}
+	kind := fault.Invalid
+	if like.status == 127 {
+		kind = fault.NotFound
+	}
+	return &fault.Error{Kind: kind, Op: "start job", Why: like.text, Hint: "name a program that the container has"}
+}
+
+func (j *job) signal(number int) error {
+	if number < 0 || !wire.SignalAllowed(uint64(number)) {
+		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: string(j.handle), Why: fmt.Sprintf("%d is none of INT, TERM and KILL", number), Hint: "use one of them"}
+	}
+	if number == int(syscall.SIGKILL) {
+		j.kill()
+		return nil
+	}
+	j.process.Signal(number)
+	return nil
+}
+
+// largePage is the most that one page may have.
+const largePage = 1 << 20
+
+// output returns a page of what the job printed, and its bytes.
+func (j *job) output(p wire.Parameters) ([][]byte, error) {
+	from := map[string]*joblog.Spool{"": j.log, "stdout": j.out, "stderr": j.errs}[p.Stream]
+	why := ""
+	switch {
+	case from == nil:
+		why = fmt.Sprintf("there is no output called %.40q", p.Stream)
+	case p.Offset < 0:
+		why = fmt.Sprintf("the offset is %d, below 0", p.Offset)
+	case p.Limit < 0 || p.Limit > largePage:
+		why = fmt.Sprintf("the size of the page is %d, outside 1 to %d", p.Limit, largePage)
+	}
+	if why != "" {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: string(j.handle), Why: why, Hint: "begin at 0 and go on where the page before says the next one begins"}
+	}
+	page, err := from.Page(p.Offset, cmp.Or(p.Limit, 4<<10), j.over())
+	if err != nil {
+		return nil, j.unreadable(err)
+	}
+	return [][]byte{wire.JSON(page), page.Data}, nil
+}
+
+func (j *job) unreadable(err error) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Why: "it is no longer kept", Err: err, Hint: "start the job again"}
+}
+
+// tails returns the ends of both streams, and before them how much is missing.
+func (j *job) tails() ([][]byte, error) {
+	var cuts [2]int64
+	words := make([][]byte, 3)
+	for i, s := range []*joblog.Spool{j.out, j.errs} {
+		t, err := s.Tail()
+		if err != nil {
+			return nil, j.unreadable(err)
+		}
+		cuts[i], words[i+1] = t.Cut, t.Data
+	}
+	words[0] = wire.JSON(cuts)
+	return words, nil
+}

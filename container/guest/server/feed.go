@@ -1,0 +1,40 @@
+package server
+
+import (
+	"os"
+
+	"hako/container/guest/procgroup"
+	"hako/container/guest/wire"
+)
+
+// tap passes what a command prints on to the client, as fast as it is taken.
+func (k *link) tap(r *running, op byte, from *os.File, room *wire.Window) *tap {
+	words := make([][]byte, 1)
+	return &tap{from: from, room: room, large: k.s.site.large, pass: func(p []byte) {
+		words[0] = p
+		k.send(wire.Frame{Op: op, ID: r.id, Words: words})
+	}}
+}
+
+// feed gives a command its input, as fast as it is read.
+func (k *link) feed(r *running, p *procgroup.Process) {
+	taken := 0
+	for {
+		f, err := r.stdin.Take()
+		if err != nil || f.Op == wire.OpStdinEnd {
+			p.Stdin.Close()
+			return
+		}
+		n, err := p.Stdin.Write(f.Word(0))
+		if err != nil { // it does not read; that is its right
+			r.stdin.Close(err)
+			p.Stdin.Close()
+			k.send(wire.Frame{Op: wire.OpStdinShut, ID: r.id})
+			return
+		}
+		if taken += n; taken >= wire.StdinWindow/4 {
+			k.send(wire.Frame{Op: wire.OpStdinTaken, ID: r.id, N: uint64(taken)})
+			taken = 0
+		}
+	}
+}

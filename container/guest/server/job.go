@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"hako/container/guest"
+	"hako/container/guest/joblog"
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// A job is one command in the background.
+type job struct {
+	handle    guest.Handle
+	command   string
+	process   *ward
+	began     time.Time
+	log       *joblog.Spool // both streams as they came
+	out, errs *joblog.Spool // the ends of each
+	stop      chan struct{} // closed to end it
+	ended     chan struct{} // closed at the end
+
+	mu    sync.Mutex // guards what follows
+	asked bool       // to be killed
+	how   wire.Ending
+	at    time.Time // when it ended
+}
+
+// A desk keeps the jobs.
+type desk struct {
+	site   site
+	dir    string
+	keep   int
+	limit  int64
+	writes turns // of output
+
+	mu   sync.Mutex
+	jobs []*job // as they were started
+}
+
+// start runs a command in the background; done is called when it has ended.
+func (d *desk) start(o wire.Order, done func()) (*job, error) {
+	p, err := d.site.launch(o)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{command: o.Text(), process: p, began: time.Now(), stop: make(chan struct{}), ended: make(chan struct{}),
+		log: d.spool(d.limit), out: d.spool(joblog.TailSize), errs: d.spool(joblog.TailSize)}
+	d.mu.Lock()
+	j.handle = d.newHandle()
+	d.jobs = append(d.jobs, j)
+	d.mu.Unlock()
+	go func() {
+		j.watch(o.Timeout, d)
+		d.forget()
+		done()
+	}()
+	return j, nil
+}
+
+func (d *desk) spool(limit int64) *joblog.Spool { return &joblog.Spool{Dir: d.dir, Limit: limit} }
+
+// newHandle makes a name that no other job has, nor had: the guest may have been
+// started again while somebody still remembers one.
+func (d *desk) newHandle() guest.Handle {
+	for {
+		h := guest.Handle(fmt.Sprintf("job-%08x", rand.Uint32()))
+		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.handle == h }) {
+			return h
+		}
+	}
+}
+
+// watch runs a job to its end.
+func (j *job) watch(timeout time.Duration, d *desk) {
+	both := func(own *joblog.Spool) func([]byte) {
+		return func(p []byte) {
+			defer d.writes.take()()
+			j.log.Write(p)
+			own.Write(p)
+		}
+	}
+	large := d.site.large
+	timedOut := supervise(j.process.Process, timeout, j.stop,
+		&tap{from: j.process.Stdout, pass: both(j.out), large: large}, &tap{from: j.process.Stderr, pass: both(j.errs), large: large})
+	how := j.process.finish(timedOut)
+	j.mu.Lock()
+	j.how, j.at = how, time.Now()
+	j.mu.Unlock()
+	close(j.ended)
+}
+
+func (j *job) over() bool {
+	select {
+	case <-j.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill asks the job to end.
+func (j *job) kill() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.asked && !j.over() {
+		j.asked = true
+		close(j.stop)
+	}
+}
+
+// report is how the job is now.
+func (j *job) report() guest.Job {
+	r := guest.Job{Handle: j.handle, Command: j.command, Pid: j.process.Pid, State: guest.Running, Began: j.began}
+	total, kept, why := j.log.Count()
+	r.Bytes, r.Dropped, r.DropWhy = total, total-kept, why
+	if r.Dropped > 0 && why == "" {
+		r.DropWhy = fmt.Sprintf("only the last %d bytes are kept", kept)
+	}
+	if !j.over() {
+		return r
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Exit, r.Signal, r.Ended, r.State, r.Note = j.how.Exit, j.how.Signal, j.at, j.outcome(), j.how.Note
+	if r.State == guest.TimedOut {
+		r.Exit = -1
+	}
+	return r
+}
+
+// outcome names how the job ended.
+func (j *job) outcome() guest.State {
+	switch {
+	case j.how.TimedOut:
+		return guest.TimedOut
+	case j.asked || j.how.DiskFull:
+		return guest.Killed
+	case j.how.Exit == 0:
+		return guest.Done
+	}
+	return guest.Failed
+}
+
+// find returns a job by its handle.
+func (d *desk) find(h guest.Handle) (*job, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if j.handle == h {
+			return j, nil
+		}
+	}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%.40q", string(h)), Why: "there is none with this handle, or it ended long ago",
+		Hint: "list the jobs to see which there are"}
+}
+
+func (d *desk) list() []*job {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.jobs)
+}
+
+// wait returns when the job has ended.
+func (j *job) wait(ctx context.Context) (guest.Job, error) {
+	select {
+	case <-j.ended:
+		return j.report(), nil
+	case <-ctx.Done():
+		return j.report(), ctx.Err()
+	}
+}
+
+// forget gives up the oldest jobs that have ended, if there are too many or they
+// hold too much.
+func (d *desk) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count, bytes := 0, int64(0)
+	for i := len(d.jobs) - 1; i >= 0; i-- {
+		j := d.jobs[i]
+		if !j.over() {
+			continue
+		}
+		_, kept, _ := j.log.Count()
+		count, bytes = count+1, bytes+kept
+		if count > d.keep || count > 1 && bytes > 4*d.limit {
+			d.jobs = slices.Delete(d.jobs, i, i+1)
+			for _, s := range []*joblog.Spool{j.log, j.out, j.errs} {
+				s.Drop()
+			}
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hako/container/guest"
+	"hako/container/guest/procgroup"
+	"hako/container/guest/usage"
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// A launcher starts programs.
+type launcher interface {
+	Start(procgroup.Program) (*procgroup.Process, error)
+}
+
+// A site is where commands run and with what.
+type site struct {
+	uid, gid int // whom commands run as; zero means whom we run as
+	dir      string
+	within   string   // what commands must be started in or below; empty means anywhere
+	env      []string // what every command has
+	with     launcher
+	wards    *wards
+	large    *buffers
+	starts   turns // of commands
+}
+
+// newSite looks at the container that the guest finds itself in.
+func newSite(o guest.Options, with launcher) site {
+	s := site{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(usage.Groups), large: newBuffers(), starts: make(turns, atOnce)}
+	if o.Within != "" {
+		s.within = resolved(o.Within)
+	}
+	user, home := userOf(o.UID)
+	if o.UID == 0 && home == "" {
+		home = os.Getenv("HOME")
+	}
+	home = cmp.Or(o.Home, cmp.Or(home, o.Dir))
+	s.env = merged(s.env, []string{"HOME=" + home})
+	if o.UID != 0 && user != "" {
+		s.env = merged(s.env, []string{"USER=" + user, "LOGNAME=" + user})
+	}
+	if value(s.env, "PATH") == "" {
+		s.env = merged(s.env, []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"})
+	}
+	return s
+}
+
+// userOf looks a user up. It reads the file itself: package os/user would be
+// another way to ask, and a heavier one.
+func userOf(uid int) (user, home string) {
+	text, err := os.ReadFile("/etc/passwd")
+	if err != nil || uid == 0 {
+		return "", ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), ":"); len(f) == 7 && f[2] == strconv.Itoa(uid) {
+			return f[0], f[5]
+		}
+	}
+	return "", ""
+}
+
+// resolved follows the links of a path, as far as it is there.
+func resolved(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// launch starts a command.
+func (s site) launch(o wire.Order) (*ward, error) {
+	defer s.starts.take()()
+	one := s.wards.begin()
+	p, err := s.start(o, one.sealed)
+	if err != nil {
+		one.leave()
+		return nil, err
+	}
+	one.started(p)
+	return one, nil
+}
+
+func (s site) start(o wire.Order, sealed bool) (*procgroup.Process, error) {
+	dir, err := s.enter(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	env := merged(s.env, append([]string{"PWD=" + dir}, o.Env...))
+	p := procgroup.Program{Dir: dir, Env: env, Stdin: o.Stdin}
+	if o.IsScript {
+		p.Path = shell()
+		p.Argv = append([]string{path.Base(p.Path), "-c", o.Script, path.Base(p.Path)}, o.Words...)
+	} else {
+		found, err := s.find(o.Words[0], value(env, "PATH"))
+		if err != nil {
+			return nil, err
+		}
+		p.Path, p.Argv = found, o.Words
+	}
+	c, err := s.with.Start(limited(o.Limits, sealed, p))
+	if err != nil {
+		return nil, notStarted(p, err)
+	}
+	return c, nil
+}
+
+// shell is the best one there is. Containers get new programs as they go, so it
+// is looked for every time.
+func shell() string {
+	for _, name := range []string{"/bin/bash", "/usr/bin/bash"} {
+		if program, _ := isProgram(name); program {
+			return name
+		}
+	}
+	return "/bin/sh"
+}
+
+// enter finds the directory to start a command in. Links are followed first, so
+// that none leads out of where commands may be, and in the place of the user:
+// what root is told about is not for everybody.
+func (s site) enter(asked string) (dir string, err error) {
+	dir = asked
+	if !path.IsAbs(dir) {
+		dir = path.Join(s.dir, dir)
+	}
+	if s.within == "" {
+		return dir, checkDir(dir, asked, nil)
+	}
+	real := ""
+	denied := procgroup.As(s.uid, s.gid, func() {
+		real, err = filepath.EvalSymlinks(dir)
+		if err == nil && isBelow(real, s.within) || (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && isBelow(dir, s.within) {
+			err = checkDir(real, cmp.Or(asked, dir), err)
+			return
+		}
+		err = &fault.Error{Kind: fault.Denied, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "it is not below " + s.within + ", or cannot be entered",
+			Hint: "name a directory below " + s.within}
+	})
+	if denied != nil {
+		return "", denied
+	}
+	return real, err
+}
+
+func isBelow(dir, root string) bool {
+	return dir == root || root == "/" || strings.HasPrefix(path.Clean(dir), root+"/")
+}
+
+// checkDir tells whether commands can be started in a directory; err is what is
+// known about it already.
+func checkDir(dir, asked string, err error) error {
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(dir)
+	}
+	switch {
+	case err == nil && !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "it is not a directory", Hint: "name a directory"}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return &fault.Error{Kind: fault.NotFound, Op: "run command in", Subject: cmp.Or(asked, dir), Why: "there is no such directory", Hint: "make it first, or name another"}
+	}
+	return nil // the system will say, as it sees it for the user of the command
+}
+
+// A notRun says why a command did not start, the way shells do: by a status and
+// a line.
+type notRun struct {
+	status int
+	text   string
+}
+
+func (e *notRun) Error() string { return e.text }
+
+// find looks a program up. Root without its privileges cannot look everywhere
+// where the user of the command can, so it looks again in the user's place.
+func (s site) find(name, list string) (found string, err error) {
+	found, err = lookUp(name, list)
+	if err == nil || s.uid == 0 {
+		return found, err
+	}
+	if denied := procgroup.As(s.uid, s.gid, func() { found, err = lookUp(name, list) }); denied != nil {
+		return "", denied
+	}
+	return found, err
+}
+
+// lookUp finds a program, as shells do. A path that is relative goes by the
+// directory of the command.
+func lookUp(name, list string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	closed := false
+	for _, dir := range strings.Split(list, ":") {
+		if !path.IsAbs(dir) {
+			continue // would find what lies in the directory of the command
+		}
+		file := path.Join(dir, name)
+		program, there := isProgram(file)
+		if program {
+			return file, nil
+		}
+		closed = closed || there
+	}
+	if closed {
+		return "", &notRun{126, name + ": permission denied"}
+	}
+	return "", &notRun{127, name + ": command not found"}
+}
+
+// isProgram tells whether a file is one, and whether there is a file at all.
+func isProgram(file string) (program, there bool) {
+	info, err := os.Stat(file)
+	if err != nil || info.IsDir() {
+		return false, false
+	}
+	return info.Mode()&0o111 != 0, true
+}
+
+// notStarted explains what the system said.
+func notStarted(p procgroup.Program, err error) error {
+	name := p.Argv[0]
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
+		return &notRun{127, name + ": no such file or directory"}
+	case errors.Is(err, syscall.E2BIG):
+		return wire.Refused("", "its words and variables are longer than the system takes", "pass the text by standard input or in a file")
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the container has no room for another process", Err: err, Hint: "end some of those that run"}
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the guest has no room for another command", Err: err, Hint: "wait for some of those that run"}
+	}
+	return &notRun{126, name + ": " + err.Error()}
+}
+
+// limited wraps a program into one that sets limits first. The shell does it as
+// the user of the command; for another user's process the guest has no right to.
+//
+// A command that is sealed can write to no file, but remove as many as it likes.
+func limited(l wire.Limits, sealed bool, p procgroup.Program) procgroup.Program {
+	if l == (wire.Limits{}) && !sealed {
+		return p
+	}
+	const kilo, block = 1 << 10, 512
+	script := ""
+	set := func(option string, n int64) {
+		if n > 0 {
+			script += fmt.Sprintf("ulimit %s %d || exit 126; ", option, n)
+		}
+	}
+	set("-t", int64((l.CPU+time.Second-1)/time.Second))
+	set("-v", (l.Memory+kilo-1)/kilo)
+	set("-n", l.Files)
+	set("-f", (l.FileSize+block-1)/block)
+	if sealed {
+		script += "ulimit -f 0 || exit 126; "
+	}
+	words := append([]string{p.Path}, p.Argv[1:]...)
+	p.Path, p.Argv = "/bin/sh", append([]string{"sh", "-c", script + `exec "$@"`, "sh"}, words...)
+	return p
+}
+
+// merged returns pairs with more added; of the same name the last one counts.
+func merged(pairs, more []string) []string {
+	last := make(map[string]int, len(pairs)+len(more))
+	list := make([]string, 0, len(pairs)+len(more))
+	for _, add := range [][]string{pairs, more} {
+		for _, pair := range add {
+			if i, there := last[name(pair)]; there {
+				list[i] = pair
+				continue
+			}
+			last[name(pair)] = len(list)
+			list = append(list, pair)
+		}
+	}
+	return list
+}
+
+// name is that of a variable; empty if the pair has none.
+func name(pair string) string {
+	name, _, is := strings.Cut(pair, "=")
+	if !is {
+		return ""
+	}
+	return name
+}
+
+func value(pairs []string, want string) string {
+	for _, pair := range pairs {
+		if name, value, _ := strings.Cut(pair, "="); name == want {
+			return value
+		}
+	}
+	return ""
+}

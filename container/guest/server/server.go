@@ -1,0 +1,206 @@
+// Package server is the guest itself: the first process of a container, which
+// runs commands for clients outside it.
+//
+// Inside are the socket and who may use it, commands and jobs from their start to
+// their end and the reason for it, the text editor, the way to the proxy outside,
+// and what keeps a workspace within its limit. Deliberately not inside: how both
+// sides talk (package wire), processes and their families (nursery), what the
+// system tells about itself (gauge), and whether something may be run at all.
+//
+// The one rule to keep: what touches files for a command, or because one asked,
+// does so in the place of the commands' user, see [nursery.As].
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hako/container/guest"
+	"hako/container/guest/procgroup"
+	"hako/container/guest/wire"
+	"hako/run/fault"
+)
+
+// filled puts in what zero stands for.
+func filled(o guest.Options) guest.Options {
+	o.Dir = cmp.Or(o.Dir, "/")
+	o.Running = cmp.Or(o.Running, 512)
+	o.Links = cmp.Or(o.Links, 256)
+	o.Keep = cmp.Or(o.Keep, 50)
+	o.Log = cmp.Or(o.Log, 64<<20)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
+	return o
+}
+
+// A server answers clients.
+type server struct {
+	opts    guest.Options
+	site    site
+	desk    *desk
+	scribe  *scribe
+	nursery *procgroup.Nursery
+	looks   turns        // at files, for calls
+	bridged bool         // commands can reach the socket of the proxy
+	running atomic.Int64 // commands and jobs
+	stop    chan struct{}
+	once    sync.Once // for stop
+	quiet   func()    // called when nothing ran for a while; nil means nothing
+
+	mu    sync.Mutex // guards what follows
+	links map[*link]bool
+	rest  *time.Timer // for quiet; nil before anything has run
+	ended bool
+}
+
+func newServer(o guest.Options, n *procgroup.Nursery, with launcher) *server {
+	o = filled(o)
+	where := newSite(o, with)
+	where.wards.disk = where.watchDisk(o.Disk, n)
+	return &server{opts: o, site: where, nursery: n, stop: make(chan struct{}), links: map[*link]bool{},
+		scribe: &scribe{root: where.workspace(), dir: where.dir},
+		looks:  make(turns, atOnce),
+		desk:   &desk{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(turns, atOnce)}}
+}
+
+// admit makes room for one more command.
+func (s *server) admit() error {
+	if s.running.Add(1) > int64(s.opts.Running) {
+		s.running.Add(-1)
+		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: fmt.Sprintf("%d are running already", s.opts.Running), Hint: "wait for some of them, or end them"}
+	}
+	return nil
+}
+
+func (s *server) release() {
+	s.running.Add(-1)
+	s.rested()
+}
+
+// accept serves connections until the listener is closed.
+func (s *server) accept(l net.Listener, trusted func(net.Conn) error) {
+	for {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // most likely no descriptor is free
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		go s.welcome(conn, trusted(conn))
+	}
+}
+
+// welcome serves one connection, unless there is a reason not to.
+func (s *server) welcome(conn net.Conn, why error) {
+	k := newLink(s, conn)
+	if why == nil {
+		why = s.join(k)
+	}
+	if why != nil {
+		_ = conn.SetDeadline(time.Now().Add(greetTime))
+		k.send(wire.ErrorFrame(0, why))
+		conn.Close()
+		return
+	}
+	k.serve()
+	s.leave(k)
+}
+
+// quietTime is how long nothing must have run before the guest makes itself
+// small.
+const quietTime = 500 * time.Millisecond
+
+func (s *server) leave(k *link) {
+	s.mu.Lock()
+	delete(s.links, k)
+	s.mu.Unlock()
+	s.rested()
+}
+
+// rested begins to wait for quiet, if nothing runs.
+func (s *server) rested() {
+	if s.running.Load() > 0 || s.quiet == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rest == nil {
+		s.rest = time.AfterFunc(quietTime, s.ifQuiet)
+		return
+	}
+	s.rest.Reset(quietTime)
+}
+
+func (s *server) ifQuiet() {
+	if s.running.Load() == 0 {
+		s.quiet()
+	}
+}
+
+func (s *server) join(k *link) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return &fault.Error{Kind: fault.Unavailable, Op: "connect to guest", Why: "it is being stopped", Hint: "start the environment again"}
+	case len(s.links) >= s.opts.Links:
+		return &fault.Error{Kind: fault.Exhausted, Op: "connect to guest", Why: fmt.Sprintf("it has %d connections already", len(s.links)), Hint: "close some of them"}
+	}
+	s.links[k] = true
+	return nil
+}
+
+// askToStop makes the guest end soon.
+func (s *server) askToStop() { s.once.Do(func() { close(s.stop) }) }
+
+// lastWords is how long clients get to hear how their commands ended.
+const lastWords = time.Second
+
+// close ends all processes, tells everybody, and hangs up.
+func (s *server) close() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.nursery.EndAll(s.opts.Grace)
+	for end := time.Now().Add(lastWords); s.running.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.links {
+		k.conn.Close()
+	}
+}
+
+// makeSpool makes the directory for outputs, for our eyes only.
+func makeSpool(dir string) (string, error) {
+	if dir == "" {
+		dir = os.TempDir() + "/" + guest.Name
+	}
+	made := ""
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		made, err = os.MkdirTemp(dir, "jobs-*")
+	}
+	if err != nil {
+		return "", &fault.Error{Kind: fault.Unavailable, Op: "start guest", Subject: dir, Why: "the output of jobs cannot be kept there", Err: cause(err), Hint: "name a directory that can be written with -spool"}
+	}
+	return made, nil
+}
+
+// cause strips what a failure is about from why it is one.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package usage
+
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree adds up what the files below a directory take on the disk. A file with
+// several names is counted once, in parts: where all its names are in the tree,
+// the parts make a whole. What cannot be looked into is not counted, other file
+// systems are not looked into. The error is that of ctx, or [ErrDeep].
+//
+// It goes from directory to directory by descriptors and reads names by handfuls:
+// long paths must not hide anything, nor large directories take much memory.
+func Tree(ctx context.Context, dir string) (int64, error) {
+	w := walk{ctx: ctx}
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return 0, nil
+	}
+	w.device = st.Dev
+	w.total = st.Blocks * 512
+	err := w.enter(unix.AT_FDCWD, dir, 0)
+	return w.total, err
+}
+
+// A walk is on its way through a tree.
+type walk struct {
+	ctx    context.Context
+	device uint64
+	total  int64
+}
+
+const (
+	mostDeep = 256 // every level is an open file
+	handful  = 256
+)
+
+func (w *walk) enter(at int, name string, depth int) error {
+	if depth == mostDeep {
+		return ErrDeep
+	}
+	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	dir := os.NewFile(uintptr(fd), name)
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(handful)
+		for _, name := range names {
+			if err := w.count(fd, name, depth); err != nil {
+				return err
+			}
+		}
+		if err != nil || w.ctx.Err() != nil { // as a rule io.EOF
+			return w.ctx.Err()
+		}
+	}
+}
+
+// count adds one name of a directory, and what is below it.
+func (w *walk) count(at int, name string, depth int) error {
+	var st unix.Stat_t
+	if unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Dev != w.device {
+		return nil
+	}
+	size := st.Blocks * 512
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		w.total += size
+		return w.enter(at, name, depth+1)
+	}
+	w.total += size / max(int64(st.Nlink), 1)
+	return nil
+}
+
+// Room tells how full the file system of a directory is.
+func Room(dir string) Space {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return Space{}
+	}
+	block := int64(st.Bsize)
+	return Space{Size: int64(st.Blocks) * block, Used: int64(st.Blocks-st.Bfree) * block, Free: int64(st.Bavail) * block}
+}

@@ -1,0 +1,204 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hako/container/engine"
+	"hako/container/guest"
+	"hako/run/fault"
+)
+
+// Details are an [Info] with what the container uses at the moment.
+type Details struct {
+	Info
+	Usage *guest.Stats `json:"usage,omitempty"` // nil means that nobody answers
+	Limit Resources    `json:"-"`
+}
+
+// ContainerInfo returns what is on record about the container of a task.
+func (d *Dock) ContainerInfo(task string) (Info, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return Info{}, err
+	}
+	return b.Info, nil
+}
+
+// Look asks the container of a task how it is.
+func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
+	b, err := d.find(task)
+	if err != nil {
+		return Details{}, err
+	}
+	x := Details{Info: b.Info, Limit: cmp.Or(b.Limit, d.Resources)} // its own: the settings may be others by now
+	if b.Bare {
+		return x, d.lookBare(ctx, b, &x)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	c, err := d.client(ctx, b)
+	if err != nil {
+		return x, d.lookBare(ctx, b, &x)
+	}
+	s, err := c.Stats(ctx, true)
+	if err != nil {
+		return x, err
+	}
+	x.Usage = &s
+	if s.Running > 0 && x.Status == Ready {
+		x.Status = Running
+	}
+	return x, nil
+}
+
+// lookBare asks the engine how a container is.
+func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
+	if b.ContainerID == "" {
+		return nil // it does not exist yet, or nobody got to note it down
+	}
+	c, err := d.Engine.Inspect(ctx, b.ContainerID)
+	switch {
+	case errors.Is(err, engine.ErrGone):
+		x.Status = Deleted
+		return nil
+	case err != nil:
+		return err
+	case c.State != "running":
+		x.Status = Stopped
+		return nil
+	}
+	u, err := d.Engine.Usage(ctx, b.ContainerID)
+	if err == nil {
+		x.Usage = &guest.Stats{Processes: int(u.Pids), Memory: u.Memory, MemoryLimit: u.MemoryLimit, CPU: u.CPU}
+	}
+	return err
+}
+
+// Tasks lists what is on record about all tasks.
+func (d *Dock) Tasks(ctx context.Context) ([]Info, error) {
+	all, err := d.boxes()
+	if err != nil {
+		return nil, err
+	}
+	running, known := d.running(ctx)
+	var list []Info
+	for _, b := range all {
+		if b.TaskUUID == "" {
+			continue
+		}
+		if known && b.Status == Ready && !running[b.ContainerID] {
+			b.Status = Stopped
+		}
+		list = append(list, b.Info)
+	}
+	return list, nil
+}
+
+// running tells which of our containers run; an engine that does not answer
+// tells nothing.
+func (d *Dock) running(ctx context.Context) (ids map[string]bool, known bool) {
+	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
+	ids = make(map[string]bool)
+	for _, c := range listed {
+		ids[c.ID] = c.State == "running"
+	}
+	return ids, err == nil
+}
+
+// WarmCount counts the containers that wait for a task, by environment.
+func (d *Dock) WarmCount() map[string]int {
+	all, _ := d.boxes()
+	count := make(map[string]int)
+	for _, b := range all {
+		if b.warm(b.Environment, b.Fit) {
+			count[b.Environment]++
+		}
+	}
+	return count
+}
+
+// Desk is what can be asked about jobs; [*guest.Client] is one.
+type Desk interface {
+	Jobs(ctx context.Context) ([]guest.Job, error)
+	Job(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Wait(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Kill(ctx context.Context, h guest.Handle) (guest.Job, error)
+	Output(ctx context.Context, h guest.Handle, from guest.Stream, offset int64, limit int) (guest.Page, error)
+}
+
+// Desk returns what answers about the jobs of a task. It starts nothing.
+func (d *Dock) Desk(ctx context.Context, task string) (Desk, error) {
+	b, done, err := d.use(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if b.Bare {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "list jobs", Subject: task, Why: "there are none on an engine that is another machine", Hint: "use a local engine"}
+	}
+	return d.client(ctx, b)
+}
+
+// CallTextEditor makes one call of the text editor for the current task.
+func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
+	task, err := d.currentTask()
+	if err != nil {
+		return nil, err
+	}
+	return d.Edit(ctx, task, call)
+}
+
+// Edit makes one call of the text editor in the container of a task.
+func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (answer json.RawMessage, err error) {
+	b, finish, err := d.use(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	defer finish()
+	if b.Bare {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "edit", Subject: task, Why: "there is no editor on an engine that is another machine", Hint: "edit with commands, or use a local engine"}
+	}
+	done, err := d.recordEdit(task, call)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { done(failed(answer, err)) }()
+	c, err := d.client(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	answer, err = c.Edit(ctx, call)
+	return answer, d.lost(ctx, b, err)
+}
+
+// failed is what is on record about a call that did not succeed.
+func failed(answer json.RawMessage, err error) error {
+	var r struct {
+		Success bool
+		Error   string
+	}
+	if err != nil || json.Unmarshal(answer, &r) != nil || r.Success {
+		return err
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "edit", Why: shown(r.Error)}
+}
+
+// recordEdit puts a call of the editor on record: what it does and to which file.
+func (d *Dock) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
+	var c struct{ Command, Path string }
+	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
+	return d.record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
+}
+
+// record puts on record what is about to be done. What cannot be recorded is not
+// done.
+func (d *Dock) record(task, what string) (done func(error), err error) {
+	if d.Record == nil {
+		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}
+	}
+	return d.Record(task, what)
+}

@@ -1,0 +1,122 @@
+package lang
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// Bundle puts certificates of authorities together: those a user adds, then those
+// of the system, each once. It returns them in the form that most programs read,
+// and in the one that Java reads. What a user adds must be certificates and
+// nothing else; of the system's, what is not understood is left out.
+func Bundle(extra, system []byte) (bundle, store []byte, err error) {
+	added, err := certificates(extra)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []*x509.Certificate
+	seen := map[string]bool{}
+	for _, c := range append(added, readable(system)...) {
+		if !seen[string(c.Raw)] {
+			seen[string(c.Raw)] = true
+			all = append(all, c)
+		}
+	}
+	for _, c := range all {
+		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	return bundle, trustStore(all), nil
+}
+
+// certificates reads what a user adds. A key among it would be readable for
+// everything that runs in a container.
+func certificates(text []byte) ([]*x509.Certificate, error) {
+	var list []*x509.Certificate
+	rest := text
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if strings.Contains(block.Type, "PRIVATE KEY") {
+			return nil, unusable(len(list), "there is a private key in the file", "give certificates only: they are mounted into containers")
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, unusable(len(list), fmt.Sprintf("%.40q is not a certificate", block.Type), "give certificates only")
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, unusable(len(list), "it is not understood: "+err.Error(), "check it with openssl x509 -text")
+		}
+		list = append(list, c)
+	}
+	if bytes.Contains(rest, []byte("-----BEGIN")) {
+		return nil, unusable(len(list), "it is cut off or damaged", "copy the file again")
+	}
+	if len(list) == 0 && len(bytes.TrimSpace(text)) > 0 {
+		return nil, unusable(0, "there is no certificate in PEM form", "convert it with openssl x509 -inform der")
+	}
+	return list, nil
+}
+
+func unusable(before int, why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read certificate", Subject: fmt.Sprintf("number %d", before+1), Why: why, Hint: hint}
+}
+
+// readable returns the certificates that can be read.
+func readable(text []byte) (list []*x509.Certificate) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return list
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
+			list = append(list, c)
+		}
+	}
+}
+
+// storePassword is no secret: it is what Java expects of a file that only has
+// certificates, and guards against accidents.
+const storePassword = "changeit"
+
+const (
+	storeMagic   = 0xFEEDFEED
+	storeVersion = 2
+	trustedEntry = 2
+)
+
+// trustStore writes a Java key store of trusted certificates. The same
+// certificates make the same bytes: an entry is as old as its certificate.
+func trustStore(list []*x509.Certificate) []byte {
+	u32 := binary.BigEndian.AppendUint32
+	out := u32(u32(u32(nil, storeMagic), storeVersion), uint32(len(list)))
+	for i, c := range list {
+		out = appendUTF(u32(out, trustedEntry), fmt.Sprintf("hako-%04d", i+1))
+		out = binary.BigEndian.AppendUint64(out, uint64(max(c.NotBefore.UnixMilli(), 0)))
+		out = appendUTF(out, "X.509")
+		out = append(u32(out, uint32(len(c.Raw))), c.Raw...)
+	}
+	sum := storeSum(out)
+	return append(out, sum[:]...)
+}
+
+func appendUTF(out []byte, ascii string) []byte {
+	return append(binary.BigEndian.AppendUint16(out, uint16(len(ascii))), ascii...)
+}
+
+// storeSum is the checksum at the end, with the words the format wants in it.
+func storeSum(store []byte) [sha1.Size]byte {
+	var text []byte
+	for _, r := range storePassword {
+		text = append(text, 0, byte(r)) // as UTF-16
+	}
+	return sha1.Sum(append(append(text, "Mighty Aphrodite"...), store...))
+}

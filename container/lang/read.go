@@ -1,0 +1,231 @@
+package lang
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"hako/run/fault"
+)
+
+// form is a language as files spell it.
+type form struct {
+	Name        string            `yaml:"name"`
+	Order       int               `yaml:"order"`
+	Image       string            `yaml:"image"`
+	Base        string            `yaml:"base"`
+	Dockerfile  string            `yaml:"dockerfile"`
+	Description string            `yaml:"description"`
+	Use         words             `yaml:"use"`
+	Packages    string            `yaml:"packages"`
+	Env         map[string]string `yaml:"env"`
+	Path        words             `yaml:"path"`
+	Folders     words             `yaml:"folders"`
+	Install     []stepForm        `yaml:"install"`
+}
+
+type stepForm struct {
+	Name    string        `yaml:"name"`
+	Group   string        `yaml:"group"`
+	When    words         `yaml:"when"`
+	Needs   words         `yaml:"needs"`
+	Key     words         `yaml:"key"`
+	Keep    words         `yaml:"keep"`
+	Command string        `yaml:"command"`
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+// words is a list that may be spelled as the one word it has.
+type words []string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+		*w = words{n.Value}
+		return nil
+	}
+	var list []string
+	err := n.Decode(&list)
+	*w = list
+	return err
+}
+
+// read reads the file of an environment. Nothing in it is passed over: what is
+// not understood is a mistake, and would be a setting that somebody relies on.
+func read(file string, text []byte) (Language, error) {
+	var f form
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&f); err != nil {
+		return Language{}, bad(file, oneLine(err))
+	}
+	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return Language{}, bad(file, "there is more than one document in it")
+	}
+	l := f.language()
+	if name, ok := strings.CutSuffix(file, ".yaml"); !ok || name != l.Name {
+		return Language{}, bad(file, fmt.Sprintf("its name is %q, not that of the file", l.Name))
+	}
+	if why := l.wrong(); why != "" {
+		return Language{}, bad(file, why)
+	}
+	return l, nil
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func bad(file, why string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why, Hint: "docs/environments.md has the form of the file"}
+}
+
+func (f form) language() Language {
+	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile, Description: f.Description,
+		Use: f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
+	for _, s := range f.Install {
+		l.Install = append(l.Install, Step{Name: s.Name, Group: s.Group, When: s.When, Needs: s.Needs, Key: s.Key, Keep: s.Keep,
+			Command: strings.TrimSpace(s.Command), Timeout: s.Timeout})
+	}
+	return l
+}
+
+var (
+	nameForm    = compiled(`^[a-z][a-z0-9-]{0,31}$`)
+	imageForm   = compiled(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
+	varForm     = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	programForm = compiled(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	stepForms   = compiled(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
+)
+
+// compiled makes a regular expression when it is first needed, which is when an
+// environment is read: most runs of the program read none.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+// isName tells whether a word can be the name of an environment.
+func isName(word string) bool { return nameForm().MatchString(word) }
+
+// wrong says what is wrong with an environment, or nothing.
+func (l Language) wrong() string {
+	switch {
+	case !isName(l.Name):
+		return fmt.Sprintf("%q is not a name of small letters, digits and hyphens", l.Name)
+	case !imageForm().MatchString(l.Image):
+		return fmt.Sprintf("image %q is not the name of an image", l.Image)
+	case !imageForm().MatchString(l.Base):
+		return fmt.Sprintf("base %q is not the name of an image", l.Base)
+	case l.Dockerfile == "" || l.Dockerfile != path.Base(l.Dockerfile) || !isPath(l.Dockerfile):
+		return fmt.Sprintf("dockerfile %q is not the name of a file", l.Dockerfile)
+	case !isLine(l.Description):
+		return "description is not one line of text"
+	case len(l.Use) == 0 || !all(l.Use, isLine):
+		return "use does not say in lines of text what the environment is for"
+	case l.Packages == "":
+		return "packages does not say how libraries are installed"
+	case !all(l.Folders, isPath):
+		return "folders are not names below the workspace"
+	case l.Order < 0:
+		return "order is below zero"
+	}
+	return first(l.wrongEnv, l.wrongPath, l.wrongSteps)
+}
+
+func first(checks ...func() string) string {
+	for _, check := range checks {
+		if why := check(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (l Language) wrongEnv() string {
+	for name, value := range l.Env {
+		switch {
+		case !varForm().MatchString(name):
+			return fmt.Sprintf("env: %q is not the name of a variable", name)
+		case strings.ContainsAny(value, "\x00\n"):
+			return "env: " + name + " is not one line"
+		case slices.Contains(ours, name):
+			return "env: " + name + " is set for all environments alike"
+		}
+	}
+	return ""
+}
+
+func (l Language) wrongPath() string {
+	for _, dir := range l.Path {
+		if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsAny(dir, ":\x00\n") {
+			return fmt.Sprintf("path: %q is not the full path of a directory", dir)
+		}
+	}
+	return ""
+}
+
+func (l Language) wrongSteps() string {
+	seen := map[string]bool{}
+	for _, s := range l.Install {
+		if seen[s.Name] {
+			return fmt.Sprintf("install: there are two steps called %q", s.Name)
+		}
+		seen[s.Name] = true
+		if why := s.wrong(); why != "" {
+			return fmt.Sprintf("install %q: %s", s.Name, why)
+		}
+	}
+	return ""
+}
+
+func (s Step) wrong() string {
+	switch {
+	case !stepForms().MatchString(s.Name):
+		return "the name is not a short line of letters, digits, dots and hyphens"
+	case len(s.When) == 0 || !all(s.When, isPath):
+		return "when has no list of files in the project"
+	case !all(s.Key, isPath):
+		return "key is not a list of files in the project"
+	case !all(s.Keep, isKeep):
+		return "keep is not a list of directories in .home, or in project but not all of it"
+	case len(s.Keep) > 0 && len(s.Key) == 0:
+		return "there is no key for what is kept"
+	case !all(s.Needs, programForm().MatchString):
+		return "needs is not a list of programs"
+	case s.Command == "" || strings.Contains(s.Command, "\x00"):
+		return "there is no command"
+	case s.Timeout < 0:
+		return "timeout is below zero"
+	}
+	return ""
+}
+
+func all(list []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !is(s) })
+}
+
+func isLine(text string) bool {
+	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// isPath tells whether a name stays below the directory it is taken from, and
+// cannot be mistaken for an option.
+func isPath(name string) bool {
+	return isLine(name) && path.Clean(name) == name && !path.IsAbs(name) && name != "." && name != ".." &&
+		!strings.HasPrefix(name, "../") && !strings.HasPrefix(name, "-")
+}
+
+// isKeep tells whether something may be put back where a task begins. All of the
+// project may not: sources come from the clone and from nowhere else.
+func isKeep(name string) bool {
+	where := strings.Split(name, "/")
+	return isPath(name) && len(where) > 1 && (where[0] == ".home" || where[0] == "project") &&
+		!slices.Contains(where, ".git") && !strings.ContainsAny(path.Base(name), "*?[")
+}

@@ -1,0 +1,332 @@
+package container
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"hako/container/disk"
+	"hako/container/engine"
+	"hako/container/guest"
+	"hako/container/lang"
+	"hako/container/seccomp"
+	"hako/run/fault"
+)
+
+// Where things are in a container.
+const (
+	Workspace = "/workspace"
+	Project   = "/workspace/project"
+	scratch   = "/workspace/tmp"
+	home      = "/workspace/.home"
+	program   = "/.hako/" + guest.Name
+	runDir    = "/run/hako"
+	proxyAt   = "127.0.0.1:3128"
+)
+
+// user is whom commands run as. It is never the user that hako runs as: the
+// guest's socket is that one's.
+func user() int {
+	if os.Getuid() == 1000 {
+		return 1001
+	}
+	return 1000
+}
+
+// Labels of what we make.
+const (
+	labelState = "hako.state" // whose it is
+	labelBox   = "hako.box"
+	labelOwner = "hako.owner" // the process that made it
+	labelEnv   = "hako.environment"
+)
+
+// image returns what the engine has under a name.
+func (d *Dock) image(ctx context.Context, environment, name string) (engine.Image, error) {
+	img, err := d.Engine.Image(ctx, name)
+	if fault.KindOf(err) == fault.NotFound {
+		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: obtain(environment, name)}
+	}
+	if err == nil && len(img.Volumes) > 0 {
+		return img, &fault.Error{Kind: fault.Denied, Op: "start " + environment + " environment", Why: "the image " + name + " wants volumes, which would have no limit: " + shown(strings.Join(img.Volumes, ", ")),
+			Hint: "use an image without VOLUME; everything in " + Workspace + " can be written"}
+	}
+	return img, err
+}
+
+// obtain says how to come by an image: those of environments that we describe
+// are built, others are somebody's own.
+func obtain(environment, image string) string {
+	if _, ok := lang.Find(environment); ok {
+		return "hako env build " + environment
+	}
+	return "docker pull " + image + ", or name an image that is there for " + environment + " in command_executor.environments"
+}
+
+// make makes a container and waits until its guest answers. It is that of its
+// task before it exists: whoever comes after us finds it.
+func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
+	name := ""
+	if t.ID != "" {
+		name = Name(t.ID)
+	}
+	b, err := d.newBox(record{
+		Info: Info{TaskUUID: t.ID, Environment: l.Name, Workspace: Project, Created: time.Now().UTC(), Status: Created, Name: name, Image: l.Image, Network: d.networkOf(t)},
+		Fit:  d.fit(img.ID, d.networkOf(t)), ImageID: img.ID, Bare: d.bare, Limit: d.Resources,
+	})
+	if err != nil {
+		return b, err
+	}
+	if b.Name == "" {
+		b.Name = "coding-agent-pool-" + b.Box
+	}
+	if t.ID != "" {
+		err = d.enter(b)
+	}
+	if err == nil {
+		err = d.launch(ctx, b, l, img)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Status = Initializing
+	return b, b.save()
+}
+
+// launch creates and starts the container of a box.
+func (d *Dock) launch(ctx context.Context, b *box, l lang.Language, img engine.Image) error {
+	spec, vol, err := d.spec(b, l, pathOf(img))
+	if err != nil {
+		return err
+	}
+	b.unmade = false
+	if b.ContainerID, err = d.Engine.Create(ctx, spec); err != nil {
+		b.unmade = fault.KindOf(err) == fault.Invalid || fault.KindOf(err) == fault.NotFound
+	} else {
+		err = d.start(ctx, b, vol)
+	}
+	if vol == nil {
+		return err
+	}
+	if err != nil {
+		// The engine may be about to mount the device, which may be another's
+		// once we let go of it.
+		b.unmade = d.removeEach(context.WithoutCancel(ctx), b) == nil
+	}
+	_ = vol.Close()
+	return err
+}
+
+// start starts a container that was created. Vol may be nil.
+func (d *Dock) start(ctx context.Context, b *box, vol *disk.Disk) error {
+	if err := b.save(); err != nil {
+		return err
+	}
+	if vol != nil {
+		if err := vol.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.Engine.Start(ctx, b.ContainerID); err != nil {
+		return err
+	}
+	if b.Bare {
+		return d.settleIn(ctx, b)
+	}
+	_, err := d.greet(ctx, b)
+	return err
+}
+
+// pathOf returns the PATH of an image; empty means that it has none.
+func pathOf(img engine.Image) string {
+	for _, pair := range img.Env {
+		if value, ok := strings.CutPrefix(pair, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// spec describes the container of a box. Where this machine can, its workspace
+// is a file system of its own, which the caller closes once it is in use.
+func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Disk, error) {
+	s := engine.Spec{
+		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
+		Labels: map[string]string{labelState: d.id, labelBox: b.Box, labelOwner: self().String(), labelEnv: l.Name},
+		CapAdd: []string{"SETUID", "SETGID", "KILL"}, Seccomp: seccomp.Profile(),
+		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
+		Tmpfs:   d.inMemory(),
+		Ulimits: []engine.Ulimit{{Name: "core"}, {Name: "nofile", Soft: openFiles, Hard: openFiles}},
+		Env:     l.Environ(lang.Surroundings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
+	}
+	if b.Bare {
+		return d.bareSpec(s), nil, nil
+	}
+	if err := d.furnish(b, l, &s); err != nil {
+		return s, nil, err
+	}
+	work := engine.Mount{Kind: engine.Volume, Target: Workspace, Labels: map[string]string{labelState: d.id, labelBox: b.Box}}
+	var vol *disk.Disk
+	if disk.Possible() == nil {
+		var err error
+		if vol, err = disk.New(context.Background(), b.dir, d.Resources.Disk); err != nil {
+			return s, nil, err
+		}
+		work.Options = vol.Options()
+	}
+	s.Mounts = append(s.Mounts, work)
+	return s, vol, nil
+}
+
+// openFiles is how many files a process may have open. The machine has one number
+// for all: 512 processes of a task together stay below the usual one.
+const openFiles = 4096
+
+// plainRuntime takes back what the variables of an image would tell the guest,
+// which is a Go program: an image must not change how process 1 works.
+var plainRuntime = []string{"GODEBUG=", "GOTRACEBACK=", "GOGC=", "GOMEMLIMIT="}
+
+// inMemory are the directories whose files count as memory of the container, and
+// stay when their writer is ended: together they leave room for the guest.
+func (d *Dock) inMemory() map[string]string {
+	size := func(most, part int64) string {
+		return "size=" + strconv.FormatInt(min(most, d.Resources.Memory/part), 10)
+	}
+	return map[string]string{
+		"/tmp":     size(1<<30, 4) + ",mode=1777,exec,nosuid,nodev",
+		"/var/tmp": size(256<<20, 16) + ",mode=1777,nosuid,nodev",
+		"/run":     size(16<<20, 16) + ",mode=755,nosuid,nodev,noexec",
+	}
+}
+
+// furnish puts the guest and what it needs into a container.
+func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
+	o := guest.Options{
+		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: home, Spool: "/run", Within: Workspace,
+		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk, Log: 8 << 20,
+	}
+	for _, folder := range l.Folders {
+		o.Make = append(o.Make, Workspace+"/"+folder)
+	}
+	if b.Network != None {
+		o.Bridge = proxyAt + "=" + runDir + "/egress.sock"
+	}
+	s.Entrypoint = append([]string{program}, o.Args()...)
+	s.Env = append(s.Env, plainRuntime...)
+	s.Mounts = append(s.Mounts,
+		engine.Mount{Kind: engine.Bind, Source: d.binary, Target: program, ReadOnly: true},
+		engine.Mount{Kind: engine.Bind, Source: filepath.Join(b.dir, "run"), Target: runDir})
+	return d.trust(s)
+}
+
+// trust mounts the certificates that are to be trusted besides the usual.
+func (d *Dock) trust(s *engine.Spec) error {
+	if d.CA == nil {
+		return nil
+	}
+	pem, jks, err := lang.Bundle(d.CA, systemRoots())
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(pem)
+	dir := filepath.Join(d.State, "ca", hex.EncodeToString(sum[:8]))
+	for name, data := range map[string][]byte{"ca.pem": pem, "ca.jks": jks} {
+		if err := keepFile(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	s.Mounts = append(s.Mounts,
+		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: lang.CABundle, ReadOnly: true},
+		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.pem"), Target: "/etc/ssl/certs/ca-certificates.crt", ReadOnly: true}, // what reads no variable reads this
+		engine.Mount{Kind: engine.Bind, Source: filepath.Join(dir, "ca.jks"), Target: lang.TrustStore, ReadOnly: true})
+	return nil
+}
+
+// keepFile writes a file that everybody in a container may read, unless it is
+// there already.
+func keepFile(path string, data []byte) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// systemRoots returns the certificates that this machine trusts, where they are
+// kept in one file; else nothing.
+func systemRoots() []byte {
+	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
+		if data, err := os.ReadFile(path); err == nil {
+			return data
+		}
+	}
+	return nil
+}
+
+// fit says what a warm container was made for: one that was made for anything
+// else is of no use.
+func (d *Dock) fit(image string, n Network) string {
+	info, _ := os.Stat(d.binary)
+	made := ""
+	if info != nil {
+		made = info.ModTime().String() + strconv.FormatInt(info.Size(), 10)
+	}
+	data, _ := json.Marshal([]any{image, d.Resources, n, d.CA, d.binary, made})
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12])
+}
+
+// greet connects to the guest of a container that was just started.
+func (d *Dock) greet(ctx context.Context, b *box) (*guest.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	pause := time.Millisecond
+	for tries := 1; ; tries++ {
+		c, err := d.dial(ctx, b)
+		if err == nil {
+			return c, nil
+		}
+		if tries%20 == 0 || ctx.Err() != nil {
+			if dead := d.whyDead(ctx, b); dead != nil {
+				return nil, dead
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &fault.Error{Kind: fault.Timeout, Op: "start " + b.Environment + " environment", Why: "its guest does not answer", Err: err, Hint: "docker logs " + b.ContainerID}
+		case <-time.After(pause):
+			pause = min(2*pause, 20*time.Millisecond)
+		}
+	}
+}
+
+// whyDead explains a container that did not stay up; nil means that it runs.
+func (d *Dock) whyDead(ctx context.Context, b *box) error {
+	c, err := d.Engine.Inspect(context.WithoutCancel(ctx), b.ContainerID)
+	if err != nil {
+		return err
+	}
+	if c.State == "running" || c.State == "created" {
+		return nil
+	}
+	said, _ := d.Engine.Logs(context.WithoutCancel(ctx), b.ContainerID, 20)
+	return &fault.Error{Kind: fault.Unavailable, Op: "start " + b.Environment + " environment", Why: "its container ended with status " + strconv.Itoa(c.ExitCode) + ": " + shown(said), Hint: "rebuild the image: hako env build " + b.Environment}
+}

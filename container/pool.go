@@ -1,0 +1,262 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"hako/container/engine"
+	"hako/run/fault"
+)
+
+// pool keeps containers warm: started, with their guest listening, for no task
+// yet. Each is used once.
+type pool struct {
+	once   sync.Once
+	cancel context.CancelFunc
+	done   chan struct{}
+	wake   chan struct{}
+	made   map[string]*os.File // boxes that we made and nobody has taken yet as far as we know, with our locks; keepWarm's alone
+}
+
+func (p *pool) stop() {
+	if p.cancel != nil {
+		p.cancel()
+		<-p.done
+	}
+}
+
+// Rest fills the pool no more.
+func (d *Dock) Rest() { d.pool.stop() }
+
+// Warmly fills the pool as Options.Warm says and keeps it filled until the dock
+// is closed.
+func (d *Dock) Warmly(ctx context.Context) {
+	d.pool.once.Do(func() {
+		ctx, d.pool.cancel = context.WithCancel(ctx)
+		d.pool.done, d.pool.wake, d.pool.made = make(chan struct{}), make(chan struct{}, 1), make(map[string]*os.File)
+		go d.keepWarm(ctx)
+	})
+}
+
+func (d *Dock) keepWarm(ctx context.Context) {
+	defer close(d.pool.done)
+	for {
+		for name, want := range d.Warm {
+			if err := d.warm(ctx, name, want); err != nil && ctx.Err() == nil {
+				d.say("keep " + name + " environment warm: " + err.Error())
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.pool.wake: // one was taken here, for somebody who is in a hurry
+			pause(ctx, hurry)
+		case <-time.After(time.Second): // one may have been taken by another process
+		}
+		d.letGo()
+	}
+}
+
+// hurry is how long whoever took a warm container is left alone with the engine.
+const hurry = 200 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// letGo drops our locks of boxes that somebody has taken: they are his, also if
+// he did not live to note that down.
+func (d *Dock) letGo() {
+	for id, f := range d.pool.made {
+		if _, err := os.Lstat(filepath.Join(d.State, "boxes", id, poolMark)); err == nil {
+			continue
+		}
+		delete(d.pool.made, id)
+		d.mu.Lock()
+		if d.held[id] == f { // not taken by this process, which would hold another
+			f.Close()
+			delete(d.held, id)
+		}
+		d.mu.Unlock()
+	}
+}
+
+// weed removes boxes that we made and that are of no use any more: they died, or
+// what they were made for has changed.
+func (d *Dock) weed(ctx context.Context, environment, fit string) {
+	for id := range d.pool.made {
+		b, err := load(filepath.Join(d.State, "boxes", id))
+		if err != nil || b.Environment != environment || b.Fit == fit && !d.died(ctx, b) {
+			continue
+		}
+		if mark := filepath.Join(b.dir, poolMark); os.Rename(mark, mark+".swept") == nil {
+			d.discard(ctx, b)
+		}
+	}
+}
+
+// died reports whether the guest of a warm box is certainly gone.
+func (d *Dock) died(ctx context.Context, b *box) bool {
+	if b.Bare {
+		return false
+	}
+	_, err := d.dial(ctx, b)
+	return fault.KindOf(err) == fault.Unavailable
+}
+
+// warm makes as many containers of an environment as are missing.
+func (d *Dock) warm(ctx context.Context, environment string, want int) error {
+	l := d.language(environment)
+	img, err := d.image(ctx, environment, l.Image)
+	if err != nil {
+		return err
+	}
+	d.weed(ctx, environment, d.fit(img.ID, d.Network))
+	for have := d.countWarm(environment, d.fit(img.ID, d.Network)); have < want; have++ {
+		b, err := d.make(ctx, l, img, Task{})
+		if err == nil {
+			d.pool.made[b.Box] = d.lockOf(b.Box)
+			err = os.WriteFile(filepath.Join(b.dir, poolMark), nil, 0o600)
+		}
+		if err != nil {
+			d.discard(ctx, b)
+			return err
+		}
+	}
+	return nil
+}
+
+// countWarm counts the containers of the pool that are of use.
+func (d *Dock) countWarm(environment, fit string) (n int) {
+	all, _ := d.boxes()
+	for _, b := range all {
+		if b.warm(environment, fit) {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *box) warm(environment, fit string) bool {
+	_, err := os.Lstat(filepath.Join(b.dir, poolMark))
+	return err == nil && b.TaskUUID == "" && b.Environment == environment && b.Fit == fit
+}
+
+// WaitWarm waits until the pool is full.
+func (d *Dock) WaitWarm(ctx context.Context) error {
+	for {
+		missing := false
+		for name, want := range d.Warm {
+			img, err := d.image(ctx, name, d.Images[name])
+			if err != nil {
+				return err
+			}
+			missing = missing || d.countWarm(name, d.fit(img.ID, d.Network)) < want
+		}
+		if !missing {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// claim takes a container out of the pool, whoever filled it. Nil means that
+// there is none.
+func (d *Dock) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
+	all, err := d.boxes()
+	if err != nil {
+		return nil, err
+	}
+	fit := d.fit(image, d.networkOf(t))
+	for _, b := range all {
+		if !b.warm(environment, fit) {
+			continue
+		}
+		f, err := b.take()
+		if err != nil {
+			continue // somebody was faster
+		}
+		if err := d.adopt(ctx, b, f, t.ID); err != nil {
+			d.discard(ctx, b)
+			if fault.KindOf(err) == fault.Unavailable {
+				continue // it died while it was waiting
+			}
+			return nil, err
+		}
+		return b, nil
+	}
+	return nil, nil
+}
+
+// take takes a box out of the pool. It is locked before: at no time does it look
+// as if nobody wanted it.
+func (b *box) take() (*os.File, error) {
+	f, err := b.lock()
+	if err != nil {
+		return nil, err
+	}
+	mark := filepath.Join(b.dir, poolMark)
+	if err := os.Rename(mark, mark+".taken"); err != nil {
+		f.Close()
+		_ = os.Remove(f.Name())
+		return nil, err
+	}
+	return f, nil
+}
+
+// adopt makes a warm container that of a task.
+func (d *Dock) adopt(ctx context.Context, b *box, f *os.File, task string) error {
+	b.TaskUUID, b.Name, b.Status, b.Created = task, Name(task), Initializing, time.Now().UTC()
+	if err := d.owned(b, f); err != nil {
+		return err
+	}
+	d.stir()
+	if err := d.enter(b); err != nil {
+		return err
+	}
+	named := make(chan error, 1)
+	go func() { named <- d.Engine.Rename(ctx, b.ContainerID, b.Name) }()
+	err := d.wake(ctx, b)
+	rerr := <-named
+	if err != nil || errors.Is(rerr, engine.ErrGone) {
+		return &fault.Error{Kind: fault.Unavailable, Op: "take warm container", Err: errors.Join(err, rerr)}
+	}
+	return rerr
+}
+
+// wake makes sure that a warm container lives.
+func (d *Dock) wake(ctx context.Context, b *box) error {
+	if b.Bare {
+		return nil // the engine says so when it is renamed
+	}
+	c, err := d.client(ctx, b)
+	if err != nil {
+		return err
+	}
+	return c.Ping(ctx)
+}
+
+func (d *Dock) lockOf(id string) *os.File {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[id]
+}
+
+// stir has the pool filled up again.
+func (d *Dock) stir() {
+	select {
+	case d.pool.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,314 @@
+package container
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/container/clone"
+	"hako/container/egress"
+	"hako/internal/ownerfile"
+	"hako/run/fault"
+)
+
+// A State is how the container of a task is.
+type State string
+
+// The states, in the order in which a container passes them.
+const (
+	Created      State = "created"
+	Initializing State = "initializing"
+	Ready        State = "ready"
+	Running      State = "running" // a command is running in it
+	Stopped      State = "stopped"
+	Deleted      State = "deleted"
+)
+
+// Info is what is known about the container of a task.
+type Info struct {
+	ContainerID string    `json:"container_id"`
+	TaskUUID    string    `json:"task_uuid"`
+	Environment string    `json:"environment_name"`
+	Workspace   string    `json:"workspace_path"`
+	Created     time.Time `json:"created_at"`
+	Status      State     `json:"status"`
+	Name        string    `json:"container_name"`
+	Image       string    `json:"image"`
+	Network     Network   `json:"network"`
+	Repository  string    `json:"repository,omitempty"`
+	Branch      string    `json:"branch,omitempty"`
+	Commit      string    `json:"commit,omitempty"`
+	Push        bool      `json:"push,omitempty"` // git in it may push to Repository
+	Warnings    []string  `json:"warnings,omitempty"`
+}
+
+// A record is what is kept on disk about a box: a container with its folder.
+type record struct {
+	Info
+	Box     string    `json:"box"`
+	ImageID string    `json:"image_id"`
+	Owner   Owner     `json:"owner"`
+	Settled bool      `json:"settled,omitempty"` // it has no owner and stays until it is taken down
+	Fit     string    `json:"fit"`               // what it was made for; see Dock.fit
+	Env     []string  `json:"env,omitempty"`     // for commands, besides what the container has
+	Bare    bool      `json:"bare,omitempty"`    // there is no guest in it; commands run by the engine
+	Limit   Resources `json:"limit,omitzero"`    // zero means not known: it was made by an older hako
+	Doomed  bool      `json:"doomed,omitempty"`  // somebody began to remove it; the next who sweeps goes on
+
+	Source clone.Source `json:"source,omitzero"` // what was cloned into it; zero means nothing
+	Key    string       `json:"key,omitempty"`   // of the commit that was cloned, if Save made it
+}
+
+// A box is a record with its folder.
+type box struct {
+	record
+	dir    string
+	push   *egress.Permission // to push, when all is prepared; nil means never
+	unmade bool               // there is no container, and nobody asked for one who has got no answer
+}
+
+const (
+	recordName = "box.json"
+	poolMark   = "warm" // a file that whoever takes the box out of the pool renames
+)
+
+func (b *box) socket() string { return filepath.Join(b.dir, "run", "guest.sock") }
+
+func (b *box) save() error {
+	data, err := json.Marshal(b.record)
+	if err != nil {
+		return err
+	}
+	return ownerfile.Replace(filepath.Join(b.dir, recordName), data)
+}
+
+// newBox makes a folder that is ours. Who sweeps takes the same lock: a folder
+// without a record is then one that nobody is about to finish.
+func (d *Dock) newBox(r record) (*box, error) {
+	var id [6]byte
+	rand.Read(id[:])
+	r.Box = hex.EncodeToString(id[:])
+	b := &box{record: r, dir: filepath.Join(d.State, "boxes", r.Box), unmade: true}
+	if len(b.socket()) > 100 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "make box", Subject: d.State, Why: "its name is too long for the sockets in it", Hint: "set XDG_STATE_HOME to a shorter one"}
+	}
+	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer making.Close()
+	if err := ownerfile.Lock(making); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{b.dir, filepath.Join(b.dir, "run")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return b, d.own(b)
+}
+
+func (d *Dock) makingLock() string { return filepath.Join(d.State, "making") }
+
+// own makes this process the owner of a box.
+func (d *Dock) own(b *box) error {
+	f, err := b.lock()
+	if err != nil {
+		return err
+	}
+	return d.owned(b, f)
+}
+
+// owned notes down that this process holds a lock of a box.
+func (d *Dock) owned(b *box, f *os.File) error {
+	d.hold(b.Box, f)
+	b.Owner, b.Settled = self(), false
+	return b.save()
+}
+
+const lockMark = "lock."
+
+// lookTime is how long whoever looks at a new lock may keep it.
+const lookTime = 5 * time.Second
+
+// lock takes a lock of a box, which goes with this process, however it ends.
+// There may be several; who holds one is interested in the box.
+func (b *box) lock() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(b.dir, lockMark+strings.ToLower(rand.Text())), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lookTime); !ownerfile.TryLock(f); time.Sleep(time.Millisecond) {
+		if time.Now().Before(end) {
+			continue // somebody looks whether it is taken, see taken
+		}
+		f.Close()
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "lock", Subject: f.Name(), Why: "the file system has no locks", Hint: "set XDG_STATE_HOME to a directory on a local disk"}
+	}
+	return f, nil
+}
+
+func (d *Dock) hold(id string, f *os.File) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.held[id]; old != nil {
+		old.Close()
+	}
+	d.held[id] = f
+}
+
+// settle ends the making of a box. A detached one then belongs to nobody.
+func (d *Dock) settle(b *box) error {
+	b.Status, b.Settled = Ready, d.Detached
+	b.touch()
+	if err := b.save(); err != nil || !d.Detached {
+		return err
+	}
+	d.release(b.Box)
+	return nil
+}
+
+func (d *Dock) release(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.held[id]; f != nil {
+		f.Close()
+		delete(d.held, id)
+	}
+}
+
+// abandoned reports whether nobody owns a box any more, which is certain only
+// where all locks are free, and on the machine that took them.
+func (b *box) abandoned() bool {
+	switch {
+	case b.Settled:
+		return false
+	case b.Owner.Host != self().Host:
+		return b.Owner.before(self())
+	}
+	return free(b.dir)
+}
+
+// free reports whether nobody holds a lock in the folder of a box.
+func free(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), lockMark) && taken(filepath.Join(dir, e.Name()))
+	})
+}
+
+// taken reports whether somebody holds a lock, or may do so.
+func taken(lock string) bool {
+	f, err := os.OpenFile(lock, os.O_RDWR, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return !ownerfile.TryLock(f)
+}
+
+// load reads the record of a folder.
+func load(dir string) (*box, error) {
+	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	if err != nil {
+		return nil, err
+	}
+	b := &box{dir: dir}
+	return b, json.Unmarshal(data, &b.record)
+}
+
+// boxes returns all that have a record.
+func (d *Dock) boxes() ([]*box, error) {
+	entries, err := os.ReadDir(filepath.Join(d.State, "boxes"))
+	if err != nil {
+		return nil, err
+	}
+	var all []*box
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), goneMark) {
+			continue
+		}
+		if b, err := load(filepath.Join(d.State, "boxes", e.Name())); err == nil {
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// find returns the box of a task.
+func (d *Dock) find(task string) (*box, error) {
+	if err := CheckTask(task); err != nil {
+		return nil, err
+	}
+	link := filepath.Join(d.State, "tasks", task)
+	target, err := os.Readlink(link)
+	if err == nil {
+		var b *box
+		if b, err = load(filepath.Join(d.State, "boxes", filepath.Base(target))); err == nil {
+			return b, nil
+		}
+	}
+	return nil, &fault.Error{Kind: fault.NotFound, Op: "find environment of task", Subject: task, Why: "there is none", Hint: "make one first", FlagHint: "hako env up --task " + task}
+}
+
+// enter makes a task lead to its box.
+func (d *Dock) enter(b *box) error {
+	link := filepath.Join(d.State, "tasks", b.TaskUUID)
+	fresh := link + "." + b.Box + "~"
+	_ = os.Remove(fresh)
+	if err := os.Symlink(filepath.Join("..", "boxes", b.Box), fresh); err != nil {
+		return err
+	}
+	return os.Rename(fresh, link)
+}
+
+// goneMark ends the names of folders that are being removed: from then on nobody
+// else writes anything into them.
+const goneMark = "~"
+
+// forget removes what is on disk about a box.
+func (d *Dock) forget(b *box) error {
+	link := filepath.Join(d.State, "tasks", b.TaskUUID)
+	if target, err := os.Readlink(link); b.TaskUUID != "" && err == nil && filepath.Base(target) == b.Box {
+		_ = os.Remove(link)
+	}
+	err := os.Rename(b.dir, b.dir+goneMark)
+	switch {
+	case err == nil:
+		err = os.RemoveAll(b.dir + goneMark)
+		for try := 0; err != nil && try < 10; try++ { // files may have come in just before it got its new name
+			err = os.RemoveAll(b.dir + goneMark)
+		}
+	case errors.Is(err, fs.ErrNotExist): // somebody else was faster
+		err = nil
+	}
+	d.release(b.Box)
+	if b.TaskUUID != "" {
+		dropTurn(filepath.Join(d.State, "turns", b.TaskUUID))
+	}
+	return err
+}
+
+// stateID names a state directory among all that use an engine.
+func stateID(dir string) (string, error) {
+	path := filepath.Join(dir, "id")
+	data, err := os.ReadFile(path)
+	if err == nil && len(data) > 0 {
+		return strings.TrimSpace(string(data)), nil
+	}
+	fresh := path + "." + strings.ToLower(rand.Text())
+	if err := os.WriteFile(fresh, []byte(strings.ToLower(rand.Text())+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	_ = os.Link(fresh, path) // another process may have been first
+	_ = os.Remove(fresh)
+	data, err = os.ReadFile(path)
+	return strings.TrimSpace(string(data)), err
+}

@@ -1,0 +1,103 @@
+package container
+
+import (
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"hako/container/lang"
+	"hako/internal/editor"
+)
+
+// A Function describes a tool as function calling has it.
+type Function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// A Tool is a function in the form of OpenAI.
+type Tool struct {
+	Type     string   `json:"type"`
+	Function Function `json:"function"`
+}
+
+// ExecuteCommand is the name of the tool that runs commands.
+const ExecuteCommand = "command-executor_execute_command"
+
+//go:embed execute_command.md
+var executeText string
+
+const executeSchema = `{"type":"object","properties":{` +
+	`"command":{"type":"string","description":"The shell command to run"},` +
+	`"working_directory":{"type":"string","description":"Where to run it; absolute, in /workspace. Default: /workspace/project"}},` +
+	`"required":["command"],"additionalProperties":false}`
+
+// Functions describes the tool that runs commands; there is none where
+// containers are not enabled.
+func (d *Dock) Functions() []Function {
+	if !d.Enabled {
+		return nil
+	}
+	return []Function{{ExecuteCommand, strings.TrimSpace(executeText), json.RawMessage(executeSchema)}}
+}
+
+// Tools are the Functions in the form of OpenAI.
+func (d *Dock) Tools() []Tool { return wrap(d.Functions()) }
+
+// TextEditorEnabled reports whether models are offered the text editor.
+func (d *Dock) TextEditorEnabled() bool { return d.Enabled }
+
+// TextEditorFunctions describes the text editor.
+func (d *Dock) TextEditorFunctions() []Function {
+	if !d.TextEditorEnabled() {
+		return nil
+	}
+	t := editor.Definition()
+	return []Function{{t.Name, t.Text, t.Schema}}
+}
+
+// TextEditorTools are the TextEditorFunctions in the form of OpenAI.
+func (d *Dock) TextEditorTools() []Tool { return wrap(d.TextEditorFunctions()) }
+
+func wrap(list []Function) (out []Tool) {
+	for _, f := range list {
+		out = append(out, Tool{"function", f})
+	}
+	return out
+}
+
+// Allowed are the commands that the policy allows.
+type Allowed struct {
+	Commands map[string][]string // by kind: build_package, test…
+	Text     string              // in lines, for prompts
+}
+
+// AllowedCommands returns the commands that the policy allows, by kind.
+func (d *Dock) AllowedCommands() map[string][]string { return d.allowed().Commands }
+
+// AllowedCommandsText returns them in lines, for prompts.
+func (d *Dock) AllowedCommandsText() string { return d.allowed().Text }
+
+func (d *Dock) allowed() Allowed {
+	if d.Allowed == nil {
+		return Allowed{}
+	}
+	return d.Allowed()
+}
+
+// SystemPrompt is what a model is told about running commands in an
+// environment; empty where containers are not enabled.
+func (d *Dock) SystemPrompt(environment string) string {
+	if !d.Enabled {
+		return ""
+	}
+	return lang.Prompt(d.AllowedCommandsText(), d.language(environment))
+}
+
+// SelectionPrompt is what a model is told when it chooses an environment.
+func (d *Dock) SelectionPrompt() string { return lang.Table(d.EnvironmentList()) }
+
+func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,234 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"hako/container/clone"
+	"hako/container/deps"
+	"hako/container/engine"
+	"hako/container/lang"
+	"hako/run/fault"
+)
+
+// Prepare gives a task a clean container: in the environment that was asked for
+// or else the default one, with its repository cloned and dependencies
+// installed. One that the task had before is removed. What went wrong without
+// being in the way is among the warnings.
+func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
+	if err := d.check(t); err != nil {
+		return Info{}, err
+	}
+	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+visible(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := d.prepare(ctx, t, environment)
+	done(err)
+	return info, err
+}
+
+func (d *Dock) prepare(ctx context.Context, t Task, environment string) (Info, error) {
+	turn, err := d.turn(ctx, t.ID)
+	if err != nil {
+		return Info{}, err
+	}
+	defer turn.Close()
+	p, err := d.survey(ctx, t, environment)
+	if err != nil {
+		if _, ferr := d.find(t.ID); fault.KindOf(ferr) == fault.NotFound {
+			_ = os.Remove(turn.Name()) // who waits for it notices
+		}
+		return Info{}, err
+	}
+	if err := d.clear(ctx, t.ID); err != nil {
+		return Info{}, err
+	}
+	swept := make(chan error, 1)
+	go func() { _, err := d.CleanupStale(ctx); swept <- err }()
+	b, err := d.raise(ctx, t, p)
+	if serr := <-swept; serr != nil && err == nil {
+		b.Warnings = append(b.Warnings, "what others left could not be removed: "+serr.Error())
+	}
+	if err == nil {
+		err = d.settle(b)
+	}
+	if err != nil {
+		d.discard(ctx, b)
+		_ = os.Remove(turn.Name()) // who waits for it notices
+		return Info{}, err
+	}
+	return b.Info, nil
+}
+
+func (d *Dock) check(t Task) error {
+	if err := CheckTask(t.ID); err != nil {
+		return err
+	}
+	if t.Network != "" && !d.Network.Covers(t.Network) {
+		return &fault.Error{Kind: fault.Denied, Op: "start environment of task", Subject: t.ID, Why: "network " + shown(string(t.Network)) + " is not within " + string(d.Network) + ", which the settings allow",
+			Hint: "use " + string(d.Network) + " or less; there are none, allow-list and open"}
+	}
+	if d.Push && (t.Repository == "" || d.networkOf(t) == None || d.bare) {
+		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: t.ID, Why: "there is no repository, or no network by which it could be reached", Hint: "name a repository and permit a network, or do not permit pushes", FlagHint: "add --repo URL and a network, or leave out --push"}
+	}
+	if t.Repository == "" {
+		return nil
+	}
+	if d.Clones == nil {
+		return clone.Check(d.source(t))
+	}
+	return d.Clones.Check(d.source(t))
+}
+
+func (d *Dock) source(t Task) clone.Source {
+	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target, Full: d.Full, Depth: d.Depth}
+}
+
+// A prospect is what a container is going to be.
+type prospect struct {
+	lang.Language
+	image    engine.Image
+	network  Network
+	warnings []string // about the choice of the environment and its image
+}
+
+// survey finds out what can be known before anything is removed or made: whoever
+// mistypes a branch shall not lose the container there was.
+func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
+	p.network = d.networkOf(t)
+	name, warning := lang.Choose(environment, d.Images, d.Default)
+	if warning != "" {
+		p.warnings = append(p.warnings, warning)
+	}
+	if d.CA != nil {
+		if _, _, err := lang.Bundle(d.CA, nil); err != nil {
+			return p, err
+		}
+	}
+	p.Language = d.language(name)
+	if err = d.imageFor(ctx, t, &p); err != nil {
+		return p, err
+	}
+	if _, ferr := d.find(t.ID); ferr == nil && t.Repository != "" && d.Clones != nil {
+		err = d.Clones.Reach(ctx, d.source(t))
+	}
+	return p, err
+}
+
+// clear removes what a task had before.
+func (d *Dock) clear(ctx context.Context, task string) error {
+	b, err := d.find(task)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.say("removing the container that " + task + " had before")
+	return d.remove(ctx, b)
+}
+
+// raise takes a warm container or makes one, and fills it. What it returns
+// beside an error is to be discarded.
+func (d *Dock) raise(ctx context.Context, t Task, p prospect) (*box, error) {
+	b, err := d.claim(ctx, t, p.Name, p.image.ID)
+	if b == nil && err == nil {
+		d.say("starting the " + p.Name + " environment")
+		b, err = d.make(ctx, p.Language, p.image, t)
+	}
+	if err != nil {
+		return b, nameTaken(err, t.ID)
+	}
+	b.Warnings = append(b.Warnings, p.warnings...)
+	return b, d.equip(ctx, b, t, p.Language)
+}
+
+// nameTaken explains a name that is in use: by a container that is not ours, or
+// it would have been removed.
+func nameTaken(err error, task string) error {
+	if !errors.Is(err, engine.ErrConflict) {
+		return err
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "start environment of task", Subject: task, Why: "there is a container " + Name(task) + " that was not made here",
+		Hint: "choose another task id, or remove it: docker rm -f " + Name(task)}
+}
+
+// equip opens the way out, clones and installs.
+func (d *Dock) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
+	if err := d.openWay(ctx, b, t); err != nil {
+		return err
+	}
+	if t.Repository == "" {
+		return nil
+	}
+	if err := d.fetch(ctx, b, t); err != nil {
+		return err
+	}
+	if d.Install && d.Packages != nil {
+		if err := d.install(ctx, b, l); err != nil {
+			return err
+		}
+	}
+	return d.permitPush(ctx, b)
+}
+
+func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
+	if d.Clones == nil {
+		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository), Why: "there is no place for clones"}
+	}
+	h, err := d.hands(ctx, b)
+	if err != nil {
+		return err
+	}
+	c, err := d.Clones.Clone(ctx, d.source(t), h, Project, d.relay)
+	if err != nil {
+		return err
+	}
+	b.Repository, b.Branch, b.Commit = t.Repository, c.Branch, c.Commit
+	b.Source, b.Key = d.source(t), c.Key
+	b.Source.URL = c.URL
+	b.Warnings = append(b.Warnings, c.Warnings...)
+	return nil
+}
+
+// install installs dependencies. That it did not work is for the model to know,
+// not a reason to stop.
+func (d *Dock) install(ctx context.Context, b *box, l lang.Language) error {
+	h, err := d.hands(ctx, b)
+	if err != nil {
+		return err
+	}
+	r, err := d.Packages.Install(ctx, h, l, deps.Options{Salt: salt(b), Env: b.Env, Progress: d.relay})
+	if err != nil {
+		return err
+	}
+	for _, s := range r.Steps {
+		if s.Warning != "" {
+			b.Warnings = append(b.Warnings, below(fmt.Sprintf("%s: %s", s.Command, s.Warning)))
+		}
+	}
+	return nil
+}
+
+// salt tells apart results that must not be shared: what a branch installs ran
+// code of that branch, and another one must not trust it. What it is called
+// inside does not count.
+func salt(b *box) string {
+	from := cmp.Or(b.Source.Commit, b.Source.Start, "refs/heads/"+b.Branch)
+	return strings.Join([]string{b.ImageID, b.Repository, from}, "\n")
+}
+
+// discard removes a box that did not become ready.
+func (d *Dock) discard(ctx context.Context, b *box) {
+	if b == nil {
+		return
+	}
+	if err := d.remove(context.WithoutCancel(ctx), b); err != nil {
+		d.say("could not remove " + b.Name + ": " + err.Error())
+	}
+}

@@ -1,0 +1,179 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hako/container/engine"
+	"hako/container/guest"
+	"hako/internal/ownerfile"
+	"hako/run/fault"
+)
+
+const (
+	usedMark  = "used"  // a file whose time is that of the last use of the box
+	guardName = "guard" // locked while a use of the box begins, and while it is swept
+)
+
+// use returns the box of a task and marks it as in use until done is called. A
+// box in use is not swept: the lock is taken under the guard, which whoever
+// sweeps holds from its last look until the box is gone.
+func (d *Dock) use(ctx context.Context, task string) (b *box, done func(), err error) {
+	for {
+		if b, err = d.readyBox(task); err != nil {
+			return nil, nil, err
+		}
+		guard, err := b.guard(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile; the task may have another one
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		done, err := b.hold(task)
+		guard.Close()
+		if !errors.Is(err, fs.ErrNotExist) {
+			return b, done, err
+		}
+	}
+}
+
+// guard waits until nobody sweeps a box or begins to use it.
+func (b *box) guard(ctx context.Context) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(b.dir, guardName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockWithin(ctx, f); err != nil {
+		return nil, err
+	}
+	if !current(f) {
+		f.Close()
+		return nil, fs.ErrNotExist
+	}
+	return f, nil
+}
+
+// hold takes a lock of a box for one use. The guard is held.
+func (b *box) hold(task string) (done func(), err error) {
+	now, err := load(b.dir) // it may have changed while we waited
+	if err != nil {
+		return nil, err
+	}
+	if now.Doomed {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "run in environment of task", Subject: task, Why: "it is being removed", Hint: "make a new one", FlagHint: "make a new one: hako env up --task " + task}
+	}
+	f, err := b.lock()
+	if err != nil {
+		return nil, err
+	}
+	b.touch()
+	return func() {
+		b.touch()
+		_ = os.Remove(f.Name())
+		f.Close()
+	}, nil
+}
+
+// touch notes down that a box is used now. That this cannot be written is no
+// reason to stop: the lock keeps it as long as it is used.
+func (b *box) touch() {
+	path := filepath.Join(b.dir, usedMark)
+	now := time.Now()
+	if os.Chtimes(path, now, now) != nil {
+		_ = os.WriteFile(path, nil, 0o600)
+	}
+}
+
+// lastUse returns when a box was used last, as far as is known on disk.
+func (b *box) lastUse() time.Time {
+	if info, err := os.Stat(filepath.Join(b.dir, usedMark)); err == nil && info.ModTime().After(b.Created) {
+		return info.ModTime()
+	}
+	return b.Created
+}
+
+// unused reports whether nobody has used a box for as long as Options.Stale says,
+// and nothing runs in it.
+func (d *Dock) unused(ctx context.Context, b *box) bool {
+	if b.Owner.Host != self().Host && !b.Owner.before(self()) {
+		return false // only its own machine can find out
+	}
+	if time.Since(b.lastUse()) <= d.Stale || !free(b.dir) {
+		return false
+	}
+	busy, last := d.activity(ctx, b)
+	return !busy && time.Since(last) > d.Stale
+}
+
+// Busy reports whether something runs in the container of a task. If it cannot be
+// found out, it does.
+func (d *Dock) Busy(ctx context.Context, task string) bool {
+	b, err := d.find(task)
+	if err != nil {
+		return fault.KindOf(err) != fault.NotFound
+	}
+	busy, _ := d.activity(ctx, b)
+	return busy
+}
+
+// askActivity is how long a container may take to report what runs in it.
+const askActivity = 5 * time.Second
+
+// activity asks a container whether something runs in it, and when the last job
+// ended. One that does not answer may be too busy to do so; one that has ended is
+// not.
+func (d *Dock) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, askActivity)
+	defer cancel()
+	if b.Bare {
+		return d.activityBare(ctx, b), last
+	}
+	c, err := guest.Dial(ctx, b.socket())
+	if err != nil {
+		return fault.KindOf(err) != fault.Unavailable || ctx.Err() != nil, last
+	}
+	defer c.Close()
+	s, err := c.Stats(ctx, false)
+	if err != nil || s.Running > 0 || s.LeftBehind > 0 {
+		return true, last
+	}
+	jobs, err := c.Jobs(ctx)
+	for _, j := range jobs {
+		if j.Ended.After(last) {
+			last = j.Ended
+		}
+	}
+	return err != nil, last
+}
+
+// activityBare asks the engine: in an idle container without guest is one process.
+func (d *Dock) activityBare(ctx context.Context, b *box) bool {
+	c, err := d.Engine.Inspect(ctx, b.ContainerID)
+	if errors.Is(err, engine.ErrGone) || err == nil && c.State != "running" {
+		return false
+	}
+	u, err := d.Engine.Usage(ctx, b.ContainerID)
+	return err != nil || u.Pids > 1
+}
+
+// sweepBox removes a box that nobody wants any more, and reports whether it did.
+// Between the last look and the removal nobody begins to use it.
+func (d *Dock) sweepBox(ctx context.Context, b *box) (bool, error) {
+	guard, err := os.OpenFile(filepath.Join(b.dir, guardName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false, nil // somebody else was faster
+	}
+	defer guard.Close()
+	if !ownerfile.TryLock(guard) {
+		return false, nil
+	}
+	if b, err = load(b.dir); err != nil || !d.stale(ctx, b) || !b.wrest() {
+		return false, nil
+	}
+	return true, d.remove(ctx, b)
+}

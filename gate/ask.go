@@ -1,0 +1,172 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hako/audit"
+	"hako/policy"
+)
+
+// A Question is what an approver sees.
+type Question struct {
+	ID, Actor string   // of the request
+	Command   string   // as one would type it, whole but for registered secrets and tokens; a whole script if Argv is empty
+	Script    string   // what it is a part of, spelled likewise; empty means that it is too long to be shown
+	Dir       string   // where it would run, spelled likewise; empty means not known
+	Argv      []string // the same in words, as far as they are known
+	Reason    string   // why the asker wants it, in its own words
+	Why       string   // why the rule wants a person to decide
+	Rule      string   // file:line
+}
+
+// An Answer is what a person says. The zero Answer is no.
+type Answer uint8
+
+// The answers.
+const (
+	No      Answer = iota
+	Once           // for this request
+	Session        // for as long as this gate stands, for the same words, rule and directory
+)
+
+const defaultAskTimeout = 300 * time.Second
+
+// ask puts a verdict about a command in dir to a person, unless one has approved
+// the same before.
+func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
+	what := p.matter(dir, v)
+	done, err := p.agreedBefore(what, v)
+	if done || err != nil {
+		return err
+	}
+	if err := p.append(audit.Event{What: audit.Judged, Argv: v.Argv, Effect: v.Effect.String(), Rule: v.Where, Reason: v.Why}); err != nil {
+		return err
+	}
+	q := p.describe(dir, v)
+	answer, why, cause := No, "it is too long for anybody to look through before approving it", error(nil)
+	if p.readable(v) {
+		answer, why, cause = p.question(ctx, what, q)
+	}
+	e := audit.Event{What: audit.Refused, Argv: v.Argv, Rule: v.Where, Reason: why}
+	if answer != No {
+		e.What = audit.Approved
+	}
+	if err := p.append(e); err != nil {
+		return err
+	}
+	if answer == No {
+		v.Hint = p.afterNo(v)
+		return p.refusal(v, why, cause)
+	}
+	p.agree(what, answer)
+	return nil
+}
+
+// describe makes the question of a verdict.
+func (p *passage) describe(dir string, v policy.Verdict) Question {
+	g := p.gate
+	return Question{
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.Secrets.Text(dir)), Argv: g.Secrets.Argv(v.Argv),
+		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
+	}
+}
+
+// afterNo says what to do when nobody agreed.
+func (p *passage) afterNo(v policy.Verdict) string {
+	switch {
+	case !p.readable(v):
+		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
+	case p.gate.Ask != nil:
+		return "do it another way"
+	case whole(v):
+		return "run it where a person can answer: at a terminal"
+	}
+	return "run it where a person can answer, or change the rule"
+}
+
+// question waits for a person. Silence, absence and failure are a no.
+func (p *passage) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
+	g := p.gate
+	if g.Ask == nil {
+		return No, "a person must approve it, and nobody is there to ask", nil
+	}
+	defer p.waits()()
+	if p.running && g.Pause != nil {
+		defer g.Pause()()
+	}
+	select {
+	case g.asking <- struct{}{}:
+	case <-ctx.Done():
+		return No, "the request ended before anybody was asked", context.Cause(ctx)
+	}
+	defer func() { <-g.asking }()
+	// Somebody may have asked the same while we waited for our turn.
+	if g.remembers(what) {
+		return Once, "approved earlier in this session", nil
+	}
+	return p.wait(ctx, q)
+}
+
+// wait calls Ask but does not rely on it to return in time.
+func (p *passage) wait(ctx context.Context, q Question) (_ Answer, why string, cause error) {
+	limit := p.gate.AskTimeout
+	if limit == 0 {
+		limit = defaultAskTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	type reply struct {
+		answer Answer
+		err    error
+	}
+	replies := make(chan reply, 1)
+	go func() {
+		a, err := p.gate.Ask(ctx, q)
+		replies <- reply{a, err}
+	}()
+	var r reply
+	select {
+	case r = <-replies:
+	case <-ctx.Done():
+		r.err = ctx.Err()
+	}
+	switch {
+	case errors.Is(r.err, context.DeadlineExceeded):
+		return No, fmt.Sprintf("nobody answered within %v", limit), nil
+	case r.err != nil:
+		return No, "nobody could be asked", r.err
+	case r.answer == Once:
+		return Once, "a person approved it once", nil
+	case r.answer == Session:
+		return Session, "a person approved it for this session", nil
+	}
+	return No, "a person said no", nil
+}
+
+// waits measures for how long a person is waited for. Several parts of a script
+// may wait at the same time, which counts once.
+func (p *passage) waits() (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting++; p.waiting == 1 {
+		p.since = time.Now()
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.waiting--; p.waiting > 0 {
+			return
+		}
+		p.waited += time.Since(p.since)
+	}
+}
+
+// hasWaited is for how long a person was waited for so far.
+func (p *passage) hasWaited() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waited
+}

@@ -1,0 +1,146 @@
+package gate
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hako/audit"
+	"hako/policy"
+)
+
+// A matter is what a person agrees to: words under a rule in a directory. The
+// same words elsewhere are another matter: "make install" is as good as the
+// makefile it finds.
+type matter struct {
+	dir   string // empty means not known
+	words string
+}
+
+// Where consent holds that was given before the script began.
+const (
+	atStart  = "\x00start"    // where the script begins, which nobody may know yet
+	anywhere = "\x00anywhere" // in all of a script that a person has seen
+)
+
+func (p *passage) matter(dir string, v policy.Verdict) matter { return matter{dir, p.words(v)} }
+
+// words tells what was approved from what was not.
+func (p *passage) words(v policy.Verdict) string {
+	if whole(v) {
+		parts := slices.Concat([]string{v.Where, p.req.Script}, p.req.Args, []string{""}, p.req.Env)
+		return strings.Join(parts, "\x00")
+	}
+	return v.Where + "\x00" + strings.Join(v.Argv, "\x00")
+}
+
+// start is where the script begins, as far as that is known.
+func (p *passage) start() string {
+	p.gate.mu.Lock()
+	stands := p.gate.stands
+	p.gate.mu.Unlock()
+	switch dir := p.req.Dir; {
+	case dir == "":
+		return stands
+	case absolute(dir) || stands == "":
+		return dir
+	default:
+		return path.Join(stands, dir)
+	}
+}
+
+// absolute knows the paths of the host and those of a tree of our own.
+func absolute(dir string) bool { return path.IsAbs(dir) || filepath.IsAbs(dir) }
+
+// beginAt notes where the script began: where its first command is, because
+// every command, cd too, is checked before it runs.
+func (p *passage) beginAt(dir string) {
+	p.mu.Lock()
+	first := !p.stood
+	if first {
+		p.began, p.stood = dir, true
+	}
+	p.mu.Unlock()
+	if !first {
+		return
+	}
+	for words, a := range p.consented() {
+		if a == Session {
+			p.gate.grant(matter{dir, words})
+		}
+	}
+}
+
+// consented returns what a person agreed to before the script began.
+func (p *passage) consented() map[string]Answer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]Answer{}
+	for what, a := range p.agreed {
+		if what.dir == atStart {
+			all[what.words] = a
+		}
+	}
+	return all
+}
+
+// agreedBefore reports whether the same was approved for this request, or for the
+// session; the latter is put on record once a request.
+func (p *passage) agreedBefore(what matter, v policy.Verdict) (bool, error) {
+	if p.agrees(what) {
+		return true, nil
+	}
+	if !p.gate.remembers(what) {
+		return false, nil
+	}
+	p.agree(what, Once)
+	return true, p.append(audit.Event{What: audit.Approved, Argv: v.Argv, Rule: v.Where, Reason: "approved earlier in this session"})
+}
+
+// agrees reports whether a matter was approved for this request.
+func (p *passage) agrees(what matter) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	here := !p.stood || what.dir == p.began
+	return p.agreed[what] != No || p.agreed[matter{anywhere, what.words}] != No || here && p.agreed[matter{atStart, what.words}] != No
+}
+
+// agree writes an approval down. One that was given before anybody knew where the
+// script begins holds there, for the session too.
+func (p *passage) agree(what matter, a Answer) {
+	p.mu.Lock()
+	later := !p.stood && !p.opaque && what.dir != anywhere && !absolute(what.dir)
+	if later {
+		what.dir = atStart
+	}
+	if p.agreed == nil {
+		p.agreed = make(map[matter]Answer)
+	}
+	p.agreed[what] = a
+	p.mu.Unlock()
+	if a == Session && !later {
+		p.gate.grant(what)
+	}
+}
+
+func (g *Gate) grant(what matter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.granted[what] = true
+}
+
+func (g *Gate) remembers(what matter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.granted[what]
+}
+
+// movedTo notes where the runner stands after a request.
+func (g *Gate) movedTo(dir string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if dir != "" {
+		g.stands = dir
+	}
+}

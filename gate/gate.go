@@ -1,0 +1,255 @@
+// Package gate is the only way to a [run.Runner]: every request is recorded,
+// judged, put to a person where a rule says so, and metered, before and while
+// it runs.
+//
+// A Gate is itself a Runner, so nothing above it can tell whether there is one;
+// and package cli hands out no other kind, so there always is. The rule to keep:
+// what is not on record is not done, and what is not allowed is denied.
+package gate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/audit"
+	"hako/internal/redact"
+	"hako/policy"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// A Judge says what may run. [*policy.Policy] is one.
+type Judge interface {
+	// ScriptAt parses a script that begins in dir and judges it, before anything
+	// is expanded. An empty dir is where the judge itself stands. Reprinted
+	// wants its text anew, for a runner that reads it itself.
+	ScriptAt(ctx context.Context, dir, script string, reprinted bool) (policy.Judged, error)
+	// CallAt judges one command by its expanded words, run in dir, and has
+	// the last word.
+	CallAt(dir string, argv []string) policy.Verdict
+	// RedirectAt judges in the same way the file that a redirection opens.
+	RedirectAt(dir, op, file string) policy.Verdict
+}
+
+// A Meter charges a budget. [*quota.Meter] is one.
+type Meter interface {
+	// Charge adds usage; the error says that the budget is used up.
+	Charge(quota.Usage) error
+	// Deadline returns when the time of the budget is up; false means never.
+	Deadline() (time.Time, bool)
+}
+
+// A Gate judges, records and meters every request before and while Next runs
+// it. Policy, Meter, Log and Next are required: a gate without one of them lets
+// nothing through. It is safe for concurrent use if Next is.
+type Gate struct {
+	Policy Judge
+	Meter  Meter
+	Log    audit.Log
+	Next   run.Runner
+
+	// Ask puts a question to a person. Nil means that nobody is there, and
+	// what would be asked is denied. Only one question is open at a time.
+	Ask        func(ctx context.Context, q Question) (Answer, error)
+	AskTimeout time.Duration // after which silence is a no; zero means 300 s
+
+	// Pause stops the clock of the runner while a person thinks about a
+	// running script. Nil means that the clock goes on.
+	Pause func() (resume func())
+
+	Dir     string      // where Next stands at first, for those who approve; empty means not known
+	Secrets *redact.Set // values never to be shown in refusals; nil means none
+
+	setup  sync.Once
+	seed   maphash.Seed  // for telling commands apart
+	name   string        // begins the ids of requests that came without
+	asking chan struct{} // holds one token while a question is open
+
+	mu      sync.Mutex // guards what follows
+	granted map[matter]bool
+	stands  string // where Next stands, as far as known
+	count   int64
+}
+
+func (g *Gate) init() {
+	var name [4]byte
+	rand.Read(name[:])
+	g.name = hex.EncodeToString(name[:])
+	g.seed = maphash.MakeSeed()
+	g.asking = make(chan struct{}, 1)
+	g.granted = make(map[matter]bool)
+	g.stands = g.Dir
+}
+
+// Run implements [run.Runner].
+func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	if g.Policy == nil || g.Meter == nil || g.Log == nil || g.Next == nil {
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
+	}
+	g.setup.Do(g.init)
+	p := g.enter(req)
+	if err := p.append(audit.Event{What: audit.Asked, Script: req.Script, Reason: req.Reason}); err != nil {
+		return run.Result{}, err // unrecorded means undone
+	}
+	began := time.Now()
+	res, err := p.run(ctx)
+	if res.Duration == 0 {
+		res.Duration = max(0, time.Since(began)-p.hasWaited())
+	}
+	if lerr := p.leave(res, err); err == nil {
+		err = lerr
+	}
+	return res, err
+}
+
+// enter begins the passage of one request.
+func (g *Gate) enter(req *run.Request) *passage {
+	p := &passage{gate: g, req: *req}
+	if p.req.ID == "" {
+		g.mu.Lock()
+		g.count++
+		p.req.ID = g.name + "-" + strconv.FormatInt(g.count, 10)
+		g.mu.Unlock()
+	}
+	_, p.opaque = g.Next.(run.Opaque)
+	return p
+}
+
+// run judges the script and hands it on.
+func (p *passage) run(ctx context.Context) (run.Result, error) {
+	judged, err := p.gate.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
+	if err != nil {
+		return run.Result{}, err
+	}
+	if judged.Program == nil && !p.opaque {
+		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "it was judged elsewhere, and this runner needs the tree that was judged"}
+	}
+	if err := p.permit(ctx, judged.Verdicts); err != nil {
+		return run.Result{}, err
+	}
+	if err := p.respell(ctx, judged); err != nil {
+		return run.Result{}, err
+	}
+	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
+		return run.Result{}, err
+	}
+	if err := p.append(audit.Event{What: audit.Started, Effect: policy.Allow.String()}); err != nil {
+		return run.Result{}, err
+	}
+	p.running = true
+	return p.hand(ctx, judged.Program)
+}
+
+// respell replaces the script by the judged tree, spelled anew, before a runner
+// that reads the text itself: another shell need not read what our parser read.
+func (p *passage) respell(ctx context.Context, judged policy.Judged) error {
+	if !p.opaque {
+		return nil
+	}
+	p.req.Script = judged.Text
+	return p.settle(ctx, p.start(), judged.Printed)
+}
+
+// permit settles everything that can be settled before anything runs.
+func (p *passage) permit(ctx context.Context, verdicts []policy.Verdict) error {
+	if p.req.Confirm {
+		if err := p.confirm(ctx, verdicts); err != nil {
+			return err
+		}
+	}
+	moves := slices.ContainsFunc(verdicts, changesDir)
+	for _, v := range verdicts {
+		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.Ask != nil {
+			continue // check asks, and knows where
+		}
+		if err := p.foresee(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changesDir reports whether a command may lead those after it elsewhere.
+func changesDir(v policy.Verdict) bool {
+	return slices.ContainsFunc(v.Argv, func(word string) bool { return word == "cd" || word == "pushd" || word == "popd" })
+}
+
+// foresee settles a verdict before anything runs. What only the expanded words
+// can settle is left to check. A runner that never calls it gets only what is
+// allowed whatever those words turn out to be.
+func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
+	if !v.Late {
+		return p.settle(ctx, p.start(), v)
+	}
+	if !p.opaque || v.Effect == policy.Allow && v.Sure {
+		return nil
+	}
+	if v.Effect != policy.Deny || v.Why == "" {
+		v.Why = "part of it is only known at run time, and this runner cannot be stopped then"
+		v.Hint = "write the words out instead of using variables or substitutions"
+	}
+	v.Effect = policy.Deny
+	return p.settle(ctx, p.start(), v)
+}
+
+// hand runs the judged tree, and nothing else, with checks and meters in place.
+func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
+	ctx, p.cancel = context.WithCancelCause(ctx)
+	defer p.cancel(nil)
+	inside, stop := p.limitTime(ctx)
+	defer stop()
+	req := p.req
+	req.Program = file
+	req.Check, req.Redirect = p.check, p.redirect
+	req.Touched = p.touched
+	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
+	before := p.hasWaited()
+	res, err := p.gate.Next.Run(inside, &req)
+	res.Duration = max(0, res.Duration-(p.hasWaited()-before)) // the time of a person is not that of the script
+	res.Bytes = p.written.Load()
+	p.gate.movedTo(res.Dir)
+	if cause := p.stopped(); cause != nil {
+		err = cause // rather than the cancellation it led to
+	} else if inside.Err() != nil && ctx.Err() == nil {
+		err = p.gate.Meter.Charge(quota.Usage{}) // which says how much time was used
+	}
+	return res, err
+}
+
+func (p *passage) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := p.gate.Meter.Deadline(); ok {
+		return context.WithDeadline(ctx, end)
+	}
+	return ctx, func() {}
+}
+
+// notRun is the status on record of a request that was refused or did not come to
+// its end, as shells have it.
+const notRun = 126
+
+// leave writes down what came of the request.
+func (p *passage) leave(res run.Result, err error) error {
+	if lerr := p.summarize(); lerr != nil {
+		return lerr
+	}
+	e := audit.Event{What: audit.Ended, Exit: res.Exit, Micros: res.Duration.Microseconds(), Bytes: res.Bytes, Commands: p.counts}
+	switch {
+	case err != nil:
+		e.Error, e.Kind = err.Error(), fault.KindOf(err).String()
+		if e.Exit == 0 {
+			e.Exit = notRun
+		}
+	case res.TimedOut:
+		e.Kind = fault.Timeout.String()
+	}
+	return p.append(e)
+}

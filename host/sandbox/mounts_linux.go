@@ -1,0 +1,324 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A limb is a part of the old tree that goes into the new one.
+type limb struct {
+	at string // where it goes
+	fd int    // the detached copy of its mounts
+	// dir says that it is a directory
+	dir bool
+}
+
+const (
+	frozen = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	living = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+)
+
+// mounts puts a new tree in the place of the machine's: the system's programs,
+// the root, an own /tmp, /proc and /dev, and nothing else.
+func (o *order) mounts(r *Report) error {
+	// Nothing of what follows is to be seen outside.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	t := &tree{top: o.Temp}
+	limbs, err := o.limbs()
+	if err != nil {
+		return err
+	}
+	steps := []func() error{
+		t.begin,
+		t.links,
+		func() error { return t.graft(limbs) },
+		o.own(t),
+		t.devices,
+		t.processes(r),
+		t.pivot,
+		t.freeze,
+		func() error { return o.protect() },
+		func() error { return o.hide() },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limbs detaches copies of all that goes into the new tree.
+func (o *order) limbs() ([]limb, error) {
+	var list []limb
+	add := func(from, at string, attr uint64) error {
+		l, err := detach(from, at, attr)
+		if err == nil {
+			list = append(list, l)
+		}
+		return err
+	}
+	for _, path := range systemPaths() {
+		if isLink(path) || slices.Contains(made, path) || !o.Network && slices.Contains(networkSettings, path) {
+			continue
+		}
+		if err := add(path, path, frozen); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Concat(o.Readable, devices) {
+		if slices.Contains(devices, path) {
+			if err := add(path, path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := add(path, path, frozen); err != nil {
+			return nil, err
+		}
+	}
+	if err := add(o.Temp, "/tmp", living); err != nil {
+		return nil, err
+	}
+	return list, add(o.Root, o.Root, living)
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSymlink != 0
+}
+
+// detach copies the mounts at a path.
+func detach(from, at string, attr uint64) (limb, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return limb{}, err
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, from, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return limb{}, fmt.Errorf("copy mount %s: %w", from, err)
+	}
+	if err := setAttr(fd, attr); err != nil {
+		return limb{}, fmt.Errorf("restrict mount %s: %w", from, err)
+	}
+	return limb{at, fd, info.IsDir()}, nil
+}
+
+func setAttr(fd int, attr uint64) error {
+	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attr})
+}
+
+// A tree is the new file tree in the making.
+type tree struct{ top string }
+
+func (t *tree) at(path string) string { return t.top + path }
+
+func (t *tree) begin() error {
+	if err := unix.Mount("hako", t.top, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64m,mode=755"); err != nil {
+		return fmt.Errorf("make new root: %w", err)
+	}
+	return nil
+}
+
+// links copies the links that stand for directories, as /bin does for /usr/bin.
+func (t *tree) links() error {
+	for _, path := range systemPaths() {
+		if !isLink(path) || slices.Contains(made, path) {
+			continue
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return err
+		}
+		if err := t.link(target, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tree) link(target, at string) error {
+	if err := os.MkdirAll(filepath.Dir(t.at(at)), 0o755); err != nil {
+		return err
+	}
+	err := os.Symlink(target, t.at(at))
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// graft puts the limbs in place, outer ones first.
+func (t *tree) graft(limbs []limb) error {
+	slices.SortStableFunc(limbs, func(a, b limb) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
+	for _, l := range limbs {
+		err := t.graft1(l)
+		if err == nil && l.at == "/tmp" {
+			err = t.anchor(limbs)
+		}
+		if err != nil {
+			return fmt.Errorf("place %s: %w", l.at, err)
+		}
+	}
+	return nil
+}
+
+// anchor makes the places of limbs that lie below /tmp, and then the directories
+// they lie in unchangeable: in /tmp, a program could move the root itself away.
+func (t *tree) anchor(limbs []limb) error {
+	tops := map[string]bool{}
+	for _, l := range limbs {
+		if rest, below := strings.CutPrefix(l.at, "/tmp/"); below {
+			if err := t.place(l); err != nil {
+				return err
+			}
+			top, _, _ := strings.Cut(rest, "/")
+			tops["/tmp/"+top] = true
+		}
+	}
+	for top := range tops {
+		l, err := detach(t.at(top), top, frozen)
+		if err == nil {
+			err = unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(top), unix.MOVE_MOUNT_F_EMPTY_PATH)
+			unix.Close(l.fd)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tree) graft1(l limb) error {
+	defer unix.Close(l.fd)
+	err := t.place(l)
+	if err != nil {
+		if _, there := os.Stat(t.at(l.at)); there == nil {
+			err = nil // it lies in a limb that was placed before
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(l.at), unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// place makes what the limb is mounted on.
+func (t *tree) place(l limb) error {
+	if l.dir {
+		return os.MkdirAll(t.at(l.at), 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(t.at(l.at)), 0o755); err != nil {
+		return err
+	}
+	return t.write(l.at, "")
+}
+
+func (t *tree) write(at, text string) error {
+	if err := os.MkdirAll(filepath.Dir(t.at(at)), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(t.at(at), os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// own writes the files that the cage has of its own: who else has an account on
+// this machine is nobody's business.
+func (o *order) own(t *tree) func() error {
+	return func() error {
+		uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
+		passwd, group := "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n", "nogroup:x:65534:\n"
+		name := "user"
+		if uid == "0" {
+			name = "root"
+		}
+		texts := map[string]string{
+			"/etc/passwd":        name + ":x:" + uid + ":" + gid + ":" + name + ":/tmp/home:/bin/sh\n" + passwd,
+			"/etc/group":         name + ":x:" + gid + ":\n" + group,
+			"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n",
+			"/etc/hosts":         "127.0.0.1 localhost hako\n::1 localhost\n",
+		}
+		for at, text := range texts {
+			if at == "/etc/hosts" && o.Network {
+				continue
+			}
+			if err := t.write(at, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (t *tree) devices() error {
+	for at, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"} {
+		if err := t.link(target, at); err != nil {
+			return err
+		}
+	}
+	shm := t.at("/dev/shm")
+	if err := os.MkdirAll(shm, 0o777); err != nil {
+		return err
+	}
+	return unix.Mount("shm", shm, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64m,mode=1777")
+}
+
+// masked are the files of /proc that tell, or do, too much when the cage
+// belongs to the superuser.
+var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug", "config.gz", "kpagecount", "kpageflags"}
+
+// processes shows the processes of the cage, and no others. Inside of some
+// containers that is not permitted; there is no /proc then.
+func (t *tree) processes(r *Report) func() error {
+	return func() error {
+		proc := t.at("/proc")
+		if err := os.MkdirAll(proc, 0o555); err != nil {
+			return err
+		}
+		if err := unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+			r.Missing = append(r.Missing, "/proc: "+err.Error())
+			return nil
+		}
+		for _, name := range masked {
+			if _, err := os.Lstat(proc + "/" + name); err != nil {
+				continue
+			}
+			if err := unix.Mount("/dev/null", proc+"/"+name, "", unix.MS_BIND, ""); err != nil {
+				return fmt.Errorf("mask /proc/%s: %w", name, err)
+			}
+		}
+		return unix.MountSetattr(unix.AT_FDCWD, proc, 0, &unix.MountAttr{Attr_set: frozen | unix.MOUNT_ATTR_NOEXEC})
+	}
+}
+
+// pivot leaves the old tree behind.
+func (t *tree) pivot() error {
+	if err := unix.Chdir(t.top); err != nil {
+		return err
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("change root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("leave old root: %w", err)
+	}
+	return unix.Chdir("/")
+}
+
+// freeze makes what was built for the cage unchangeable.
+func (t *tree) freeze() error {
+	return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: frozen})
+}

@@ -1,0 +1,132 @@
+package asksocket
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"hako/gate"
+	"hako/run/fault"
+)
+
+// A Caller asks whoever watches the page of a hako serve of the same user.
+type Caller struct {
+	Dir string // of the [Hatch]
+}
+
+const (
+	dialTime  = time.Second
+	takenTime = 3 * time.Second // for a busy machine; a process that has died is noticed at once
+)
+
+// There tells whether somebody could be asked just now.
+func (c Caller) There() bool {
+	conn, err := c.dial()
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// dial reaches a hako serve of this user, and nobody else.
+func (c Caller) dial() (*net.UnixConn, error) {
+	if !knowsPeers {
+		return nil, errors.ErrUnsupported
+	}
+	name, done, err := reachable(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	conn, err := (&net.Dialer{Timeout: dialTime}).Dial("unix", name)
+	if err != nil {
+		return nil, err
+	}
+	own := conn.(*net.UnixConn)
+	if uid, _, err := peer(own); err != nil || uid != os.Geteuid() {
+		own.Close() // somebody else must not approve
+		return nil, errors.New("somebody else listens there")
+	}
+	return own, nil
+}
+
+// Ask puts a question and waits for the answer. It fits [gate.Gate.Ask]. Whatever
+// goes wrong is a no, with an error that says so.
+func (c Caller) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
+	var wait time.Duration
+	if end, ok := ctx.Deadline(); ok {
+		wait = max(time.Until(end), time.Millisecond)
+	}
+	line, err := lineOf(q, wait)
+	if err != nil {
+		return gate.No, err
+	}
+	conn, err := c.dial()
+	if err != nil {
+		return gate.No, unanswered("it does not run any more")
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	answer, err := converse(conn, line)
+	if err != nil && ctx.Err() != nil {
+		return gate.No, context.Cause(ctx)
+	}
+	return answer, err
+}
+
+// converse sends a question and hears what comes of it.
+func converse(conn net.Conn, line []byte) (gate.Answer, error) {
+	_ = conn.SetDeadline(time.Now().Add(takenTime))
+	_, _ = conn.Write(line) // if it cannot be sent, the reply says why, or there is none
+	replies := bufio.NewReaderSize(conn, longestReply)
+	first, err := hear(replies)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return gate.No, unanswered("it does not react")
+	case err != nil:
+		return gate.No, err
+	case !first.Taken:
+		return gate.No, unanswered("it did not take the question")
+	}
+	_ = conn.SetDeadline(time.Time{})
+	second, err := hear(replies)
+	if err != nil {
+		return gate.No, err
+	}
+	answer, known := answers[second.Answer]
+	if !known {
+		return gate.No, unanswered("its answer is not understood")
+	}
+	return answer, nil
+}
+
+// hear reads a reply that is no failure.
+func hear(from *bufio.Reader) (reply, error) {
+	line, err := from.ReadSlice('\n')
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return reply{}, err
+	case errors.Is(err, bufio.ErrBufferFull):
+		return reply{}, unanswered("its answer is not understood")
+	case err != nil:
+		return reply{}, unanswered("it ended before anybody had answered")
+	}
+	r, err := parseReply(line)
+	switch {
+	case err != nil:
+		return reply{}, unanswered("its answer is not understood")
+	case r.Silent:
+		return reply{}, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "nobody answered in time", Err: context.DeadlineExceeded}
+	case r.Error != "":
+		return reply{}, unanswered(r.Error)
+	}
+	return r, nil
+}
+
+func unanswered(why string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask at the page of", Subject: "hako serve", Why: why}
+}

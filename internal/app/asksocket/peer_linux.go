@@ -1,0 +1,45 @@
+package asksocket
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const knowsPeers = true
+
+// peer tells whose process is at the other end, and which. The process is zero
+// if it is one that cannot be seen from here.
+func peer(c *net.UnixConn) (uid, pid int, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, 0, err
+	}
+	var cred *unix.Ucred
+	cerr := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if cerr != nil {
+		return 0, 0, cerr
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return int(cred.Uid), int(cred.Pid), nil
+}
+
+// longestAddress is what the system takes as the name of a socket.
+const longestAddress = 107
+
+// reachable is a name of the socket in dir that is short enough, until done.
+func reachable(dir string) (name string, done func(), err error) {
+	if name = filepath.Join(dir, socketName); len(name) <= longestAddress {
+		return name, func() {}, nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName), func() { d.Close() }, nil
+}

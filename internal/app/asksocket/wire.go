@@ -1,0 +1,178 @@
+package asksocket
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/gate"
+	"hako/run/fault"
+)
+
+// version is that of the lines below. Both sides may be of different releases.
+const version = 1
+
+// The longest lines, in bytes. A gate asks about 4 000 characters at most, and
+// shows a script of 16 KB beside them.
+const (
+	longestQuestion = 128 << 10
+	longestReply    = 4 << 10
+
+	longestWords = 2000 // characters of a reason, whose end matters to nobody
+	longestName  = 200  // of who asks
+)
+
+// A question is what the asker sends: one line.
+type question struct {
+	Version int    `json:"version"`
+	Actor   string `json:"actor"`
+	Command string `json:"command"`
+	Script  string `json:"script,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Wait    int64  `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the desk says
+}
+
+// A reply is a line to the asker. The first has Taken, or says why not; the
+// second has the answer, or says why there is none.
+type reply struct {
+	Taken  bool   `json:"taken,omitempty"`
+	Answer string `json:"answer,omitempty"` // once, session, deny
+	Silent bool   `json:"silent,omitempty"` // nobody answered for as long as the asker waits
+	Error  string `json:"error,omitempty"`
+}
+
+// answers spells what a person says. Whatever is not in it is no.
+var answers = map[string]gate.Answer{"once": gate.Once, "session": gate.Session, "deny": gate.No}
+
+// spelled is an answer as it is sent.
+func spelled(a gate.Answer) string {
+	for word, meant := range answers {
+		if meant == a {
+			return word
+		}
+	}
+	return "deny"
+}
+
+// lineOf is the question of a gate as it is sent. What is only shown beside the
+// command is left out or cut if it is too long; the command never is.
+func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
+	asked := question{
+		Version: version, Actor: q.Actor, Command: q.Command, Script: q.Script, Dir: q.Dir,
+		Reason: cut(q.Reason), Why: cut(q.Why), Rule: q.Rule, Wait: wait.Milliseconds(),
+	}
+	line := encode(asked)
+	if len(line) > longestQuestion {
+		asked.Script = ""
+		line = encode(asked)
+	}
+	if len(line) > longestQuestion {
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "ask", Why: fmt.Sprintf("the question has %d bytes, and at most %d can be asked", len(line), longestQuestion)}
+	}
+	return line, nil
+}
+
+func cut(text string) string {
+	if letters := []rune(text); len(letters) > longestWords {
+		return string(letters[:longestWords]) + "…"
+	}
+	return text
+}
+
+func encode(what any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // commands are full of < and >
+	_ = enc.Encode(what)     // texts and numbers can always be written
+	return b.Bytes()
+}
+
+// readLine reads no more than a line may have. Nothing at all is io.EOF.
+func readLine(r io.Reader, most int) ([]byte, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, int64(most))).ReadBytes('\n')
+	switch {
+	case err == nil:
+		return line, nil
+	case err == io.EOF && len(line) == 0:
+		return nil, io.EOF
+	case len(line) >= most:
+		return nil, wrong(fmt.Sprintf("it has more than %d bytes", most))
+	case err == io.EOF:
+		return nil, wrong("it breaks off")
+	}
+	return nil, wrong("it did not come in time")
+}
+
+// parse reads a question. What is not understood whole is refused: the person
+// must see all that matters.
+func parse(line []byte) (q question, err error) {
+	if !utf8.Valid(line) {
+		return question{}, wrong("it is not text")
+	}
+	if err := decode(line, &q); err != nil {
+		return question{}, wrong("it is not what was expected")
+	}
+	return q, q.check()
+}
+
+// decode reads a line that is one object with known fields and nothing else.
+func decode(line []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(to); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+
+func (q question) check() error {
+	switch {
+	case q.Version != version:
+		return wrong(fmt.Sprintf("it is of version %d, and hako serve understands %d: one of them is of another release", q.Version, version))
+	case strings.TrimSpace(q.Command) == "":
+		return wrong("it is about nothing")
+	case q.Wait < 0 || q.Wait > int64(longestWait/time.Millisecond):
+		return wrong("nobody waits for so long")
+	case q.Actor == "" || utf8.RuneCountInString(q.Actor) > longestName || strings.ContainsFunc(q.Actor, unprintable):
+		return wrong("it does not say properly who asks")
+	}
+	return nil
+}
+
+// longestWait is far beyond what anybody sets.
+const longestWait = 30 * 24 * time.Hour
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+func wrong(why string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read question", Why: why}
+}
+
+// parseReply reads a reply.
+func parseReply(line []byte) (r reply, err error) {
+	if err := decode(line, &r); err != nil {
+		return reply{}, err
+	}
+	return r, nil
+}
+
+// gate is the question for the desk, asked by a process.
+func (q question) gate(pid int) gate.Question {
+	actor := q.Actor
+	if pid > 0 {
+		actor = fmt.Sprintf("%s (process %d)", actor, pid)
+	}
+	return gate.Question{Actor: actor, Command: q.Command, Script: q.Script, Dir: q.Dir, Reason: q.Reason, Why: q.Why, Rule: q.Rule}
+}

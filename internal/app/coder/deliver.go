@@ -1,0 +1,126 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hako/run/fault"
+)
+
+// deliver pushes what was done and proposes it. A task that changed nothing, as
+// one that was a question, has its answer in the last comment.
+func (e *errand) deliver(ctx context.Context) error {
+	commit, err := e.once(ctx, fmt.Sprintf("push-%d", e.rec.Count.Plans), e.push)
+	if err != nil {
+		return err
+	}
+	e.rec.Commit = commit
+	if commit != "" {
+		if err := e.save(ctx); err != nil {
+			return err
+		}
+	}
+	if commit != "" && (e.task.Kind == Issue || e.task.Fork) {
+		url, err := e.once(ctx, "proposal", func(ctx context.Context) (string, error) {
+			url, err := e.Board.Propose(ctx, e.task, e.proposal())
+			return url, later(err)
+		})
+		if err != nil {
+			return err
+		}
+		e.rec.Proposal = url
+	}
+	e.finish(Done, e.unchanged())
+	return nil
+}
+
+// unchanged says why nothing is to be seen of a task that is done; nil where
+// there is something.
+func (e *errand) unchanged() error {
+	switch {
+	case e.rec.Commit != "":
+		return nil
+	case e.task.Kind == Issue || e.task.Fork:
+		return errors.New("no file was changed, so nothing is proposed")
+	}
+	return errors.New("no file was changed, so nothing was pushed")
+}
+
+func (e *errand) push(ctx context.Context) (string, error) {
+	if err := e.enter(ctx); err != nil {
+		return "", err
+	}
+	k, ok := e.place.(Keeper)
+	if !ok {
+		return "", nil
+	}
+	commit, err := k.Keep(ctx, e.commitMessage(), true)
+	return commit, later(err)
+}
+
+// report tells people how the task ended.
+func (e *errand) report(ctx context.Context) error {
+	key := string(e.rec.State)
+	if e.rec.State == Paused {
+		key = fmt.Sprintf("paused-%d", e.rec.Count.Pauses)
+	}
+	if e.Accounts != nil {
+		if _, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent); err != nil {
+			return silence{err}
+		}
+	}
+	if e.Archive != nil {
+		if err := e.Archive.Keep(ctx, e.task, e.rec); err != nil {
+			e.note("nothing could be kept for later tasks: " + err.Error())
+		}
+	}
+	if err := e.lastWords(ctx, key); err != nil {
+		return err
+	}
+	if e.rec.State == Paused {
+		e.rec.Phase, e.rec.After = e.rec.After, ""
+		return nil
+	}
+	e.rec.Phase = Ended
+	return nil
+}
+
+// lastWords writes the last comments and shows the state. Where the issue is
+// gone there is nobody to tell; what the forge does not let us tell is noted.
+func (e *errand) lastWords(ctx context.Context, key string) error {
+	err := e.tell(ctx)
+	if err == nil {
+		err = e.unlessForbidden(e.say(ctx, key, e.ending()))
+	}
+	if err == nil {
+		err = e.unlessForbidden(e.show(ctx, e.rec.State))
+	}
+	if gone(err) && !errors.Is(err, ErrLost) {
+		return nil
+	}
+	return err
+}
+
+func (e *errand) unlessForbidden(err error) error {
+	var quiet silence
+	if fault.KindOf(err) != fault.Denied || errors.Is(err, ErrLost) || errors.As(err, &quiet) {
+		return err
+	}
+	e.note("the end could not be told: " + err.Error())
+	return nil
+}
+
+// tell writes the progress comment anew. That it cannot be written now is no
+// reason to stop, unless the issue is gone.
+func (e *errand) tell(ctx context.Context) error {
+	e.told = e.rec.Count.Actions
+	_, err := e.Desk.Say(ctx, e.task, "progress", e.progress())
+	if gone(err) {
+		return silence{err}
+	}
+	if err != nil {
+		e.note("the progress could not be told: " + err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/forge"
+	"hako/internal/app/coder/queue"
+	"hako/run/fault"
+)
+
+// complete fills in what only the forge knows, and finds out whether the task is
+// still wanted. An order of the queue comes first; what was ended before is only
+// to be reported.
+func (t *turn) complete(ctx context.Context, order coder.Order) (coder.Order, error) {
+	rec := t.book.last
+	if rec.Phase == coder.Reporting || rec.Phase == coder.Ended {
+		return order, nil
+	}
+	got, err := t.forge.Get(ctx, refOf(t.task))
+	if isGone(err) {
+		return coder.Stop, nil
+	}
+	if err != nil {
+		return order, err
+	}
+	if order == coder.Go {
+		if declined, err := t.declined(ctx, got); declined || err != nil {
+			return order, err
+		}
+		if order, err = t.asked(ctx, got, rec.State); err != nil {
+			return order, err
+		}
+	}
+	if order != coder.Go {
+		return order, nil
+	}
+	if err := t.describe(ctx, got); err != nil || rec.Phase != "" {
+		return order, err
+	}
+	return order, t.book.Save(ctx, rec) // what was seen counts for whoever takes the task over, however early
+}
+
+// asked reads the wish of people from an issue that was just taken.
+func (t *turn) asked(ctx context.Context, got forge.Task, was coder.State) (coder.Order, error) {
+	bot, err := t.forge.bot(ctx)
+	if err != nil {
+		return coder.Go, err
+	}
+	has := func(s coder.State) bool { return t.forge.shows(got, s) }
+	order := coder.Go
+	switch {
+	case got.Closed, t.task.Assigned && !got.Assigned(bot):
+		order = coder.Stop
+	case has(coder.Paused) && was != coder.Paused:
+		order = coder.Pause
+	case has(coder.Stopped) && was == coder.Processing:
+		order = coder.Stop
+	case has(coder.Pending), has(coder.Processing), has(coder.Paused): // paused: the queue was told to go on, or it would not be here
+	default:
+		order = coder.Stop
+	}
+	return order, t.pass(ctx, order)
+}
+
+// pass gives an order of the forge to the queue, which knows then that a pause is
+// meant, whatever was ordered before.
+func (t *turn) pass(ctx context.Context, order coder.Order) error {
+	switch order {
+	case coder.Pause:
+		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Pause)
+	case coder.Stop:
+		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Stop)
+	}
+	return nil
+}
+
+// describe fills in the task.
+func (t *turn) describe(ctx context.Context, got forge.Task) error {
+	repo, err := t.forge.Repository(ctx, t.task.Repo)
+	if err != nil {
+		return err
+	}
+	if repo.Archived {
+		return &fault.Error{Kind: fault.Denied, Op: "work on", Subject: t.task.Repo, Why: "the repository is archived", Hint: "unarchive it, or close the issue"}
+	}
+	trusted, err := t.Office.mayWrite(ctx, t.forge, t.task.Repo, got.Author)
+	if err != nil {
+		return err
+	}
+	t.task.Title, t.task.Body, t.task.Author, t.task.URL, t.task.Trusted = got.Title, got.Body, got.Author, got.URL, trusted
+	t.task.CloneURL, t.task.Branch, t.task.Target = repo.CloneURL, "hako/"+t.task.ID, repo.Default
+	if got.Kind == forge.PullRequest {
+		if err := t.pull(ctx, got, repo.Default); err != nil {
+			return err
+		}
+	}
+	if t.task.Branch == "" || t.task.Target == "" {
+		return &fault.Error{Kind: fault.Invalid, Op: "work on", Subject: refOf(t.task).String(), Why: "its branch has no name that git would take", Hint: "give the branch another name"}
+	}
+	return nil
+}
+
+// pull says where the changes of a pull request are. Those of somebody else can
+// be read and are not to be written: what is done goes to a branch of its own,
+// and begins with the commit that was there when the task was first taken.
+func (t *turn) pull(ctx context.Context, got forge.Task, main string) error {
+	bot, err := t.forge.bot(ctx)
+	if err != nil {
+		return err
+	}
+	ours := t.task.Trusted || strings.EqualFold(got.Author, bot)
+	t.task.Target, t.task.Fork = got.Target, got.Fork || got.Branch == main || !ours
+	if !t.task.Fork || !got.Fork && got.Branch == "" {
+		t.task.Branch = got.Branch
+		return nil
+	}
+	t.book.head = cmp.Or(t.book.head, got.Head)
+	t.task.Start, t.task.Head = startOf(got), t.book.head
+	return nil
+}
+
+// startOf is the reference that has the changes of somebody else.
+func startOf(got forge.Task) string {
+	switch {
+	case !got.Fork:
+		return "refs/heads/" + got.Branch
+	case got.Provider == forge.GitLab:
+		return fmt.Sprintf("refs/merge-requests/%d/head", got.Number)
+	}
+	return fmt.Sprintf("refs/pull/%d/head", got.Number)
+}

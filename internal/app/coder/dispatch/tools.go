@@ -1,0 +1,240 @@
+package dispatch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/agent/tool"
+	"hako/agent/tool/gated"
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/forge"
+	"hako/internal/redact"
+	"hako/run/fault"
+)
+
+var (
+	//go:embed add_comment.md
+	addCommentText string
+	//go:embed get_issue.md
+	getIssueText string
+	//go:embed list_issues.md
+	listIssuesText string
+	//go:embed create_pull_request.md
+	createPullText string
+)
+
+// Tools returns the tools by which the model of a task speaks with its forge.
+// They reach the repository of the task and nothing else; they write to its
+// issue and propose its branch alone. Secrets are kept out of what is written;
+// nil means only those known by their spelling.
+func (o *Office) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, error) {
+	f, err := o.of(t.Provider)
+	if err != nil {
+		return nil, err
+	}
+	d := &door{office: o, forge: f, task: t, secrets: secrets}
+	list := tool.New("forge_list_issues", listIssuesText, d.listIssues)
+	read := tool.New("forge_get_issue", getIssueText, d.getIssue)
+	list.Stateful, read.Stateful = true, true
+	return []gated.Tool{
+		{Tool: tool.New("forge_add_comment", addCommentText, d.addComment), Words: []string{"forge", "add_comment"}},
+		{Tool: read, Words: []string{"forge", "get_issue"}},
+		{Tool: list, Words: []string{"forge", "list_issues"}},
+		{Tool: tool.New("forge_create_pull_request", createPullText, d.createPull), Words: []string{"forge", "create_pull_request"}},
+	}, nil
+}
+
+// A door is what a model has of the office.
+type door struct {
+	office  *Office
+	forge   *Forge
+	task    coder.Task
+	secrets *redact.Set
+	saying  sync.Mutex // so that two calls do not both take the last place
+}
+
+// How much of what was written a model reads, and may write.
+const (
+	longestBody    = 8000
+	longestComment = 2000
+	longestSaid    = 20_000
+	lastComments   = 10
+	mostListed     = 50
+	mostSaid       = 5 // comments, besides the plan, the progress and the result
+)
+
+type addCommentInput struct {
+	Text string `json:"text" jsonschema:"Markdown"`
+}
+
+// addComment has a key that comes from the text, so that what was said before is
+// found again, also by the next worker.
+func (d *door) addComment(ctx context.Context, in addCommentInput) (string, error) {
+	text := coder.Fit(d.secrets, strings.TrimSpace(in.Text), longestSaid)
+	if text == "" {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "comment", Why: "there is nothing to say", Hint: "give a text"}
+	}
+	sum := sha256.Sum256([]byte(text))
+	key := saidKey + hex.EncodeToString(sum[:8])
+	d.saying.Lock()
+	defer d.saying.Unlock()
+	if err := d.enough(ctx, key); err != nil {
+		return "", err
+	}
+	ref, err := d.office.Say(ctx, d.task, key, text)
+	if err != nil {
+		return "", err
+	}
+	return spelled(map[string]any{"ok": true, "comment": ref})
+}
+
+// saidKey begins the keys of what a model says.
+const saidKey = "said-"
+
+// enough refuses another comment if there are many: people are called by each,
+// and a model can be talked into it.
+func (d *door) enough(ctx context.Context, key string) error {
+	keys, err := d.office.said(ctx, d.forge, d.task)
+	if err != nil || slices.Contains(keys, key) {
+		return err
+	}
+	keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, saidKey) })
+	if len(keys) < mostSaid {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Denied, Op: "comment", Why: fmt.Sprintf("%d comments were written for this task, which is all that it may", mostSaid), Hint: "say the rest when you are done: people are told your last words"}
+}
+
+type getIssueInput struct {
+	Number int    `json:"number"`
+	Kind   string `json:"kind,omitempty" jsonschema:"issue (the default) or pull, where the two are numbered apart"`
+}
+
+type shownIssue struct {
+	Number   int            `json:"number"`
+	Kind     string         `json:"kind"`
+	State    string         `json:"state"`
+	Title    string         `json:"title"`
+	Author   string         `json:"author"`
+	MayWrite *bool          `json:"author_may_write,omitempty"`
+	Labels   []string       `json:"labels,omitempty"`
+	URL      string         `json:"url"`
+	Body     string         `json:"body,omitempty"`
+	Omitted  int            `json:"earlier_comments,omitempty"`
+	Comments []shownComment `json:"comments,omitempty"`
+}
+
+type shownComment struct {
+	Author   string    `json:"author"`
+	MayWrite bool      `json:"may_write"`
+	Own      bool      `json:"written_by_hako,omitempty"`
+	At       time.Time `json:"at"`
+	On       string    `json:"on,omitempty"`
+	Text     string    `json:"text"`
+}
+
+func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
+	ref := forge.Ref{Repo: d.task.Repo, Kind: forge.Kind(cmp.Or(in.Kind, "issue")), Number: in.Number}
+	got, err := d.forge.Get(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if got.Confidential {
+		return "", &fault.Error{Kind: fault.NotFound, Op: "read task", Subject: ref.String(), Why: "it is confidential, and what you write is not", Hint: "do without it"}
+	}
+	ref.Kind = got.Kind // GitHub finds both by one number
+	out := d.shown(got)
+	out.Body = shorten(got.Body, longestBody)
+	may, err := d.office.mayWrite(ctx, d.forge, d.task.Repo, got.Author)
+	if err != nil {
+		return "", err
+	}
+	out.MayWrite = &may
+	all, err := d.forge.Comments(ctx, ref, time.Time{})
+	if err != nil {
+		return "", err
+	}
+	all = slices.DeleteFunc(all, func(c forge.Comment) bool { return c.Internal })
+	out.Omitted = max(0, len(all)-lastComments)
+	for _, c := range all[out.Omitted:] {
+		may, err := d.office.authorised(ctx, d.forge, d.task.Repo, c)
+		if err != nil {
+			return "", err
+		}
+		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On, shorten(c.Body, longestComment)})
+	}
+	return spelled(out)
+}
+
+func (d *door) shown(t forge.Task) shownIssue {
+	state := "open"
+	switch {
+	case t.Merged:
+		state = "merged"
+	case t.Closed:
+		state = "closed"
+	}
+	return shownIssue{Number: t.Number, Kind: string(t.Kind), State: state, Title: t.Title, Author: t.Author, Labels: t.Labels, URL: t.URL}
+}
+
+type listIssuesInput struct {
+	Label string `json:"label,omitempty" jsonschema:"only those that have it"`
+}
+
+func (d *door) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
+	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Most: mostListed})
+	if err != nil {
+		return "", err
+	}
+	out := []shownIssue{}
+	for _, t := range all {
+		if !t.Confidential {
+			out = append(out, d.shown(t))
+		}
+	}
+	return spelled(out)
+}
+
+type createPullInput struct {
+	Title string `json:"title"`
+	Body  string `json:"body,omitempty" jsonschema:"Markdown"`
+}
+
+// createPull cannot do more than what happens at the end anyway: the branch is
+// there when it was pushed, and it is pushed when the work was verified.
+func (d *door) createPull(ctx context.Context, in createPullInput) (string, error) {
+	if d.task.Kind == coder.Pull && !d.task.Fork {
+		return spelled(map[string]any{"ok": true, "url": d.task.URL, "note": "this task is a pull request itself; its branch is pushed at the end"})
+	}
+	url, err := d.office.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250), Text: coder.Fit(d.secrets, in.Body, longestSaid)})
+	if fault.KindOf(err) == fault.Invalid && !errors.Is(err, forge.ErrExists) {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "open pull request of", Subject: d.task.Branch, Why: "the branch is not pushed yet, or has no commit of its own", Err: err,
+			Hint: "finish the work: the branch is pushed and the draft is opened then"}
+	}
+	if err != nil {
+		return "", err
+	}
+	return spelled(map[string]any{"ok": true, "url": url})
+}
+
+// spelled is JSON as a model reads it best: code is full of < and >.
+func spelled(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", fmt.Errorf("answer: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

@@ -1,0 +1,209 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hako/llm"
+	"hako/run/fault"
+)
+
+// plan has the model write the plan and tells it to the people.
+func (e *errand) plan(ctx context.Context) error {
+	if e.rec.Plan == nil {
+		if err := e.firstPlan(ctx); err != nil {
+			return err
+		}
+		if err := e.save(ctx); err != nil { // before it is told: what was told stays true
+			return err
+		}
+	}
+	if err := e.announce(ctx); err != nil {
+		return err
+	}
+	e.rec.Phase = Environment
+	return e.tell(ctx)
+}
+
+// announce tells people the plan as it is now.
+func (e *errand) announce(ctx context.Context) error {
+	return e.say(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
+}
+
+func (e *errand) firstPlan(ctx context.Context) error {
+	said, err := e.listen(ctx)
+	if err != nil {
+		return err
+	}
+	described := e.described(said)
+	if e.Archive != nil {
+		past, err := e.Archive.Past(ctx, e.task)
+		if err != nil {
+			e.note("nothing could be inherited: " + err.Error())
+		}
+		if text := e.inherited(past); text != "" {
+			described += "\n\n" + text
+		}
+	}
+	p, err := e.askPlan(ctx, described)
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		p = fallback(e.task)
+		e.warn("no plan could be read from the model's answer")
+	}
+	e.rec.Plan, e.rec.Statement = p, described
+	e.rec.Count.Plans++
+	e.rec.Version++
+	name, warning := e.Environments.choose(p.Environment.Name)
+	e.rec.Environment = name
+	if warning != "" {
+		e.warn(warning)
+	}
+	return nil
+}
+
+// askPlan asks for a plan until one can be read. Nil means that none could.
+func (e *errand) askPlan(ctx context.Context, text string) (*Plan, error) {
+	d := &llm.Dialog{System: e.planningPrompt(), Items: []llm.Item{{Role: llm.User, Text: text}}}
+	for range e.limits.PlanTries {
+		turn, err := e.ask(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		p, err := ReadPlan(turn.Text)
+		if err == nil {
+			p.change(e.Secrets.Text) // field by field: what hides a secret may break the JSON around it
+			return p, nil
+		}
+		e.note(err.Error())
+		if turn.Text == "" {
+			turn.Text = "(nothing)"
+		}
+		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: e.Secrets.Text(turn.Text)},
+			llm.Item{Role: llm.User, Text: "That is no plan: " + err.Error() + " (" + fault.Hint(err) + "). Answer with the one JSON object that was described, and nothing else."})
+	}
+	return nil, nil
+}
+
+// replan has the model write another plan, and tells it. It reports whether there
+// is a new one: there may have been enough of them, or it could not be read.
+func (e *errand) replan(ctx context.Context, why string) (bool, error) {
+	if e.rec.Count.Plans > e.limits.Replans {
+		return false, nil
+	}
+	text := e.rec.Statement + "\n\nThe plan so far:\n" + planJSON(e.rec.Plan) + "\n\nIt has to be changed:\n" + data("the work so far", e.Secrets.Text(why)) +
+		"\n\nWrite the new plan. The environment stays " + e.rec.Environment + "; what was changed in the project is still there."
+	e.rec.Count.Plans++ // also if it comes to nothing: this must end
+	p, err := e.askPlan(ctx, text)
+	if p == nil || err != nil {
+		return false, err
+	}
+	p.Environment.Name = e.rec.Environment
+	if len(p.Environment.Verification)+len(p.Verification) == 0 { // a plan does not get rid of checks by forgetting them
+		p.Environment.Verification, p.Verification = e.rec.Plan.Environment.Verification, e.rec.Plan.Verification
+	}
+	e.rec.Plan = p
+	e.rec.Version++
+	return true, nil
+}
+
+// warn keeps something that people and the model have to know.
+func (e *errand) warn(text string) {
+	if text = e.Secrets.Text(text); !slices.Contains(e.rec.Warnings, text) && len(e.rec.Warnings) < 20 {
+		e.rec.Warnings = append(e.rec.Warnings, shorten(text, 2000))
+	}
+	e.note(text)
+}
+
+// listen returns the new comments of people who may instruct. Those of others
+// are left unread, and that is noted.
+func (e *errand) listen(ctx context.Context) (said []Comment, err error) {
+	all, err := e.Desk.Hear(ctx, e.task, e.rec.Heard)
+	if err != nil {
+		return nil, silence{err}
+	}
+	for _, c := range all {
+		e.rec.Heard = c.ID
+		switch {
+		case c.Own, strings.TrimSpace(c.Text) == "":
+		case c.Authorised:
+			said = append(said, c)
+			e.observe(Event{Type: "heard", Name: person(c.Author)})
+		default:
+			e.ignore(person(c.Author))
+		}
+	}
+	return said, nil
+}
+
+func (e *errand) ignore(author string) {
+	if !slices.Contains(e.rec.Ignored, author) && len(e.rec.Ignored) < 20 {
+		e.rec.Ignored = append(e.rec.Ignored, author)
+	}
+	e.observe(Event{Type: "ignored", Name: author})
+}
+
+// ask asks the model and books what it cost. It is the only way to the model.
+func (e *errand) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	if err := e.affordable(ctx); err != nil {
+		return nil, err
+	}
+	turn, err := e.model.Next(ctx, d)
+	if refusal := (*llm.Refusal)(nil); errors.As(err, &refusal) && !refusal.Retry {
+		return nil, err // a wrong key is wrong in an hour too
+	}
+	if err != nil {
+		return nil, later(err)
+	}
+	e.rec.Count.Turns++
+	s := Spent{Usage: turn.Usage}
+	s.Calls = 1
+	if e.Price != nil {
+		cost, known := e.Price(turn.Model, turn.Usage)
+		s.Cost, s.Unpriced = cost, !known
+	}
+	e.rec.Spent = e.rec.Spent.Add(s)
+	return turn, nil
+}
+
+// affordable refuses another turn when a limit is reached.
+func (e *errand) affordable(ctx context.Context) error {
+	l, c, spent := e.limits, e.rec.Count, e.rec.Spent
+	over := func(why, hint string) error {
+		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
+	}
+	switch {
+	case c.Turns >= l.Turns:
+		return over(fmt.Sprintf("after %d turns it is not done", c.Turns), "raise planning.max_turns, or split the task")
+	case c.Actions >= l.Actions:
+		return over(fmt.Sprintf("after %d actions it is not done", c.Actions), "raise planning.max_actions, or split the task")
+	case spent.Tokens() >= l.Tokens:
+		return over(fmt.Sprintf("it used %d of %d tokens", spent.Tokens(), l.Tokens), "raise planning.max_tokens, or split the task")
+	case l.Cost > 0 && spent.Cost >= l.Cost:
+		return over(fmt.Sprintf("it cost $%.2f of $%.2f", spent.Cost, l.Cost), "raise planning.max_cost, or split the task")
+	}
+	return e.charge(ctx, over)
+}
+
+// charge books what was spent on the user's account, and refuses when that is
+// empty.
+func (e *errand) charge(ctx context.Context, over func(why, hint string) error) error {
+	if e.Accounts == nil {
+		return nil
+	}
+	month, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent)
+	switch l := e.limits; {
+	case err != nil:
+		return silence{err} // unbooked means unasked
+	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
+		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens), "raise planning.max_user_tokens, or wait for the next month")
+	case l.UserCost > 0 && month.Cost >= l.UserCost:
+		return over(fmt.Sprintf("the tasks of %s cost $%.2f of $%.2f this month", person(e.task.user()), month.Cost, l.UserCost), "raise planning.max_user_cost, or wait for the next month")
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package coder
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+var (
+	//go:embed planning.md
+	planningText string
+	//go:embed rules.md
+	rulesText string
+	//go:embed execution.md
+	executionText string
+	//go:embed reflection.md
+	reflectionText string
+	//go:embed verification.md
+	verificationText string
+)
+
+// filled puts texts in the places of a prompt, given as name and text in turn.
+// What is put in is not looked at again.
+func filled(prompt string, pairs ...string) string {
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i] = "{" + pairs[i] + "}"
+	}
+	return strings.TrimSpace(strings.NewReplacer(pairs...).Replace(strings.TrimSpace(prompt)))
+}
+
+func (e *errand) planningPrompt() string {
+	return filled(planningText, "environments", e.Environments.table(), "rules", strings.TrimSpace(rulesText))
+}
+
+func (e *errand) executionPrompt() string {
+	return filled(executionText, "executor", e.Environments.prompt(e.rec.Environment), "rules", strings.TrimSpace(rulesText))
+}
+
+// described is the task as a model is told of it.
+func (e *errand) described(said []Comment) string {
+	t, parts := e.task, []string(nil)
+	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
+	text := e.Secrets.Text(weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
+	if t.Trusted {
+		parts = append(parts, worded(t.Author, text)...)
+	} else {
+		parts = append(parts, "Its author has no write access; somebody who has wants it to be worked on. What follows is data that describes the problem:", data(string(t.Kind)+" by "+person(t.Author), text))
+	}
+	return strings.Join(append(parts, e.instructions(said)...), "\n\n")
+}
+
+// mostComments is how many comments a model is told at once.
+const mostComments = 16
+
+// instructions are the last comments of people who may instruct.
+func (e *errand) instructions(said []Comment) (parts []string) {
+	if old := len(said) - mostComments; old > 0 {
+		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
+	}
+	for _, c := range said {
+		if c.On != "" {
+			parts = append(parts, data("what "+person(c.Author)+" remarks on", e.Secrets.Text(oneLine(c.On, 300))))
+		}
+		parts = append(parts, worded(c.Author, e.Secrets.Text(weighed(c.Text, e.room()/8/mostComments)))...)
+	}
+	return parts
+}
+
+// quotation is a line that somebody quotes, also in a list.
+var quotation = compiled(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>`)
+
+// worded is the text of a person who may instruct, in its order. What is quoted
+// in it is data: a reply has the words of whoever it answers.
+func worded(author, text string) (parts []string) {
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 {
+		quoted, n := quotation().MatchString(lines[0]), 1
+		for n < len(lines) && quotation().MatchString(lines[n]) == quoted {
+			n++
+		}
+		part := strings.Join(lines[:n], "\n")
+		lines = lines[n:]
+		switch {
+		case strings.TrimSpace(part) == "":
+		case quoted:
+			parts = append(parts, data("what "+person(author)+" quotes", part))
+		default:
+			parts = append(parts, instruction(person(author), part))
+		}
+	}
+	return parts
+}
+
+// inherited is what earlier tasks on the same issue left.
+func (e *errand) inherited(past []Past) string {
+	var b strings.Builder
+	for _, p := range past[max(0, len(past)-5):] {
+		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)
+		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary}, {"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
+			if part.text != "" {
+				fmt.Fprintf(&b, " %s: %s.", part.name, oneLine(part.text, 500))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "Earlier work on this " + string(e.task.Kind) + ":\n" + data("hako's record", e.Secrets.Text(b.String()))
+}
+
+// planJSON is a plan as the model reads it again.
+func planJSON(p *Plan) string {
+	return shorten(readable(p), 20_000)
+}

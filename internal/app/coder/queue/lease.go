@@ -1,0 +1,362 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"hako/run/fault"
+)
+
+// A Lease is a task in the hands of a worker. It has to be renewed by [Lease.Beat]
+// or [Lease.Keep] and ended by one of Done, Fail, Release and Park; otherwise
+// another worker takes the task over. It may be used by many at once.
+type Lease struct {
+	Item       Item
+	Token      uint64          // larger than that of every earlier holder of the task
+	Deliveries int             // how often the task was tried in this round, this time included
+	Step       json.RawMessage // what the last holder saved; nil means that there is nothing to go on from
+
+	q *Queue
+	m *nats.Msg
+
+	writing sync.Mutex // one change at a time; taken before mu
+
+	mu    sync.Mutex
+	now   version
+	over  error // why nothing can be done with it any more; nil while it is held
+	alarm *time.Timer
+
+	life context.Context // ends when the lease is over, for whatever reason
+	end  context.CancelFunc
+	lost chan struct{} // closed when somebody else may have the task
+
+	heard  uint64 // the number of the last order that was passed on
+	orders chan Command
+}
+
+// lease makes the lease. Its alarm goes off before the server would hand the
+// task to somebody else, so that the two never work at the same time.
+func (q *Queue) lease(m *nats.Msg, v version, since time.Time) *Lease {
+	l := &Lease{Item: v.Item, Token: v.Token, Deliveries: v.Tries, Step: v.Step, q: q, m: m, now: v,
+		lost: make(chan struct{}), orders: make(chan Command, 1)}
+	l.life, l.end = context.WithCancel(q.ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alarm = time.AfterFunc(time.Until(since.Add(q.term())), func() { l.lose("it was not renewed in time") })
+	l.hear(v.record)
+	return l
+}
+
+// term is how long we believe to hold a task without a word from the server.
+func (q *Queue) term() time.Duration { return q.ackWait * 9 / 10 }
+
+// Lost is closed when somebody else may hold the task. The worker drops
+// everything then.
+func (l *Lease) Lost() <-chan struct{} { return l.lost }
+
+// lose ends the lease against our will.
+func (l *Lease) lose(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over == nil {
+		close(l.lost)
+	}
+	l.finished(why)
+}
+
+// finished ends the lease; mu is held.
+func (l *Lease) finished(why string) {
+	if l.over != nil {
+		return
+	}
+	l.over = &fault.Error{Kind: fault.Denied, Op: "hold task", Subject: l.Item.ID, Why: why, Err: ErrFenced,
+		Hint: "stop working on it and take another"}
+	l.alarm.Stop()
+	l.end()
+}
+
+// held returns the record as we know it, or why the task is not ours.
+func (l *Lease) held() (version, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now, l.over
+}
+
+// update changes the record if the task is ours.
+func (l *Lease) update(ctx context.Context, op string, alter func(*record) error) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.updateAlone(ctx, op, alter)
+}
+
+// updateAlone is update for who is the only one writing. It gives up when the
+// lease ends, as then it could only come too late.
+func (l *Lease) updateAlone(ctx context.Context, op string, alter func(*record) error) error {
+	was, err := l.held()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := l.within(ctx)
+	defer cancel()
+	v, err := l.q.change(ctx, op, l.Item.ID, was, func(r *record) error {
+		switch {
+		case r.Token < l.Token:
+			return errMoved // read from a server that lags behind
+		case r.Token > l.Token || r.Lease != was.Lease:
+			return ErrFenced
+		}
+		return alter(r)
+	})
+	if errors.Is(err, ErrFenced) {
+		l.lose("another worker has taken it over")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		return cmp.Or(l.over, err)
+	}
+	l.now = v
+	l.hear(v.record)
+	return nil
+}
+
+// Beat tells the queue that we are alive, and finds out whether the task is
+// still ours.
+func (l *Lease) Beat(ctx context.Context) error {
+	since := time.Now()
+	if err := l.renew(ctx); err != nil {
+		return err
+	}
+	// The write is what counts: it cannot succeed for one who was taken over.
+	if err := l.update(ctx, "renew task", func(*record) error { return nil }); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	l.alarm.Reset(time.Until(since.Add(l.q.term())))
+	return nil
+}
+
+// renew makes the server wait as long again before it hands out the message.
+func (l *Lease) renew(ctx context.Context) error {
+	return l.q.insist(ctx, "renew task", l.Item.ID, func(ctx context.Context) error {
+		if _, err := l.held(); err != nil {
+			return err
+		}
+		_, err := l.q.nc.RequestWithContext(ctx, l.m.Reply, []byte("+WPI"))
+		return err
+	})
+}
+
+// Keep renews the lease in the background until ctx ends or the lease does. The
+// context it returns ends with the lease, so what runs under it stops when the
+// task is somebody else's.
+func (l *Lease) Keep(ctx context.Context) context.Context {
+	held, cancel := context.WithCancelCause(ctx)
+	l.q.spawn(func() {
+		tick := time.NewTicker(l.q.ackWait / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = l.beatInTime(held) // the alarm goes off if this goes on
+			case <-l.life.Done():
+				_, why := l.held()
+				cancel(why) // nil when the queue was closed
+				return
+			case <-held.Done():
+				cancel(nil)
+				return
+			}
+		}
+	})
+	return held
+}
+
+func (l *Lease) beatInTime(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.q.ackWait)
+	defer cancel()
+	return l.Beat(ctx)
+}
+
+// Save records how far the work is, in up to 64 MB of JSON; whoever takes the
+// task over goes on there.
+func (l *Lease) Save(ctx context.Context, step json.RawMessage) error {
+	return l.Advance(ctx, step, nil)
+}
+
+// Advance is [Lease.Save] for work that will not come back to some of its side
+// effects: those that past tells are forgotten, at the same moment as the step is
+// recorded. A task with many thousands of effects has to do so, as its record
+// keeps each. Nil forgets none.
+func (l *Lease) Advance(ctx context.Context, step json.RawMessage, past func(effect string) bool) error {
+	set, err := l.step(ctx, step)
+	if err != nil {
+		return err
+	}
+	return l.update(ctx, "save step", func(r *record) error {
+		set(r)
+		if past != nil {
+			maps.DeleteFunc(r.Effects, func(name string, _ effect) bool { return past(name) })
+		}
+		return nil
+	})
+}
+
+// step checks a step and returns what puts it into the record. A large one is
+// written now: that takes time, in which the heart must go on beating.
+func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*record), err error) {
+	switch {
+	case len(step) > largestStep:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "save step", Subject: l.Item.ID, Why: fmt.Sprintf("it has %d MB, and a step may have %d", len(step)>>20, largestStep>>20),
+			Hint: "keep large things elsewhere and save where they are"}
+	case !json.Valid(step):
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "save step", Subject: l.Item.ID, Why: "it is not JSON", Hint: "hand in a JSON value"}
+	case len(step) <= inlineStep:
+		return func(r *record) { r.Step, r.Large = step, nil }, nil
+	}
+	p, err := l.pack(ctx, "save step", step)
+	return func(r *record) { r.Step, r.Large = nil, p }, err
+}
+
+// pack writes a parcel while the lease lasts.
+func (l *Lease) pack(ctx context.Context, op string, content []byte) (*parcel, error) {
+	if _, err := l.held(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := l.within(ctx)
+	defer cancel()
+	p, err := l.q.pack(ctx, op, l.Item.ID, content)
+	if err != nil {
+		_, over := l.held()
+		err = cmp.Or(over, err)
+	}
+	return p, err
+}
+
+// finish writes the last change and ends the lease.
+func (l *Lease) finish(ctx context.Context, op string, alter func(*record) error) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	err := l.updateAlone(ctx, op, func(r *record) error {
+		if err := alter(r); err != nil {
+			return err
+		}
+		r.Holder = ""
+		return nil
+	})
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.finished("it was given back")
+	}
+	return err
+}
+
+// Done ends the task. The last step is recorded with it; nil keeps the one before.
+// A lease that ends while this is being written is told so, although the task may
+// be done then: the queue knows, and hands it to nobody if it is.
+func (l *Lease) Done(ctx context.Context, step json.RawMessage) (err error) {
+	set := func(*record) {}
+	if step != nil {
+		if set, err = l.step(ctx, step); err != nil {
+			return err
+		}
+	}
+	err = l.finish(ctx, "finish task", func(r *record) error {
+		r.State, r.Reason = Done, ""
+		set(r)
+		return nil
+	})
+	if err == nil {
+		l.q.dismiss(l.m)
+	}
+	return err
+}
+
+// longestReason is how much of the reason of a failure is kept.
+const longestReason = 4 << 10
+
+// Fail gives the task back to be tried again after a while, or gives it up when
+// it was tried too often.
+func (l *Lease) Fail(ctx context.Context, reason string) error {
+	last := l.Deliveries >= l.q.opt.MaxDeliver
+	reason = strings.ToValidUTF8(reason[:min(len(reason), longestReason)], "")
+	err := l.finish(ctx, "fail task", func(r *record) error {
+		r.State, r.Reason = Queued, reason
+		if last {
+			r.Reason = ""
+			r.giveUp(fmt.Sprintf("it was tried %d times; the last one said: %s", r.Tries, reason))
+			r.Lease = l.now.Lease // so that we know it again if the answer gets lost
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case last:
+		return l.q.settle(ctx, l.m, l.now, call{Item: l.Item, Round: l.now.Round})
+	}
+	l.q.giveBack(l.m, l.q.backoff(l.Deliveries))
+	return nil
+}
+
+// backoff is how long a task waits after so many failures.
+func (q *Queue) backoff(failures int) time.Duration {
+	return q.opt.Backoff[min(max(failures, 1), len(q.opt.Backoff))-1]
+}
+
+// Retry is how long the task waits for its next try if this one fails; zero means
+// that there is none.
+func (l *Lease) Retry() time.Duration {
+	if l.Deliveries >= l.q.opt.MaxDeliver {
+		return 0
+	}
+	return l.q.backoff(l.Deliveries)
+}
+
+// Release gives the task back as if it had not been taken, to be handed out
+// after a while.
+func (l *Lease) Release(ctx context.Context, after time.Duration) error {
+	tries := l.Deliveries - 1
+	err := l.finish(ctx, "give back task", func(r *record) error {
+		r.State, r.Tries = Queued, tries
+		return nil
+	})
+	if err == nil {
+		l.q.giveBack(l.m, after)
+	}
+	return err
+}
+
+// Park puts the task aside until somebody orders it to go on or to stop. If
+// that has happened already, it says so and the lease goes on.
+func (l *Lease) Park(ctx context.Context) (parked bool, err error) {
+	errOrdered := errors.New("there is another order")
+	err = l.finish(ctx, "park task", func(r *record) error {
+		if r.Order != nil && r.Order.What != Pause {
+			return errOrdered
+		}
+		r.State, r.Tries = Parked, 0
+		return nil
+	})
+	if errors.Is(err, errOrdered) {
+		return false, nil
+	}
+	if err == nil {
+		l.q.dismiss(l.m)
+	}
+	return err == nil, err
+}

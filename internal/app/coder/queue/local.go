@@ -1,0 +1,230 @@
+package queue
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"hako/internal/ownerfile"
+	"hako/run/fault"
+)
+
+// local is the embedded server, or the way to the one of another process with
+// the same directory. There is no port: processes meet at a socket in the
+// directory, which only its owner may enter.
+type local struct {
+	dir   string
+	sync  time.Duration
+	guest bool // never serve
+
+	mu     sync.Mutex
+	node   *node // nil means that another process serves
+	closed bool
+}
+
+var errServed = errors.New("the process that serves the queue does not answer")
+
+// start serves the directory unless another process does. It says early what
+// would otherwise be an attempt to connect that never ends.
+func (l *local) start() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.serve(); err != nil && !errors.Is(err, errServed) {
+		return err
+	}
+	return nil
+}
+
+// InProcessConn is called for every connection, also when one was lost. Whoever
+// finds that nobody serves any more does it from then on.
+func (l *local) InProcessConn() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	if l.node == nil {
+		if c, err := net.DialTimeout("unix", socketPath(l.dir), time.Second); err == nil {
+			return c, nil
+		}
+		if err := l.serve(); err != nil {
+			return nil, err
+		}
+	}
+	return l.node.srv.InProcessConn()
+}
+
+// serve starts the server if nobody else has the directory.
+func (l *local) serve() error {
+	if l.guest {
+		return errServed
+	}
+	lock, err := ownerfile.Open(filepath.Join(l.dir, "lock"), os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return unusable(l.dir, err)
+	}
+	if !ownerfile.TryLock(lock) {
+		lock.Close()
+		return errServed
+	}
+	l.node, err = startNode(l.dir, l.sync)
+	if err != nil {
+		lock.Close()
+		return unusable(l.dir, err)
+	}
+	l.node.lock = lock
+	return nil
+}
+
+// broken tells whether our server has stopped keeping anything, as it does when
+// a write to the disk fails.
+func (l *local) broken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.node != nil && !l.closed && !l.node.srv.JetStreamEnabled()
+}
+
+func unusable(dir string, err error) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "open queue", Subject: dir, Why: "the data directory cannot be used", Err: err,
+		Hint: "give a directory that you may write to, on a disk with room"}
+}
+
+func (l *local) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.node != nil {
+		l.node.close()
+		l.node = nil
+	}
+}
+
+// A node is a running server.
+type node struct {
+	srv   *server.Server
+	lock  *os.File
+	door  net.Listener // nil where the path is too long for a socket: then others cannot join
+	mu    sync.Mutex
+	conns map[net.Conn]bool // nil after the end
+	busy  sync.WaitGroup
+}
+
+const (
+	largestRecord = 8 << 20
+	longestSocket = 100 // bytes of a path; the system's limit is a little above
+)
+
+func socketPath(dir string) string { return filepath.Join(dir, "queue.sock") }
+
+func startNode(dir string, sync time.Duration) (*node, error) {
+	opts := &server.Options{ServerName: "hako", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: largestRecord, SyncInterval: sync}
+	if sync < 0 {
+		opts.SyncAlways, opts.SyncInterval = true, time.Second
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, err
+	}
+	srv.Start()
+	// Enabled here rather than by an option, which would report trouble to a log only.
+	if err := srv.EnableJetStream(&server.JetStreamConfig{StoreDir: dir}); err != nil {
+		srv.Shutdown()
+		return nil, err
+	}
+	n := &node{srv: srv, conns: map[net.Conn]bool{}}
+	if err := n.listen(socketPath(dir)); err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// listen opens the socket for other processes. One that a killed process left
+// is in the way; we hold the lock, so nobody serves it.
+func (n *node) listen(path string) error {
+	if len(path) > longestSocket {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	door, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	n.door = door
+	n.busy.Go(n.welcome)
+	return nil
+}
+
+func (n *node) welcome() {
+	for {
+		outer, err := n.door.Accept()
+		if err != nil {
+			return
+		}
+		inner, err := n.srv.InProcessConn()
+		if err != nil {
+			outer.Close()
+			continue
+		}
+		if !n.admit(outer, inner) {
+			return
+		}
+		n.busy.Go(func() { pump(outer, inner) })
+		n.busy.Go(func() { pump(inner, outer); n.dismiss(outer, inner) })
+	}
+}
+
+func (n *node) admit(conns ...net.Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range conns {
+		if n.conns == nil {
+			c.Close()
+			continue
+		}
+		n.conns[c] = true
+	}
+	return n.conns != nil
+}
+
+func (n *node) dismiss(conns ...net.Conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range conns {
+		delete(n.conns, c)
+	}
+}
+
+// pump copies until one side ends, and then ends both.
+func pump(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	to.Close()
+	from.Close()
+}
+
+// close stops serving; the lock goes last, when everything is on the disk.
+func (n *node) close() {
+	if n.door != nil {
+		n.door.Close()
+	}
+	n.mu.Lock()
+	for c := range n.conns {
+		c.Close()
+	}
+	n.conns = nil
+	n.mu.Unlock()
+	n.srv.Shutdown()
+	n.srv.WaitForShutdown()
+	n.busy.Wait()
+	if n.lock != nil {
+		n.lock.Close()
+	}
+}

@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"hako/run/fault"
+)
+
+// ErrFenced is in the chain of every refusal to a worker that does not hold the
+// task any more. Whatever it still wanted to do is somebody else's now.
+var ErrFenced = errors.New("another worker may hold the task by now")
+
+// ErrDoubtful is in the chain when a side effect was begun and nobody knows
+// whether it happened.
+var ErrDoubtful = errors.New("it was begun and may have happened")
+
+// errMoved says that a record is not what it was when it was read.
+var errMoved = errors.New("the record was changed meanwhile")
+
+// attempt is how long one request may take before it is made again.
+const attempt = 2 * time.Second
+
+// insist makes a request again while the trouble is one that passes: a leader
+// being elected, a connection being mended. The rest, and what lasts longer than
+// our patience, is an error.
+func (q *Queue) insist(ctx context.Context, op, subject string, do func(context.Context) error) error {
+	deadline := time.Now().Add(q.opt.Patience)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := q.once(ctx, do)
+		if err == nil {
+			return nil
+		}
+		if own := new(fault.Error); errors.As(err, &own) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !passes(err) || time.Now().After(deadline) {
+			return q.explain(op, subject, err)
+		}
+		if err := q.rest(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// once makes a request with its own time limit.
+func (q *Queue) once(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	return do(ctx)
+}
+
+// rest waits, but not for a queue that is closed.
+func (q *Queue) rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-q.ctx.Done():
+		return q.explain("use queue", q.opt.Name, nats.ErrConnectionClosed)
+	}
+}
+
+// passes tells whether the same request may be answered a little later.
+func passes(err error) bool {
+	for _, known := range []error{errMoved, errServed, nats.ErrTimeout, context.DeadlineExceeded, nats.ErrNoResponders, nats.ErrNoServers, nats.ErrDisconnected,
+		nats.ErrConnectionReconnecting, nats.ErrStaleConnection, nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse,
+		jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	var cut net.Error
+	if errors.As(err, &cut) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		return true // the connection broke in the middle
+	}
+	api, ok := apiError(err)
+	return ok && !full(err) && (api.Code == 503 || api.ErrorCode == duplicateInFlight || api.ErrorCode == noPeers)
+}
+
+// The server's numbers for what its client has no names for.
+const (
+	noResources       = 10023
+	noStorage         = 10047
+	accountFull       = 10002
+	storeFailed       = 10077 // also said when a stream is at its limit
+	duplicateInFlight = 10158
+	noPeers           = 10005 // a server is missing just now
+)
+
+func apiError(err error) (*jetstream.APIError, bool) {
+	var js jetstream.JetStreamError
+	if errors.As(err, &js) && js.APIError() != nil {
+		return js.APIError(), true
+	}
+	var api *jetstream.APIError
+	return api, errors.As(err, &api)
+}
+
+// full tells whether there was no room.
+func full(err error) bool {
+	api, ok := apiError(err)
+	return ok && (api.ErrorCode == noResources || api.ErrorCode == noStorage || api.ErrorCode == accountFull || api.ErrorCode == storeFailed)
+}
+
+// moved tells whether a compare-and-set found something else.
+func moved(err error) bool {
+	api, ok := apiError(err)
+	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// explain makes the error that leaves the package.
+func (q *Queue) explain(op, subject string, err error) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: op, Subject: subject, Err: err}
+	_, api := apiError(err)
+	switch {
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrInvalidConnection):
+		e.Why, e.Hint, e.Err = "the queue was closed", "open it again", nil
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
+		e.Kind, e.Why, e.Hint = fault.Denied, q.where()+" refused our credentials", "check the user, token or credentials file of queue.url"
+	case q.local != nil && q.local.broken():
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the disk of the data directory is full or broken", "make room in "+q.opt.Dir+" and start again"
+	case full(err):
+		e.Kind, e.Why, e.Hint = fault.Exhausted, "the queue has no room left", "let the workers catch up, make room on the disk, or set another limit"
+	case errors.Is(err, nats.ErrMaxPayload):
+		e.Kind, e.Why, e.Hint = fault.TooLarge, "it is more than the server takes", "keep large things in files and record where they are"
+	case api:
+		e.Why, e.Hint = q.where()+" refused", "it has to be NATS 2.11 or later with JetStream, and we need the right to make streams"
+	default:
+		e.Why, e.Hint = q.where()+" does not answer", "see whether it is running and reachable"
+	}
+	return e
+}
+
+// where names the server without the secrets in its address.
+func (q *Queue) where() string {
+	if q.opt.URL == "" {
+		return "the embedded server"
+	}
+	var hosts []string
+	for one := range strings.SplitSeq(q.opt.URL, ",") {
+		one = strings.TrimSpace(one)
+		if !strings.Contains(one, "://") {
+			one = scheme + one
+		}
+		if u, err := url.Parse(one); err == nil {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return strings.TrimSpace("the server " + strings.Join(hosts, ", "))
+}

@@ -1,0 +1,94 @@
+package coder
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hako/internal/lenientjson"
+	"hako/llm"
+)
+
+// occasion says why the model should reflect now; empty means that it need not.
+func (e *errand) occasion() string {
+	c, l := e.rec.Count, e.limits
+	switch {
+	case c.Errors >= l.Errors:
+		return fmt.Sprintf("%d calls in a row came to nothing", c.Errors)
+	case l.ReflectEvery > 0 && c.Since >= l.ReflectEvery:
+		return fmt.Sprintf("%d actions were carried out since the last look", c.Since)
+	}
+	return ""
+}
+
+// A reflection is what a model thinks of its own work.
+type reflection struct {
+	assessment string
+	revise     bool
+	next       string
+}
+
+// reflect has the model look at its work, and changes the plan if it wants to.
+func (e *errand) reflect(ctx context.Context, d *llm.Dialog, occasion string) error {
+	e.rec.Count.Errors, e.rec.Count.Since = 0, 0
+	e.rec.Count.Reflections++
+	e.note("the model looks at its work: " + occasion)
+	d.Items = append(d.Items, llm.Item{Role: llm.User, Text: filled(reflectionText, "occasion", occasion)})
+	own := *e.pinned(d)
+	own.Choice = llm.Choice{None: true}
+	turn, err := e.ask(ctx, &own)
+	if err != nil {
+		return err
+	}
+	text := e.Secrets.Text(turn.Text)
+	if text == "" {
+		text = "(nothing)"
+	}
+	d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: text})
+	r := readReflection(turn.Text)
+	e.rec.Items, e.rec.Request = d.Items, "Go on with the work."
+	if r.next != "" {
+		e.rec.Request = "Go on with the work as you said: call the tools it takes."
+	}
+	if !r.revise {
+		return e.tell(ctx)
+	}
+	return e.revise(ctx, r.assessment+"\n"+r.next, "The plan was changed. Go on by this one:")
+}
+
+// revise has the plan changed, and sets what the model is told.
+func (e *errand) revise(ctx context.Context, why, say string) error {
+	changed, err := e.replan(ctx, why)
+	switch {
+	case err != nil:
+		return err
+	case !changed:
+		e.note("the plan stays as it is")
+		return e.tell(ctx)
+	}
+	e.note("there is a new plan")
+	e.rec.Because, e.rec.Request = shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart), say+"\n"+planJSON(e.rec.Plan)
+	if err := e.save(ctx); err != nil {
+		return err
+	}
+	return e.announce(ctx)
+}
+
+// readReflection reads what a model thinks; what cannot be read is an
+// assessment that changes nothing.
+func readReflection(text string) reflection {
+	v, err := lenientjson.Find(text, "plan_revision_needed", "on_track", "assessment")
+	if err != nil || v.Cut {
+		return reflection{assessment: shorten(strings.TrimSpace(text), longestText)}
+	}
+	r := planReader{}
+	return reflection{assessment: r.text(v, "assessment"), next: r.text(v, "next"), revise: isTrue(r.text(v, "plan_revision_needed"))}
+}
+
+func isTrue(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "yes", "1", "はい":
+		return true
+	}
+	return false
+}

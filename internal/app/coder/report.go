@@ -1,0 +1,178 @@
+package coder
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// How long the parts of a comment may be.
+const longestPart, longestComment = 2000, 20_000
+
+// safe is text of models, strangers and errors, fit for a comment.
+func (e *errand) safe(text string, most int) string { return defused(e.Secrets, text, most) }
+
+// line is the same as one line.
+func (e *errand) line(text string, most int) string { return defusedLine(e.Secrets, text, most) }
+
+// clean is an error's text, fit for people who must not know the machine.
+func (e *errand) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
+
+func (e *errand) planComment() string {
+	p, b := e.rec.Plan, strings.Builder{}
+	head := "## Plan\n\n"
+	if e.rec.Version > 1 {
+		head = fmt.Sprintf("## Plan, version %d\n\n", e.rec.Version)
+	}
+	b.WriteString(head)
+	if e.rec.Because != "" {
+		b.WriteString("It was changed for this:\n\n" + quoted(e.clean(e.rec.Because)) + "\n\n")
+	}
+	e.paragraph(&b, "", p.Comment)
+	e.paragraph(&b, "**Goal:** ", p.Goal.Objective)
+	e.bullets(&b, "**Done when:**", p.Goal.Criteria)
+	e.bullets(&b, "**Constraints:**", p.Goal.Constraints)
+	e.bullets(&b, "**Steps:**", e.steps())
+	b.WriteString("**Environment:** " + e.line(e.rec.Environment, 100))
+	if p.Environment.Reasoning != "" && strings.EqualFold(strings.TrimSpace(p.Environment.Name), e.rec.Environment) { // else it speaks for another one
+		b.WriteString(" — " + e.line(p.Environment.Reasoning, 500))
+	}
+	b.WriteString("\n\n")
+	var checks []string
+	for _, c := range e.checks() {
+		checks = append(checks, "`"+strings.ReplaceAll(oneLine(c.Command, 200), "`", "'")+"`")
+	}
+	e.bullets(&b, "**Verified by:**", checks)
+	if e.rec.Version == 1 { // those of later are in the progress comment
+		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
+	}
+	return shorten(strings.TrimSpace(b.String()), longestComment)
+}
+
+func (e *errand) steps() (list []string) {
+	for _, part := range e.rec.Plan.Decomposition.Subtasks {
+		list = append(list, part.Text)
+	}
+	if list == nil {
+		for _, part := range e.rec.Plan.Action.Actions {
+			list = append(list, part.Text)
+		}
+	}
+	return list
+}
+
+func (e *errand) paragraph(b *strings.Builder, head, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		b.WriteString(head + e.safe(text, longestPart) + "\n\n")
+	}
+}
+
+func (e *errand) bullets(b *strings.Builder, head string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString(head + "\n")
+	for _, text := range list {
+		b.WriteString("- " + e.line(withoutPaths(text), 500) + "\n")
+	}
+	b.WriteString("\n")
+}
+
+// phaseNames are what people read.
+var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing the environment", Execution: "working", Verification: "verifying",
+	Delivery: "delivering", Reporting: "ending", Ended: "ended"}
+
+// progress is the comment that is written anew as the work goes on. It has no
+// time in it: the forge shows when it was changed.
+func (e *errand) progress() string {
+	c, b := e.rec.Count, strings.Builder{}
+	status := phaseNames[e.rec.Phase]
+	if e.rec.State != Processing {
+		status = string(e.rec.State)
+	}
+	fmt.Fprintf(&b, "**Status:** %s\n\n", status)
+	fmt.Fprintf(&b, "| turns | actions | plans | reflections | tokens | cost |\n|---|---|---|---|---|---|\n| %d | %d | %d | %d | %d | %s |\n\n",
+		c.Turns, c.Actions, e.rec.Version, c.Reflections, e.rec.Spent.Tokens(), e.cost())
+	if e.rec.Environment != "" {
+		fmt.Fprintf(&b, "Environment: %s\n\n", e.line(e.rec.Environment, 100))
+	}
+	e.bullets(&b, "Warnings:", e.rec.Warnings)
+	if len(e.rec.Ignored) > 0 {
+		fmt.Fprintf(&b, "Comments of people without write access were not followed: %s\n\n", e.safe(strings.Join(e.rec.Ignored, ", "), longestPart))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (e *errand) cost() string {
+	switch s := e.rec.Spent; {
+	case s.Unpriced || e.Price == nil:
+		return "unknown"
+	default:
+		return fmt.Sprintf("$%.4f", s.Cost)
+	}
+}
+
+// ending is the last comment.
+func (e *errand) ending() string {
+	var b strings.Builder
+	switch e.rec.State {
+	case Done:
+		b.WriteString("## Done\n\n")
+		e.paragraph(&b, "", e.rec.Summary)
+		e.paragraph(&b, "Verification ", e.rec.Checks)
+		e.paragraph(&b, "", capital(e.rec.Why))
+		if e.rec.Proposal != "" {
+			b.WriteString("Proposed: " + e.line(e.rec.Proposal, 500) + "\n\n")
+		}
+	case Failed:
+		b.WriteString("## Failed\n\n" + quoted(e.clean(e.rec.Why)) + "\n\n")
+		if e.rec.Hint != "" {
+			b.WriteString("What can be done: " + oneLine(e.clean(e.rec.Hint), 1000) + "\n\n")
+		}
+		b.WriteString(e.whereabouts())
+	case Paused:
+		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
+	case Stopped:
+		b.WriteString("Stopped: " + oneLine(e.clean(e.rec.Why), 500) + "\n\n")
+	}
+	return shorten(strings.TrimSpace(b.String()), longestComment)
+}
+
+// whereabouts says where the work of a task is that has failed; empty means that
+// there is none, or that nobody knows.
+func (e *errand) whereabouts() string {
+	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
+	if e.rec.Commit != "" {
+		return "What was done is on the branch " + code(e.task.Branch) + ".\n\n"
+	}
+	f, ok := e.Hands.(Finder)
+	if e.rec.Kept == "" || !ok {
+		return ""
+	}
+	ref := f.Kept(e.task)
+	return "What was done so far is kept as " + code(ref) + ", which no page shows: " + code("git fetch origin "+ref) + " brings it as `FETCH_HEAD`.\n\n"
+}
+
+// capital makes a sentence of a reason.
+func capital(why string) string {
+	if why == "" {
+		return ""
+	}
+	return strings.ToUpper(why[:1]) + why[1:] + "."
+}
+
+// commitMessage has nothing in it that calls people or is secret: it is shown as
+// it is.
+func (e *errand) commitMessage() string {
+	title := quietLine(e.Secrets, cmp.Or(oneLine(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
+	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
+}
+
+func (e *errand) proposal() Proposal {
+	what := "" // the board adds what it closes
+	if e.task.Kind == Pull {
+		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)
+	}
+	text := e.safe(e.rec.Summary, 10_000) + "\n\nVerification " + e.safe(e.rec.Checks, longestPart) + what
+	return Proposal{Title: quietLine(e.Secrets, e.task.Title, 200), Text: strings.TrimSpace(text)}
+}

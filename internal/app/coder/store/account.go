@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"hako/internal/app/coder"
+)
+
+// How many tasks of one person are told apart in an account, which is read and
+// written with every turn of a model.
+const (
+	fewTasks  = 100            // as many in any case
+	mostTasks = 3000           // no more, or it would not fit on a shelf
+	quiet     = 24 * time.Hour // after which a task is one of those that have ended
+)
+
+// An account is what a person has spent in a month, by task: what a task has
+// cost is set rather than added, so that setting it twice does no harm.
+//
+// Where there are many, those that were not charged for a day have ended, and are
+// one sum. A task that was put aside for longer and then goes on counts twice:
+// too much rather than too little.
+type account struct {
+	User  string           `json:"user"`
+	Month string           `json:"month"`
+	Tasks map[string]entry `json:"tasks"`
+	Rest  coder.Spent      `json:"rest"` // of all others
+}
+
+type entry struct {
+	coder.Spent
+	At int64 `json:"at,omitempty"` // when it was set, in seconds
+}
+
+func (a *account) charge(task string, spent coder.Spent, now time.Time) {
+	if a.Tasks == nil {
+		a.Tasks = make(map[string]entry)
+	}
+	a.Tasks[task] = entry{spent, now.Unix()}
+	if len(a.Tasks) > fewTasks {
+		a.tidy(now.Add(-quiet).Unix())
+	}
+}
+
+// tidy folds the tasks that were charged before a time, and the oldest of those
+// that are too many.
+func (a *account) tidy(before int64) {
+	for task, e := range a.Tasks {
+		if e.At < before && len(a.Tasks) > fewTasks {
+			a.fold(task)
+		}
+	}
+	for len(a.Tasks) > mostTasks {
+		a.fold(a.oldest())
+	}
+}
+
+// fold adds a task to the rest.
+func (a *account) fold(task string) {
+	a.Rest = a.Rest.Add(a.Tasks[task].Spent)
+	delete(a.Tasks, task)
+}
+
+func (a *account) oldest() (oldest string) {
+	at := int64(math.MaxInt64)
+	for task, e := range a.Tasks {
+		if e.At < at {
+			oldest, at = task, e.At
+		}
+	}
+	return oldest
+}
+
+func (a *account) total() coder.Spent {
+	sum := a.Rest
+	for _, e := range a.Tasks {
+		sum = sum.Add(e.Spent)
+	}
+	return sum
+}
+
+func (s *Store) month() string { return s.now().UTC().Format("2006-01") }
+
+// Charge implements [work.Accounts]. A task counts in full in the month in which
+// it was worked on last.
+func (s *Store) Charge(ctx context.Context, user, task string, spent coder.Spent) (month coder.Spent, err error) {
+	now := s.month()
+	err = change(ctx, s.shelf(), hashed("accounts", user), func(a *account) error {
+		if a.Month != now {
+			*a = account{Month: now}
+		}
+		a.User = user
+		a.charge(task, spent, s.now())
+		month = a.total()
+		return nil
+	})
+	return month, err
+}
+
+// Spent returns what a person has spent in this month.
+func (s *Store) Spent(ctx context.Context, user string) (month coder.Spent, err error) {
+	var a account
+	if err := get(ctx, s.shelf(), hashed("accounts", user), &a); err != nil || a.Month != s.month() {
+		return month, err
+	}
+	return a.total(), nil
+}

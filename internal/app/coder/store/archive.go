@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hako/internal/app/coder"
+)
+
+// What later tasks inherit.
+const (
+	mostPasts   = 20      // tasks of one issue
+	longestPast = 2 << 10 // bytes of each text, so that all of them fit on a shelf
+)
+
+// Keep implements [work.Archive]. The context of the task is kept on this
+// machine, as it was at the end; older ones make room for it.
+func (s *Store) Keep(ctx context.Context, t coder.Task, r coder.Record) error {
+	if err := s.keepContext(t, r); err != nil {
+		return err
+	}
+	if err := s.remember(ctx, t, r); err != nil {
+		return err
+	}
+	return s.prune(mostContexts, mostBytes)
+}
+
+// remember adds a task to what the next on the same issue inherits.
+func (s *Store) remember(ctx context.Context, t coder.Task, r coder.Record) error {
+	p := coder.Past{Task: t.ID, State: r.State, Summary: short(r.Summary), Why: short(r.Why), Commit: r.Commit, Proposal: r.Proposal}
+	if r.Plan != nil {
+		p.Objective = short(r.Plan.Goal.Objective)
+	}
+	return change(ctx, s.shelf(), hashed("threads", t.Thread()), func(all *[]coder.Past) error {
+		*all = slices.DeleteFunc(*all, func(o coder.Past) bool { return o.Task == t.ID })
+		*all = append(*all, p)
+		*all = (*all)[max(0, len(*all)-mostPasts):]
+		return nil
+	})
+}
+
+func short(text string) string {
+	if len(text) <= longestPast {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestPast], "") + " …"
+}
+
+// Past implements [work.Archive].
+func (s *Store) Past(ctx context.Context, t coder.Task) (all []coder.Past, err error) {
+	if err := get(ctx, s.shelf(), hashed("threads", t.Thread()), &all); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(o coder.Past) bool { return o.Task == t.ID }), nil
+}

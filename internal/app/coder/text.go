@@ -1,0 +1,201 @@
+package coder
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"hako/internal/app/coder/tame"
+	"hako/internal/redact"
+	"hako/llm"
+)
+
+// shorten cuts a text to a number of bytes, between characters, and says so.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " […]"
+}
+
+// weighed cuts a text to about a number of tokens.
+func weighed(text string, tokens int64) string {
+	if llm.Estimate(text) <= tokens {
+		return text
+	}
+	quarters := int64(0)
+	for i, r := range text {
+		if quarters++; r >= 0x80 {
+			quarters += 3
+		}
+		if quarters > 4*tokens {
+			return text[:i] + " […]"
+		}
+	}
+	return text
+}
+
+// oneLine makes text of others fit for a line.
+func oneLine(text string, most int) string {
+	return shorten(strings.Join(strings.Fields(tame.Visible(text)), " "), most)
+}
+
+// person makes a name fit for prompts: what is no letter of a user name could
+// pretend to be something else.
+func person(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.[]", r)) {
+			return r
+		}
+		return -1
+	}, name)
+	if name == "" {
+		return "somebody"
+	}
+	return shorten(name, 64)
+}
+
+// fenced puts text of others between marks that it cannot have in it: they are
+// made from the text itself.
+func fenced(kind, from, text string) string {
+	text = unmarked(tame.Visible(text))
+	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
+	mark := hex.EncodeToString(sum[:8])
+	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"
+}
+
+// marks are what only hako may write, in any spelling that a model could take
+// for it: with signs in it that nobody sees, with other blanks, as JSON.
+var marks = compiled(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+
+// hidden matches what nobody sees.
+const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
+
+// scattered is a pattern for a word with such signs in it.
+func scattered(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
+
+// compiled makes a regular expression when it is first needed: most runs of the
+// program have no task.
+func compiled(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+// unmarked takes from a text what looks like the beginning or the end of a fence,
+// and of nothing else: projects have tags of these names too.
+func unmarked(text string) string {
+	if !strings.Contains(text, "<") && !strings.Contains(text, `\u003`) {
+		return text
+	}
+	return marks().ReplaceAllString(text, "&lt;$1$2")
+}
+
+// data fences text that nobody has to follow.
+func data(from, text string) string { return fenced("data", from, text) }
+
+// instruction fences text of a person who may instruct.
+func instruction(from, text string) string { return fenced("instruction", from, text) }
+
+// Paths of the machine that hako runs on, and addresses, which are told apart.
+var (
+	unixPath    = compiled(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
+	windowsPath = compiled(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
+	webAddress  = compiled(`^https?://`)
+)
+
+// withoutPaths takes the paths of the host out of a text. Those of the container
+// and addresses of the web stay.
+func withoutPaths(text string) string {
+	text = windowsPath().ReplaceAllString(tame.Visible(text), "[path]")
+	return unixPath().ReplaceAllStringFunc(text, func(found string) string {
+		if webAddress().MatchString(found) {
+			return found
+		}
+		at := max(strings.IndexByte(found, '/'), 0)
+		if strings.Contains(found, "://") {
+			at = 0
+		}
+		path := found[at:]
+		if strings.HasPrefix(path, "/workspace/") && !strings.Contains(path, "..") {
+			return found
+		}
+		return found[:at] + "[path]"
+	})
+}
+
+// defused makes text fit for a comment: nobody is called by it, no picture is
+// fetched for it, no secret is in it, and it cannot pretend to be a hidden mark.
+func defused(s *redact.Set, text string, most int) string {
+	return tame.Inert(shorten(s.Text(tame.Visible(text)), most))
+}
+
+// defusedLine does the same for a line.
+func defusedLine(s *redact.Set, text string, most int) string {
+	return tame.Inert(oneLine(s.Text(tame.Visible(text)), most))
+}
+
+// quietLine is a line that is shown as it is, as titles are.
+func quietLine(s *redact.Set, text string, most int) string {
+	return tame.Line(oneLine(s.Text(tame.Visible(text)), most))
+}
+
+// quoted makes a block of code of a text, with a fence that it has not in it.
+func quoted(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
+}
+
+// cleaned is a turn without secrets, for the record. What the provider wants to
+// see again goes with them: it may spell them.
+func cleaned(s *redact.Set, turn *llm.Turn) *llm.Item {
+	it := turn.Item()
+	it.Text = s.Text(it.Text)
+	it.Calls = slices.Clone(it.Calls)
+	changed := it.Text != turn.Text
+	for i := range it.Calls {
+		if args := &it.Calls[i].Arguments; s.Text(*args) != *args {
+			*args, changed = cleanArguments(s, *args), true
+		}
+	}
+	if changed {
+		it.Raw = nil
+	}
+	return &it
+}
+
+// cleanArguments takes secrets out of the strings of a JSON text, each for
+// itself: what hides a secret may break the JSON around it.
+func cleanArguments(s *redact.Set, text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return s.Text(text)
+	}
+	clean, err := json.Marshal(cleanValue(s, v))
+	if err != nil {
+		return "{}"
+	}
+	return string(clean)
+}
+
+func cleanValue(s *redact.Set, v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = cleanValue(s, v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = cleanValue(s, v[k])
+		}
+	}
+	return v
+}

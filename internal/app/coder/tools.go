@@ -1,0 +1,228 @@
+package coder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"hako/agent"
+	"hako/agent/tool"
+	"hako/internal/text"
+	"hako/run/fault"
+)
+
+// tools are what the model may call: two that work in the place, and those that
+// reach beyond it, which are carried out at most once.
+func (e *errand) tools(ctx context.Context) ([]tool.Tool, error) {
+	list := []tool.Tool{
+		{Tool: e.Execute, Call: e.executeCall, Stateful: true},
+		{Tool: e.Edit, Call: e.editCall, Stateful: true},
+	}
+	if e.Tools != nil {
+		more, err := e.Tools(ctx, e.task)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range more {
+			list = append(list, e.outside(t))
+		}
+	}
+	e.known, e.rec.Tools = make(map[string]bool), nil
+	for i := range list {
+		if e.known[list[i].Name] {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "offer tools", Subject: list[i].Name, Why: "there are two of this name", Hint: "give one of the MCP servers another name"}
+		}
+		e.known[list[i].Name] = true
+		e.rec.Tools = append(e.rec.Tools, list[i].Name)
+		list[i].Call = e.counted(list[i].Name, list[i].Call)
+	}
+	return list, nil
+}
+
+// How much of an output a model reads.
+const headShown, tailShown = 8 << 10, 24 << 10
+
+func clipped(s string) string {
+	b := text.Buffer{Head: headShown, Tail: tailShown}
+	_, _ = b.Write([]byte(s)) // which never fails
+	return b.String()
+}
+
+func (e *errand) executeCall(ctx context.Context, arguments string) (string, error) {
+	var in struct {
+		Command string  `json:"command"`
+		Dir     *string `json:"working_directory"` // models fill in null where they mean nothing
+	}
+	if err := json.Unmarshal([]byte(arguments), &in); err != nil || in.Command == "" {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Execute.Name, Why: "the arguments are no object with a command", Hint: "the arguments are command, working_directory?"}
+	}
+	dir := ""
+	if in.Dir != nil {
+		dir = *in.Dir
+	}
+	out, err := e.place.Execute(ctx, in.Command, dir)
+	if err != nil {
+		return "", err
+	}
+	out.Stdout, out.Stderr = clipped(out.Stdout), clipped(out.Stderr)
+	return readable(out), nil
+}
+
+// readable is JSON as a model reads it best: code is full of < and >.
+func readable(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil { // which only odd types can bring about
+		return "{}"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (e *errand) editCall(ctx context.Context, arguments string) (string, error) {
+	if !json.Valid([]byte(arguments)) {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Edit.Name, Why: "the arguments are no JSON object", Hint: "the arguments are command, path and what the command needs"}
+	}
+	answer, err := e.place.Edit(ctx, json.RawMessage(arguments))
+	return string(answer), err
+}
+
+// callKey begins the keys under which a journal knows calls; the turn follows.
+const callKey = "call-"
+
+// CallBefore reports whether a key of a journal is that of a call in an earlier
+// turn: nobody asks for it again.
+func CallBefore(key string, turn int) bool {
+	rest, ok := strings.CutPrefix(key, callKey)
+	number, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(number)
+	return ok && err == nil && n < turn
+}
+
+// longestRef is how much of an answer is kept for a worker that takes over.
+const longestRef = 32 << 10
+
+// outside makes a tool that is carried out at most once in a turn of the model,
+// whoever carries it out. If that is not known, the model is told.
+func (e *errand) outside(t tool.Tool) tool.Tool {
+	call := t.Call
+	t.Call = func(ctx context.Context, arguments string) (string, error) {
+		h := fnv.New64a()
+		h.Write([]byte(t.Name + "\x00" + arguments))
+		key := fmt.Sprintf("%s%d-%s", callKey, e.rec.Count.Turns, strconv.FormatUint(h.Sum64(), 36))
+		var refused error // an answer too: it must not keep the journal from going on
+		text, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
+			if again {
+				return "", &fault.Error{Kind: fault.Unavailable, Op: "call " + t.Name, Why: "another worker began this call, and nobody knows whether it was carried out", Hint: "look first whether it was"}
+			}
+			text, err := call(ctx, arguments)
+			refused = err
+			return shorten(text, longestRef), nil
+		})
+		if refused != nil {
+			return text, refused
+		}
+		return text, err
+	}
+	return t
+}
+
+// counted keeps count of what fails, so that a model that goes in circles ends.
+func (e *errand) counted(name string, call func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, arguments string) (string, error) {
+		text, err := call(ctx, arguments)
+		text = unmarked(text) // what a file or a page says is not for it to say who said it
+		e.acted = true
+		if failure := failureOf(text, err); failure == "" {
+			e.rec.Count.Errors = 0
+		} else {
+			e.met(name + ": " + failure)
+		}
+		return text, err
+	}
+}
+
+// mostFailures is how many different failures are remembered.
+const mostFailures = 100
+
+func (e *errand) met(failure string) {
+	e.rec.Count.Errors++
+	h := fnv.New64a()
+	h.Write([]byte(failure))
+	key := strconv.FormatUint(h.Sum64(), 36)
+	if e.rec.Same == nil || len(e.rec.Same) >= mostFailures {
+		e.rec.Same = make(map[string]int)
+	}
+	e.rec.Same[key]++
+}
+
+// failureOf returns what went wrong in a call; empty means nothing.
+func failureOf(text string, err error) string {
+	if err != nil {
+		var order Order
+		if errors.As(err, &order) {
+			return ""
+		}
+		return err.Error()
+	}
+	var out struct {
+		Exit    *int   `json:"exit_code"`
+		Stdout  string `json:"stdout"`
+		Stderr  string `json:"stderr"`
+		Success *bool  `json:"success"`
+		Error   string `json:"error"`
+	}
+	switch {
+	case json.Unmarshal([]byte(text), &out) != nil:
+		return ""
+	case out.Exit != nil && *out.Exit != 0:
+		return fmt.Sprintf("status %d: %s%s", *out.Exit, out.Stderr, out.Stdout)
+	case out.Success != nil && !*out.Success:
+		return "error: " + out.Error
+	}
+	return ""
+}
+
+// wentWrong says in a line what a call came to, if that is nothing good.
+func (e *errand) wentWrong(ev agent.Event) string {
+	text := failureOf(ev.Text, nil)
+	if text == "" && ev.OK != nil && !*ev.OK {
+		text = refusal(ev.Text)
+	}
+	return e.Secrets.Text(oneLine(text, 300))
+}
+
+// watch counts what the model calls, and passes it on.
+func (e *errand) watch(ev agent.Event) {
+	switch ev.Type {
+	case "call":
+		e.rec.Count.Actions++
+		e.rec.Count.Since++
+		if !e.known[ev.Name] {
+			e.rec.Count.Unknown++
+			e.rec.Count.Errors++
+			e.acted = true
+		}
+		e.observe(Event{Type: "call", Name: ev.Name, Text: ev.Arguments})
+	case "result":
+		e.observe(Event{Type: "result", Name: ev.Name, OK: ev.OK, Text: e.wentWrong(ev)})
+	case "note", "compacted":
+		e.observe(Event{Type: "note", Text: ev.Text})
+	}
+}
+
+// refusal is what a model reads of a call that was not carried out, as people
+// read it.
+func refusal(text string) string {
+	var out struct {
+		Error struct{ Kind, Command, Reason string }
+	}
+	if json.Unmarshal([]byte(text), &out) != nil || out.Error.Reason == "" {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(out.Error.Kind, "_", " ")+" "+out.Error.Command) + ": " + out.Error.Reason
+}

@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"hako/run/fault"
+)
+
+// A Stream says which output of a job is meant.
+type Stream string
+
+// The streams.
+const (
+	Both   Stream = ""       // standard output and standard error as they came
+	Stderr Stream = "stderr" // standard error alone
+)
+
+// A Page is a part of the output of a job. The next one begins at Next; the
+// output is over when Ended is true and More is not.
+type Page struct {
+	Data    []byte
+	Offset  int64 // where Data begins; the offset asked for, or after the character that it was in the middle of
+	Next    int64
+	Total   int64 // bytes printed so far
+	Dropped int64 // of these, how many are not kept
+	More    bool  // there is something at Next already
+	Ended   bool  // the job has ended: nothing will be added
+}
+
+const (
+	usualPage = 4 << 10
+	largePage = 1 << 20
+	margin    = 2 * utf8.UTFMax // bytes on either side that tell where a character begins and ends
+)
+
+// Output returns part of what a job printed: at most limit bytes from offset on,
+// without cutting a character of UTF-8. A limit of zero means 4096; it is at
+// most 1 MB, and a single character is returned even if it is longer. Beyond
+// what was printed so far there is an empty page.
+func (d *Desk) Output(h Handle, from Stream, offset, limit int64) (Page, error) {
+	if limit == 0 {
+		limit = usualPage
+	}
+	if err := checkPage(h, from, offset, limit); err != nil {
+		return Page{}, err
+	}
+	j, err := d.find(h)
+	if err != nil {
+		return Page{}, err
+	}
+	s := j.log
+	if from == Stderr {
+		s = j.errors
+	}
+	page, err := s.page(offset, limit, j.over())
+	if err != nil {
+		return Page{}, d.unreadable(j, err)
+	}
+	return page, nil
+}
+
+func checkPage(h Handle, from Stream, offset, limit int64) error {
+	why, hint := "", ""
+	switch {
+	case from != Both && from != Stderr:
+		why, hint = fmt.Sprintf("there is no output called %q", brief(string(from))), "leave it empty for all that was printed, or write stderr"
+	case offset < 0:
+		why, hint = fmt.Sprintf("the offset is %d, below 0", offset), "an offset is a byte of the output: 0, or where the page before says the next one begins"
+	case limit < 0 || limit > largePage:
+		why, hint = fmt.Sprintf("the size of the page is %d, outside 1 to %d", limit, largePage), "ask for the rest page by page"
+	default:
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "read output", Subject: fmt.Sprintf("%q", brief(string(h))), Why: why, Hint: hint}
+}
+
+// unreadable says why there is no page: most likely the job was forgotten while
+// somebody was reading.
+func (d *Desk) unreadable(j *job, err error) error {
+	if _, gone := d.find(j.handle); gone != nil {
+		return gone
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "read output", Subject: string(j.handle), Err: cause(err), Hint: "start the job again"}
+}
+
+// page cuts a page out of the output. Whether the job has ended must have been
+// asked before, so that what was printed last is not missed.
+func (s *spool) page(offset, limit int64, ended bool) (Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := Page{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
+	begin := max(offset-margin, 0)
+	text, err := s.read(make([]byte, offset-begin+limit+margin), begin)
+	if err != nil {
+		return Page{}, err
+	}
+	end := begin + int64(len(text))
+	if end == s.size && (!ended || s.why != "") {
+		text = text[:len(text)-unfinished(text)] // the rest of it is still to come, or lost
+		end = begin + int64(len(text))
+	}
+	if offset < end {
+		from, to := window(text, int(offset-begin), int(limit))
+		p.Data, p.Offset, p.Next = text[from:to], begin+int64(from), begin+int64(to)
+	}
+	p.More = p.Next < end
+	return p, nil
+}
+
+// window returns where in text a page of at most limit bytes begins and ends.
+func window(text []byte, at, limit int) (from, to int) {
+	_, from = around(text, at)
+	if limit >= len(text)-from {
+		return from, len(text)
+	}
+	to, end := around(text, from+limit)
+	if to <= from {
+		to = end // a single character that is longer than the page
+	}
+	return from, to
+}
+
+// around returns the bounds of the character that has i in its middle, or i
+// twice if there is none. Bytes that are no character can be cut anywhere, so
+// that in a text of another encoding nothing is skipped.
+func around(text []byte, i int) (start, end int) {
+	for start = i - 1; start >= 0 && start > i-utf8.UTFMax; start-- {
+		if utf8.RuneStart(text[start]) {
+			if _, n := utf8.DecodeRune(text[start:]); start+n > i {
+				return start, start + n
+			}
+			break
+		}
+	}
+	return i, i
+}
+
+// unfinished returns how many bytes at the end are the beginning of a character.
+func unfinished(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}

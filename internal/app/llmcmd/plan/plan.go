@@ -1,0 +1,186 @@
+// Package plan is for work in two stages: a large model writes a plan once, a
+// small one carries its steps out over file descriptors.
+//
+// Inside are the plan, how it is read from whatever a model or a file holds, and
+// the two texts: what the planner is told, and how the plan is told to the other.
+// Nothing is asked and nothing run here. The one rule to keep: a [Plan] that
+// [Parse] returned can be carried out as far as that can be known beforehand;
+// what is wrong with it is said before anything runs.
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	_ "embed"
+
+	"hako/llm"
+	"hako/run/fault"
+)
+
+// Version is the one form of plans there is.
+const Version = 1
+
+const (
+	mostSteps  = 32
+	mostBytes  = 256 << 10
+	mostInputs = 32 // of one step
+)
+
+// A Plan says how a request is to be carried out.
+type Plan struct {
+	Version  int      `json:"version"`
+	Metadata Metadata `json:"metadata"`
+	Workflow []Step   `json:"workflow"`
+}
+
+// Metadata tells where a plan comes from. The planner is not asked for it: set it
+// after [Parse]. Any of it may be empty.
+type Metadata struct {
+	Created string `json:"created"` // when, as 2006-01-02T15:04:05Z
+	Planner string `json:"planner"` // which model
+	Request string `json:"request"` // what the user wants
+}
+
+// A Step is one part of the work.
+type Step struct {
+	ID           string   `json:"id"`
+	Goal         string   `json:"goal"`
+	Instructions string   `json:"instructions"`
+	Inputs       []string `json:"inputs"`  // "fd 3", "step s1"
+	Expects      string   `json:"expects"` // how to tell that it succeeded; empty means by nothing in particular
+}
+
+//go:embed schema.json
+var schema []byte
+
+// Schema returns the form that a planner's answer must have. It is as plain as
+// services want it that promise to keep to one: nothing is optional.
+func Schema() json.RawMessage {
+	var b bytes.Buffer
+	if err := json.Compact(&b, schema); err != nil {
+		panic("plan: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// Format returns the same as a dialog wants it.
+func Format() *llm.Format { return &llm.Format{Name: "plan", Schema: Schema()} }
+
+//go:embed planner.md
+var planner string
+
+// Instructions returns what a planner is told before the request and the list of
+// descriptors.
+func Instructions() string {
+	return strings.TrimSpace(strings.ReplaceAll(planner, "{steps}", strconv.Itoa(mostSteps)))
+}
+
+// JSON returns the plan as [Parse] reads it, for people to read and change too.
+func (p *Plan) JSON() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // instructions are full of < and >
+	e.SetIndent("", "  ")
+	q := *p
+	q.Workflow = slices.Clone(p.Workflow)
+	for i, s := range q.Workflow {
+		if s.Inputs == nil {
+			q.Workflow[i].Inputs = []string{}
+		}
+	}
+	if err := e.Encode(q); err != nil {
+		panic("plan: " + err.Error()) // texts and numbers can always be written
+	}
+	return b.Bytes()
+}
+
+//go:embed prompt.md
+var prompt string
+
+// Prompt returns the plan as it is told to the model that carries it out. The
+// same plan makes the same text; when it was made and by whom is left out.
+func (p *Plan) Prompt() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(prompt) + "\n")
+	if p.Metadata.Request != "" {
+		fmt.Fprintf(&b, "\nThe request:\n%s\n", indent(p.Metadata.Request))
+	}
+	needed := p.needed()
+	order, _ := p.order() // without a cycle, or it would not be a plan
+	for _, at := range order {
+		p.Workflow[at].tell(&b, needed)
+	}
+	for _, n := range p.shared() {
+		fmt.Fprintf(&b, "\nfd %d is an input of several steps, but can be read only once: name its file in the scripts, or keep a copy in /tmp first.\n", n)
+	}
+	return b.String()
+}
+
+// tell writes one step. What another step needs is kept in a private file, which
+// any script can name.
+func (s *Step) tell(b *strings.Builder, needed map[string]bool) {
+	fmt.Fprintf(b, "\nStep %s: %s\n", s.ID, line(s.Goal))
+	for _, in := range s.Inputs {
+		if id, ok := strings.CutPrefix(in, "step "); ok {
+			in = kept(id)
+		}
+		fmt.Fprintf(b, "Input: %s\n", in)
+	}
+	fmt.Fprintf(b, "Do:\n%s\n", indent(s.Instructions))
+	if expects := line(s.Expects); expects != "" {
+		fmt.Fprintf(b, "Expect: %s\n", expects)
+	}
+	result := "fd 1"
+	if needed[s.ID] {
+		result = kept(s.ID)
+	}
+	fmt.Fprintf(b, "Result to: %s\n", result)
+}
+
+// kept names the file that the result of a step waits in.
+func kept(id string) string { return "/tmp/" + id + ".out" }
+
+// line makes one line of a text.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// indent sets a text apart, so that what is in it is not taken for a step.
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			line = "  " + line
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Check refuses a plan that reads descriptors which are not there. open lists
+// those that can be read.
+func (p *Plan) Check(open []int) error {
+	for i := range p.Workflow {
+		for _, n := range p.Workflow[i].descriptors() {
+			if !slices.Contains(open, n) {
+				return &fault.Error{Kind: fault.Invalid, Op: "check plan", Subject: "step " + p.Workflow[i].ID,
+					Why: fmt.Sprintf("fd %d is not an input of this session", n), Hint: "the inputs are " + list(open)}
+			}
+		}
+	}
+	return nil
+}
+
+func list(open []int) string {
+	if len(open) == 0 {
+		return "none"
+	}
+	words := make([]string, len(open))
+	for i, n := range open {
+		words[i] = fmt.Sprintf("fd %d", n)
+	}
+	return strings.Join(words, ", ")
+}

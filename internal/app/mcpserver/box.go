@@ -1,0 +1,292 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/run/fault"
+)
+
+// box is a sandbox with its owner.
+type box struct {
+	Box
+	id, caller string
+	public     string // the box's name for people
+	actor      string // the caller's
+	kind       Kind
+	made       time.Time
+	turn       chan struct{} // holds one token while a command runs
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	users      sync.WaitGroup // calls that have the box
+
+	inUse int       // guarded by the door, as is what follows
+	used  time.Time // when the last call ended
+}
+
+// Why a box ends, as its calls hear it.
+var (
+	errDestroyed = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was destroyed meanwhile", Hint: "make a new one: sandbox_create"}
+	errExpired   = &fault.Error{Kind: fault.NotFound, Op: "use sandbox", Why: "it was not used for long and is closed", Hint: "make a new one: sandbox_create"}
+	errLeft      = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the client is gone"}
+	errStopped   = &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Why: "the server is stopping", Hint: "try again once it is up"}
+)
+
+// newID makes up a name for a sandbox: 130 bits of chance, and a signature by
+// which its caller is told from others after it is gone.
+func (d *Door) newID(caller string) string {
+	chance := strings.ToLower(rand.Text())
+	return "box-" + chance + "-" + d.seal(chance, caller)
+}
+
+// ours reports whether an id was once made for a caller.
+func (d *Door) ours(id, caller string) bool {
+	chance, seal, _ := strings.Cut(strings.TrimPrefix(id, "box-"), "-")
+	return hmac.Equal([]byte(seal), []byte(d.seal(chance, caller)))
+}
+
+func (d *Door) seal(chance, caller string) string {
+	return hex.EncodeToString(d.sign("sandbox", chance, caller)[:10])
+}
+
+// sign signs a list of texts; no two lists have the same signature.
+func (d *Door) sign(parts ...string) []byte {
+	mac := hmac.New(sha256.New, d.key)
+	for _, part := range parts {
+		fmt.Fprintf(mac, "%d:%s", len(part), part)
+	}
+	return mac.Sum(nil)
+}
+
+// build has a sandbox made for a caller.
+func (d *Door) build(ctx context.Context, caller, actor string, w Wanted) (*box, error) {
+	if d.opts.Maker == nil {
+		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox", Why: "there is nothing here that makes sandboxes"}
+	}
+	if err := d.reserve(caller); err != nil {
+		return nil, err
+	}
+	defer d.making.Done()
+	made, err := d.opts.Maker.Make(ctx, actor, w)
+	if err == nil && made == nil {
+		err = &fault.Error{Op: "make sandbox", Why: "its maker returned none"}
+	}
+	if err != nil {
+		d.giveBack(caller)
+		return nil, err
+	}
+	b := &box{Box: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
+	b.public = d.publicOf(b.id)
+	b.ctx, b.cancel = context.WithCancelCause(context.Background())
+	return b, d.admit(ctx, b)
+}
+
+// reserve counts a sandbox that is about to be made.
+func (d *Door) reserve(caller string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	total := 0
+	for _, n := range d.owned {
+		total += n
+	}
+	switch {
+	case d.closed:
+		return errStopped
+	case d.owned[caller] >= d.limits.PerCaller:
+		return full(fmt.Sprintf("you have %d, and no more are allowed", d.owned[caller]), "destroy one you no longer need: sandbox_list, sandbox_destroy")
+	case total >= d.limits.Total:
+		return full(fmt.Sprintf("the server has %d, and no more are allowed", total), "try again later")
+	}
+	d.owned[caller]++
+	d.making.Add(1)
+	return nil
+}
+
+func full(why, hint string) error {
+	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: why, Hint: hint}
+}
+
+func (d *Door) giveBack(caller string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owned[caller]--; d.owned[caller] <= 0 {
+		delete(d.owned, caller)
+	}
+}
+
+// admit puts a new box on the list. If the caller or the door is gone by now it
+// is closed at once: nobody would ever do so.
+func (d *Door) admit(ctx context.Context, b *box) error {
+	d.mu.Lock()
+	err := ctx.Err()
+	if d.closed {
+		err = errStopped
+	}
+	if err == nil {
+		d.boxes[b.id] = b
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, d.shut(context.WithoutCancel(ctx), b))
+	}
+	return nil
+}
+
+// enter finds a sandbox for a call. Who gets one leaves it afterwards.
+func (d *Door) enter(caller, id string) (*box, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if b := d.boxes[id]; b != nil && b.caller == caller {
+		b.inUse++
+		b.users.Add(1)
+		return b, nil
+	}
+	e := &fault.Error{Kind: fault.NotFound, Op: "find sandbox", Subject: brief(id), Why: "there is none of that sandbox_id", Hint: "sandbox_list shows yours, sandbox_create makes one"}
+	if d.closed {
+		return nil, errStopped
+	}
+	if d.ours(id, caller) {
+		e.Why = "it was destroyed, or closed because nobody used it"
+	}
+	return nil, e
+}
+
+func (d *Door) leave(b *box) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b.inUse--
+	b.used = time.Now()
+	b.users.Done()
+}
+
+// list returns the boxes of a caller, the oldest first.
+func (d *Door) list(caller string) []*box {
+	return d.pick(func(b *box) bool { return b.caller == caller })
+}
+
+// destroy closes a sandbox of a caller and reports whether it was there.
+func (d *Door) destroy(ctx context.Context, caller, id string) (bool, error) {
+	b, err := d.enter(caller, id)
+	if err != nil {
+		if d.ours(id, caller) {
+			return false, nil // once more does no harm
+		}
+		return false, err
+	}
+	d.leave(b)
+	return d.remove(ctx, b, errDestroyed)
+}
+
+// remove takes a box off the list, ends its calls and closes it. Only one of
+// several that try does so.
+func (d *Door) remove(ctx context.Context, b *box, why error) (bool, error) {
+	return d.removeIf(ctx, b, func(*box) bool { return true }, why)
+}
+
+// removeIf is remove for a box that still fits when it is taken off the list: a
+// call may have entered it since it was picked.
+func (d *Door) removeIf(ctx context.Context, b *box, fits func(*box) bool, why error) (bool, error) {
+	d.mu.Lock()
+	there := d.boxes[b.id] == b && fits(b)
+	if there {
+		delete(d.boxes, b.id)
+	}
+	d.mu.Unlock()
+	if !there {
+		return false, nil
+	}
+	b.cancel(why)
+	b.users.Wait()
+	return true, d.shut(context.WithoutCancel(ctx), b)
+}
+
+// shut closes a box that is on no list.
+func (d *Door) shut(ctx context.Context, b *box) error {
+	defer d.giveBack(b.caller)
+	d.shelf.drop(b.id)
+	ctx, cancel := context.WithTimeout(ctx, d.limits.Close)
+	defer cancel()
+	b.cancel(errDestroyed)
+	if err := b.Close(ctx); err != nil {
+		return &fault.Error{Kind: fault.KindOf(err), Op: "close sandbox", Subject: b.id, Err: err}
+	}
+	return nil
+}
+
+// closers is how many sandboxes are closed at the same time.
+const closers = 16
+
+// closeBoxes removes the boxes that fit.
+func (d *Door) closeBoxes(ctx context.Context, fits func(*box) bool, why error) error {
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var all []error
+	slots := make(chan struct{}, closers)
+	for _, b := range d.pick(fits) {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if _, err := d.removeIf(ctx, b, fits, why); err != nil {
+				mu.Lock()
+				all = append(all, err)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(all...)
+}
+
+// pace is how often the door looks for boxes that nobody uses.
+func (d *Door) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
+
+// askJobs is how long a sandbox may take to report whether jobs run in it.
+const askJobs = 5 * time.Second
+
+// keepWorking marks those of the boxes that fit as used in which jobs run: they
+// expire after the last of them has ended.
+func (d *Door) keepWorking(fits func(*box) bool) {
+	for _, b := range d.pick(fits) {
+		w, ok := b.Box.(Working)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), askJobs)
+		if w.Working(ctx) {
+			d.mu.Lock()
+			b.used = time.Now()
+			d.mu.Unlock()
+		}
+		cancel()
+	}
+}
+
+// expire closes what nobody has used for long. A command that waits for its
+// caller's answer counts as use, and so does a job that runs.
+func (d *Door) expire() {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.making.Add(1)
+	d.mu.Unlock()
+	defer d.making.Done()
+	now := time.Now()
+	idle := func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
+	d.keepWorking(func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.pace() })
+	_ = d.closeBoxes(context.Background(), idle, errExpired)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.sweep.Reset(d.pace())
+	}
+}

@@ -1,0 +1,212 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/gate"
+	"hako/run/fault"
+)
+
+// visit is one request of a client to call a tool.
+type visit struct {
+	*sdk.CallToolRequest
+	caller string        // who owns what it makes
+	actor  string        // the same, for the record
+	asks   func() manner // dear to find out, and mostly nobody asks
+	most   gate.Answer   // that its client may give to questions about it
+	steps  float64       // of making its sandbox, which the client has heard of
+	told   int64         // bytes of output the client has heard of
+	heard  time.Duration // when that was, since the call began
+}
+
+// A call is something under way in a sandbox. It outlives the visit that began
+// it if its caller was sent for an answer.
+type call struct {
+	id, caller string
+	matter     func() string // tool and arguments: who comes back with an answer brings the same
+	asks       func() manner
+	most       gate.Answer // that its client may give
+	box        *box
+	alone      bool // it has the turn
+	began      time.Time
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	questions  chan question
+	done       chan struct{} // closed when answer is set
+	answer     *sdk.CallToolResult
+
+	bytes, lines atomic.Int64 // printed so far
+	unasked      atomic.Bool  // there was a question, and nobody to put it to
+
+	mu      sync.Mutex
+	waiting *question   // the one the caller was sent for; nil if none
+	expiry  *time.Timer // of a parked call
+}
+
+// A task is what a call does. Its context ends with the call.
+type task func(ctx context.Context, c *call) *sdk.CallToolResult
+
+// perform carries out a task in a box that was entered, and leaves the box when
+// the task is over. Alone means that no other such task runs there meanwhile.
+func (d *Door) perform(ctx context.Context, v *visit, b *box, alone bool, do task) *sdk.CallToolResult {
+	if alone {
+		if err := d.wait(ctx, b); err != nil {
+			d.leave(b)
+			return refuse(err)
+		}
+	}
+	c := d.begin(v, b, alone)
+	go d.work(c, do)
+	return d.attend(ctx, v, c)
+}
+
+// wait waits for the turn in a box.
+func (d *Door) wait(ctx context.Context, b *box) error {
+	select {
+	case b.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	limit := time.NewTimer(d.limits.Turn)
+	defer limit.Stop()
+	select {
+	case b.turn <- struct{}{}:
+		return nil
+	case <-b.ctx.Done():
+		return context.Cause(b.ctx)
+	case <-ctx.Done():
+		return errLeft
+	case <-limit.C:
+		return &fault.Error{Kind: fault.Unavailable, Op: "use sandbox", Subject: b.id, Why: fmt.Sprintf("another command has been running in it for over %v", d.limits.Turn),
+			Hint: "wait for it, cancel it, or use another sandbox; long commands are better started with job_start"}
+	}
+}
+
+// begin puts a call on the list.
+func (d *Door) begin(v *visit, b *box, alone bool) *call {
+	c := &call{
+		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, most: v.most, box: b, alone: alone, began: time.Now(),
+		questions: make(chan question), done: make(chan struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(b.ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls[c.id] = c
+	return c
+}
+
+// work carries out the task of a call and makes room for the next.
+func (d *Door) work(c *call, do task) {
+	defer d.end(c)
+	defer func() {
+		if p := recover(); p != nil { // one call must not end them all
+			c.answer = refuse(&fault.Error{Op: "call tool", Why: fmt.Sprintf("the program has a bug: %v", p)})
+		}
+	}()
+	c.answer = do(c.ctx, c)
+}
+
+func (d *Door) end(c *call) {
+	d.mu.Lock()
+	delete(d.calls, c.id)
+	d.mu.Unlock()
+	if c.alone {
+		<-c.box.turn
+	}
+	c.cancel(nil)
+	close(c.done)
+	d.leave(c.box)
+}
+
+// attend waits for the end of a call on behalf of its caller, and puts its
+// questions to them. A caller who leaves ends the call.
+func (d *Door) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResult {
+	stay := context.AfterFunc(ctx, func() { c.cancel(errLeft) })
+	defer stay()
+	tell, stop := v.teller()
+	defer stop()
+	for {
+		select {
+		case <-c.done:
+			return c.answer
+		case q := <-c.questions:
+			if c.asks() == inline {
+				q.reply <- elicit(ctx, v, q, c.most)
+			} else if stay() { // otherwise the caller has left already
+				return d.park(c, q)
+			}
+		case <-tell:
+			v.tell(ctx, c)
+		}
+	}
+}
+
+// park sends the caller for an answer, and keeps the call until they are back,
+// or until nobody expects them any more.
+func (d *Door) park(c *call, q question) *sdk.CallToolResult {
+	c.mu.Lock()
+	c.waiting = &q
+	c.expiry = time.AfterFunc(d.limits.Parked, func() { d.abandon(c) })
+	c.mu.Unlock()
+	d.mu.Lock()
+	d.parked[c.id] = c
+	d.mu.Unlock()
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answerName: form(q.Question, c.most)}, RequestState: d.state(c)}
+}
+
+// abandon ends a parked call.
+func (d *Door) abandon(c *call) {
+	d.mu.Lock()
+	delete(d.parked, c.id)
+	d.mu.Unlock()
+	c.cancel(errLeft)
+}
+
+// resume goes on with a parked call whose caller is back.
+func (d *Door) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error) {
+	c, err := d.unpark(v)
+	if err != nil {
+		return nil, protocolError(err)
+	}
+	c.mu.Lock()
+	q := c.waiting
+	c.waiting = nil
+	c.expiry.Stop()
+	c.mu.Unlock()
+	res, _ := v.Params.InputResponses[answerName].(*sdk.ElicitResult)
+	q.reply <- answerOf(res, c.most)
+	return d.attend(ctx, v, c), nil
+}
+
+// unpark finds the call that a state stands for. Nobody gets it twice.
+func (d *Door) unpark(v *visit) (*call, error) {
+	id, err := d.readState(v)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.parked[id]
+	delete(d.parked, id)
+	if c == nil {
+		return nil, badState("it was answered before, or nobody came back for too long")
+	}
+	return c, nil
+}
+
+// gone is the error of a call whose context ended, in place of what its runner
+// says about it.
+func (c *call) gone(err error) error {
+	if err == nil || c.ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(c.ctx)
+}

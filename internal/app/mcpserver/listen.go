@@ -1,0 +1,111 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"hako/internal/netlisten"
+	"hako/internal/web/auth"
+	"hako/run/fault"
+)
+
+// Listen serves clients over HTTP at an address of this machine until ctx ends.
+// It tells where it does: the port may be 0, for any. There is no TLS, so that
+// nobody from elsewhere is let in.
+func (d *Door) Listen(ctx context.Context, addr string, at func(url string)) error {
+	l, err := netlisten.Place{Addr: addr, Usual: "127.0.0.1:7420",
+		Why:  "it is not on this machine, and whoever listens on the way would read the token and get a shell",
+		Hint: "use 127.0.0.1, and ssh -L to come from elsewhere; or hako serve, which has TLS"}.Open(ctx)
+	if err != nil {
+		return err
+	}
+	quiet := &netlisten.Silent{Most: d.limits.Connections}
+	srv := web(d.doorway(d.Handler(), quiet), quiet)
+	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
+	at("http://" + l.Addr().String())
+	if err := srv.Serve(netutil.LimitListener(l, quiet.Most)); !errors.Is(err, http.ErrServerClosed) {
+		return &fault.Error{Kind: fault.Unavailable, Op: "serve MCP", Subject: addr, Err: err}
+	}
+	return nil
+}
+
+// What a client may cost. There is no limit for an answer: streams stay open.
+const (
+	mostHeader = 32 << 10
+	mostBody   = 16 << 20
+	headerTime = 5 * time.Second
+	bodyTime   = 30 * time.Second // with the header
+	idleTime   = 10 * time.Second
+	lookTime   = time.Second // between looks whether a token is still there
+)
+
+// web keeps nobody waiting for a client that says nothing.
+func web(h http.Handler, quiet *netlisten.Silent) *http.Server {
+	return &http.Server{
+		Handler: h, MaxHeaderBytes: mostHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		ConnState: quiet.Note, ConnContext: quiet.Mark,
+	}
+}
+
+// doorway tells those to wait who send many wrong tokens. A right one is always
+// let in, or whoever sends wrong ones would keep others out.
+func (d *Door) doorway(inside http.Handler, quiet *netlisten.Silent) http.Handler {
+	var tries auth.Tries
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, known := d.callerOf(r)
+		switch {
+		case known:
+			quiet.Proven(r)
+			ctx, end := d.whileKnown(r, caller)
+			defer end()
+			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			inside.ServeHTTP(w, r.WithContext(ctx))
+		case r.Header.Get("Authorization") != "" && mustWait(&tries, w, r):
+			http.Error(w, "too many wrong tokens: wait before the next", http.StatusTooManyRequests)
+		default:
+			inside.ServeHTTP(w, r) // which refuses
+		}
+	})
+}
+
+// whileKnown lasts as long as a request does, and ends soon after its token was
+// removed.
+func (d *Door) whileKnown(r *http.Request, caller string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(r.Context())
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		defer cancel()
+		tick := time.NewTicker(lookTime)
+		defer tick.Stop()
+		for now := caller; now == caller; now, _ = d.callerOf(r) {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return ctx, func() {
+		cancel()
+		looking.Wait()
+	}
+}
+
+// mustWait counts a wrong token, unless there were too many.
+func mustWait(tries *auth.Tries, w http.ResponseWriter, r *http.Request) bool {
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	wait := tries.Wait(from)
+	if wait == 0 {
+		tries.Wrong(from)
+		return false
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+	return true
+}

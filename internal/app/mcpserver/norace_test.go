@@ -1,0 +1,6 @@
+//go:build !race
+
+package mcpserver
+
+// raced is whether the race detector makes everything slow.
+const raced = false

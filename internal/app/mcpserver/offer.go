@@ -1,0 +1,196 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/run/fault"
+)
+
+// An offer is a tool as clients see it, and what a call of it does.
+type offer struct {
+	*sdk.Tool
+	call func(ctx context.Context, v *visit) *sdk.CallToolResult
+}
+
+// nature is what clients are told about what a tool does.
+type nature struct {
+	reads       bool // it changes nothing
+	destructive bool
+	idempotent  bool
+	open        bool // it reaches beyond the sandbox
+}
+
+func (n nature) annotations(title string) *sdk.ToolAnnotations {
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: n.reads, DestructiveHint: &n.destructive, IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
+}
+
+// newOffer makes a tool of a function. Both schemas come from the fields of In
+// and Out: their json names, and their jsonschema tags as descriptions.
+func newOffer[In, Out any](name, title, text string, n nature, call func(ctx context.Context, v *visit, in In) *sdk.CallToolResult) *offer {
+	takes := schemaOf[In](name)
+	return &offer{
+		Tool: &sdk.Tool{Name: name, Title: title, Description: text, InputSchema: takes, OutputSchema: answerSchema[Out](name), Annotations: n.annotations(title)},
+		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
+			var in In
+			if err := decode(name, takes, v.Params.Arguments, &in); err != nil {
+				return refuse(err)
+			}
+			return call(ctx, v, in)
+		},
+	}
+}
+
+// takes narrows what an argument may be.
+func (o *offer) takes(name string, narrow func(*jsonschema.Schema)) *offer {
+	narrow(o.InputSchema.(*jsonschema.Schema).Properties[name])
+	return o
+}
+
+func between(low, high float64) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &low, &high }
+}
+
+// schemaOf derives a schema. A mistake in the type is a mistake of the program.
+func schemaOf[T any](name string) *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic("tool " + name + ": " + err.Error())
+	}
+	return s
+}
+
+// answerSchema is the schema of what a tool answers: an Out, or an error, or both.
+func answerSchema[Out any](name string) *jsonschema.Schema {
+	s := schemaOf[Out](name)
+	s.Properties["error"] = schemaOf[problem](name)
+	if !slices.Contains(s.PropertyOrder, "error") {
+		s.PropertyOrder = append(s.PropertyOrder, "error")
+	}
+	s.AnyOf = []*jsonschema.Schema{{Required: s.Required}, {Required: []string{"error"}}}
+	s.Required = nil
+	return s
+}
+
+// decode reads arguments strictly: what a model misspells it should hear about.
+func decode(name string, schema *jsonschema.Schema, raw json.RawMessage, into any) error {
+	if len(raw) == 0 || string(raw) == "null" { // some clients send it for no arguments
+		raw = json.RawMessage("{}")
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return badArguments(name, schema, "the arguments are not a JSON object", "")
+	}
+	for key := range given {
+		if _, ok := schema.Properties[key]; !ok {
+			near, _ := fault.Nearest(key, slices.Collect(maps.Keys(schema.Properties)))
+			return badArguments(name, schema, fmt.Sprintf("there is no argument %q", brief(key)), near)
+		}
+	}
+	for _, want := range schema.Required {
+		if value, ok := given[want]; !ok || string(value) == "null" {
+			return badArguments(name, schema, want+" is missing", "")
+		}
+	}
+	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(into); err != nil {
+		return badArguments(name, schema, plain(schema, err), "")
+	}
+	return nil
+}
+
+func badArguments(name string, schema *jsonschema.Schema, why, near string) error {
+	hint := "the arguments are " + signature(schema)
+	if near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: why, Hint: hint}
+}
+
+// signature lists the arguments of a tool: sandbox_id, command, start?
+func signature(s *jsonschema.Schema) string {
+	var names []string
+	for _, name := range s.PropertyOrder {
+		if !slices.Contains(s.Required, name) {
+			name += "?"
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return "none: {}"
+	}
+	return strings.Join(names, ", ")
+}
+
+// plain words an error of encoding/json for those who do not write Go.
+func plain(schema *jsonschema.Schema, err error) string {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	first, _, _ := strings.Cut(t.Field, ".")
+	want := "something else"
+	if s := schema.Properties[first]; s != nil && first == t.Field {
+		want = strings.Join(append(slices.Clone(s.Types), s.Type), " ")
+	}
+	return fmt.Sprintf("%s is of type %s, and should be %s", t.Field, t.Value, strings.TrimSpace(want))
+}
+
+// problem is a failure as models and programs read it.
+type problem struct {
+	Kind      string `json:"kind"`
+	Command   string `json:"command,omitempty"`
+	Reason    string `json:"reason"`
+	Rule      string `json:"rule,omitempty"`
+	Hint      string `json:"hint,omitempty"`
+	Retryable bool   `json:"retryable" jsonschema:"whether the same call may work another time"`
+}
+
+// problemOf spells an error. One that is not ours tells its text and no more.
+func problemOf(err error) *problem {
+	var e *fault.Error
+	if !errors.As(err, &e) {
+		return &problem{Kind: fault.KindOf(err).String(), Reason: err.Error(), Hint: fault.Hint(err)}
+	}
+	p := &problem{Kind: fault.KindOf(err).String(), Command: e.Subject, Reason: e.Why, Rule: e.Rule, Hint: fault.Hint(err), Retryable: fault.KindOf(err) == fault.Unavailable}
+	if e.Err != nil {
+		p.Reason = strings.TrimPrefix(p.Reason+": "+e.Err.Error(), ": ")
+	}
+	if p.Reason == "" {
+		p.Reason = e.Error()
+	}
+	return p
+}
+
+// refuse answers with a failure.
+func refuse(err error) *sdk.CallToolResult {
+	res := say(failed{problemOf(err)})
+	res.IsError = true
+	return res
+}
+
+// failed is the answer of a tool that has nothing else to say.
+type failed struct {
+	Error *problem `json:"error"`
+}
+
+// say answers with a value: as it is, and as a text for clients that only show
+// texts.
+func say(value any, more ...sdk.Content) *sdk.CallToolResult {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // output is full of < and >
+	if err := enc.Encode(value); err != nil {
+		panic("answer: " + err.Error())
+	}
+	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(raw), Content: append([]sdk.Content{&sdk.TextContent{Text: string(raw)}}, more...)}
+}

@@ -1,0 +1,179 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/internal/netlisten"
+)
+
+// longestPlain is how long a request may be to be answered here.
+const longestPlain = 64 << 10
+
+// plain answers the calls that nearly all requests of the current protocol are: a
+// tool, its arguments, and nobody who wants to hear about progress. The library
+// reads such a request a dozen times, with a new buffer of 32 KB each, and to
+// collect those takes longer than the call itself. It gets whatever is not exactly
+// as expected here, mistakes above all: one place judges and words them.
+func (d *Door) plain(library http.Handler) http.Handler {
+	offers := map[string]*offer{}
+	for _, o := range d.tools {
+		offers[o.Name] = o
+	}
+	about := d.about()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o := offers[r.Header.Get("Mcp-Name")]
+		if o == nil || !looksPlain(r) {
+			library.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		id, req := readPlain(body, o.Name)
+		if err != nil || req == nil {
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+			library.ServeHTTP(w, r)
+			return
+		}
+		req.Extra = &sdk.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context()), Header: r.Header}
+		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails for who comes back with an answer, and nobody does here
+		writePlain(w, plainAnswer{"2.0", id, plainResult{about, res.Content, res.StructuredContent, res.IsError, res.InputRequests, res.RequestState, resultType(res)}})
+	})
+}
+
+// about is what every result says about the server.
+func (d *Door) about() json.RawMessage {
+	raw, err := json.Marshal(map[string]any{sdk.MetaKeyServerInfo: d.implementation()})
+	if err != nil {
+		panic("server: " + err.Error())
+	}
+	return raw
+}
+
+// looksPlain judges a request by its head. A foreign host is for the library to
+// refuse, or to find good where the server is open to others.
+func looksPlain(r *http.Request) bool {
+	h, accepts := r.Header, r.Header.Get("Accept")
+	return r.Method == http.MethodPost && r.ContentLength > 0 && r.ContentLength <= longestPlain && netlisten.OwnName(netlisten.HostOf(r.Host)) &&
+		h.Get("Mcp-Protocol-Version") == stateless && h.Get("Mcp-Method") == "tools/call" && h.Get("Content-Type") == "application/json" &&
+		strings.Contains(accepts, "application/json") && strings.Contains(accepts, "text/event-stream") &&
+		h.Get("Last-Event-Id") == "" && h.Get("Mcp-Session-Id") == ""
+}
+
+// readPlain reads a call of the tool that the head names; nil means that it is
+// not plain. Names are compared as they are written, as the library does.
+func readPlain(body []byte, name string) (id json.RawMessage, _ *sdk.CallToolRequest) {
+	message, ok := fields(body, "jsonrpc", "id", "method", "params")
+	if !ok || len(message) != 4 || string(message["jsonrpc"]) != `"2.0"` || string(message["method"]) != `"tools/call"` || !plainID(message["id"]) {
+		return nil, nil
+	}
+	params, ok := fields(message["params"], "name", "arguments", "_meta")
+	if !ok || string(params["name"]) != strconv.Quote(name) {
+		return nil, nil
+	}
+	p := &sdk.CallToolParamsRaw{Name: name, Arguments: params["arguments"]}
+	if json.Unmarshal(params["_meta"], &p.Meta) != nil {
+		return nil, nil
+	}
+	req := &sdk.CallToolRequest{Params: p}
+	if !plainMeta(req) {
+		return nil, nil
+	}
+	return message["id"], req
+}
+
+// fields takes an object apart that has these fields at most.
+func fields(raw []byte, names ...string) (object map[string]json.RawMessage, ok bool) {
+	if json.Unmarshal(raw, &object) != nil || object == nil {
+		return nil, false
+	}
+	known := 0
+	for _, name := range names {
+		if _, there := object[name]; there {
+			known++
+		}
+	}
+	return object, known == len(object)
+}
+
+// plainID reports whether an id is a text or a whole number, to be sent back as it
+// came.
+func plainID(raw json.RawMessage) bool {
+	if len(raw) > 0 && raw[0] == '"' {
+		return true
+	}
+	_, err := strconv.ParseUint(string(raw), 10, 53)
+	return err == nil
+}
+
+// plainMeta reports whether what a request says of its client makes sense, and
+// wants nothing special.
+func plainMeta(req *sdk.CallToolRequest) bool {
+	meta := req.Params.Meta
+	if meta[sdk.MetaKeyProtocolVersion] != stateless || meta["progressToken"] != nil {
+		return false
+	}
+	if _, told := meta[sdk.MetaKeyClientInfo]; told && req.ClientInfo() == nil {
+		return false
+	}
+	can, _ := meta[sdk.MetaKeyClientCapabilities].(map[string]any)
+	return can != nil && (len(can) == 0 || req.ClientCapabilities() != nil)
+}
+
+// plainAnswer is an answer as it is sent.
+type plainAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  plainResult     `json:"result"`
+}
+
+type plainResult struct {
+	Meta       json.RawMessage     `json:"_meta"`
+	Content    []sdk.Content       `json:"content"`
+	Structured any                 `json:"structuredContent,omitempty"`
+	IsError    bool                `json:"isError,omitempty"`
+	Wanted     sdk.InputRequestMap `json:"inputRequests,omitempty"`
+	State      string              `json:"requestState,omitempty"`
+	Type       string              `json:"resultType"`
+}
+
+func resultType(res *sdk.CallToolResult) string {
+	if res.InputRequests != nil {
+		return "input_required"
+	}
+	return "complete"
+}
+
+// writePlain sends an answer as the one event of a stream, as the library does.
+func writePlain(w http.ResponseWriter, a plainAnswer) {
+	var b bytes.Buffer
+	b.WriteString("event: message\ndata: ")
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(a); err != nil {
+		panic("answer: " + err.Error())
+	}
+	b.WriteByte('\n')
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Connection", "keep-alive")
+	_, _ = w.Write(b.Bytes()) // a client that is gone misses nothing
+}
+
+// failing is the end of a body that could be read so far.
+type failing struct{ err error }
+
+// Read implements [io.Reader].
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}

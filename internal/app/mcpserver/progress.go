@@ -1,0 +1,60 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// beat is how often a client hears about progress.
+const beat = 500 * time.Millisecond
+
+// teller returns what says when to tell the client about progress; it never
+// does where nobody wants to know.
+func (v *visit) teller() (<-chan time.Time, func()) {
+	if v.Params.GetProgressToken() == nil {
+		return nil, func() {}
+	}
+	t := time.NewTicker(beat)
+	return t.C, t.Stop
+}
+
+// silence is how long a client hears nothing of a call that prints nothing: two
+// beats, which may come a little early.
+const silence = 2*beat - beat/5
+
+// tell says how a call goes on: what it has printed, or that it still runs. The
+// number is a time, which only ever grows.
+func (v *visit) tell(ctx context.Context, c *call) {
+	n, taken := c.bytes.Load(), time.Since(c.began).Round(time.Millisecond)
+	if n == v.told && taken < v.heard+silence {
+		return
+	}
+	v.told, v.heard = n, taken
+	text := fmt.Sprintf("running for %v, nothing printed yet", taken.Round(100*time.Millisecond))
+	if n > 0 {
+		text = fmt.Sprintf("%d bytes, %d lines so far, running for %v", n, c.lines.Load(), taken.Round(100*time.Millisecond))
+	}
+	v.report(ctx, v.steps+taken.Seconds(), text)
+}
+
+// report sends progress to a client that asked for it. One that is gone misses
+// nothing.
+func (v *visit) report(ctx context.Context, progress float64, text string) {
+	if token := v.Params.GetProgressToken(); token != nil {
+		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: text})
+	}
+}
+
+// counter counts what a call prints.
+type counter struct{ *call }
+
+// Write implements [io.Writer].
+func (c counter) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	c.lines.Add(int64(bytes.Count(p, []byte{'\n'})))
+	return len(p), nil
+}

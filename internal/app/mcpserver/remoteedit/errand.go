@@ -1,0 +1,225 @@
+package remoteedit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/editor"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// An errand is what is run in the sandbox for one call.
+type errand struct {
+	scribe *Scribe
+	req    *run.Request
+	call   *editor.Call
+	path   string // as the caller wrote it
+	count  int
+}
+
+// what is at a place, in the words of the script that looks.
+type what string
+
+const (
+	directory what = "directory"
+	file      what = "file"
+	nothing   what = "nothing"
+	other     what = "other"
+)
+
+// A place is what a path leads to in the sandbox.
+type place struct {
+	path string // absolute, with all links followed
+	what what
+	text []byte // of a file
+}
+
+// look follows the path and fetches the file that is there.
+func (e *errand) look(ctx context.Context) (place, error) {
+	p, err := quote(e.call.Path)
+	if err != nil {
+		return place{}, err
+	}
+	script := fmt.Sprintf("realpath -m -- %[1]s && if [ -d %[1]s ]; then echo directory; elif [ -f %[1]s ]; then echo file && cat -- %[1]s; elif [ -e %[1]s ]; then echo other; else echo nothing; fi", p)
+	out := &sheet{most: e.scribe.maxFile() + longest}
+	err = e.do(ctx, script, nil, out)
+	if out.over {
+		return place{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited", e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
+	}
+	if err != nil {
+		return place{}, err
+	}
+	return e.read(out.Bytes())
+}
+
+// longest is how long a path may be, with what is said about it.
+const longest = 8 << 10
+
+// read understands what the script of look says.
+func (e *errand) read(said []byte) (place, error) {
+	at, rest, _ := bytes.Cut(said, []byte("\n"))
+	kind, text, _ := bytes.Cut(rest, []byte("\n"))
+	found := place{path: string(at), what: what(kind), text: text}
+	switch {
+	case !path.IsAbs(found.path) || !slices.Contains([]what{directory, file, nothing, other}, found.what):
+		return found, e.refuse(fault.Invalid, "the sandbox does not say where this is", "use a path without line breaks")
+	case found.what == other:
+		return found, e.refuse(fault.Invalid, "it is not a regular file", "copy what it gives into a regular file first")
+	}
+	return found, nil
+}
+
+// putBack writes what the editor made of a file, whole at once: the new text
+// takes the place of the old one under its name.
+func (e *errand) putBack(ctx context.Context, found place, text []byte, gone bool) error {
+	p, err := quote(found.path)
+	if err != nil {
+		return err
+	}
+	if gone {
+		return e.do(ctx, "rm -f -- "+p, nil, nil)
+	}
+	folder := path.Dir(found.path)
+	temp, err := quote(path.Join(folder, ".hako-edit-"+strings.ToLower(rand.Text())))
+	if err != nil {
+		return err
+	}
+	first := "cp -p -- " + p + " " + temp // for its mode and owner
+	if found.what == nothing {
+		if folder, err = quote(folder); err != nil {
+			return err
+		}
+		first = "mkdir -p -- " + folder
+	}
+	err = e.do(ctx, first+" && cat > "+temp+" && mv -f -- "+temp+" "+p, bytes.NewReader(text), nil)
+	if err != nil {
+		_ = e.do(context.WithoutCancel(ctx), "rm -f -- "+temp, nil, nil)
+	}
+	return err
+}
+
+// maxNames is how many names the view of a directory shows.
+const maxNames = 1000
+
+// list shows a directory and those right below it, without hidden files.
+func (e *errand) list(ctx context.Context, dir string) (string, error) {
+	p, err := quote(dir)
+	if err != nil {
+		return "", err
+	}
+	out := &sheet{most: 1 << 20}
+	err = e.do(ctx, "find "+p+" -mindepth 1 -maxdepth 2 -name '.*' -prune -o -print", nil, out)
+	if err != nil && !out.over {
+		return "", err
+	}
+	names := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	slices.SortFunc(names, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
+	var b strings.Builder
+	b.WriteString(tame(dir) + "\n")
+	for _, name := range names[:min(len(names), maxNames)] {
+		if name != "" {
+			b.WriteString(tame(name) + "\n")
+		}
+	}
+	if len(names) > maxNames || out.over {
+		b.WriteString("[there are more: list them with ls]\n")
+	}
+	return b.String(), nil
+}
+
+// tame shows a name that may be anything on one line.
+func tame(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(name, string(unicode.ReplacementChar)))
+}
+
+// do runs a script. One that fails is an error here.
+func (e *errand) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
+	e.count++
+	said := &sheet{most: 2000, lose: true}
+	req := &run.Request{
+		ID: e.req.ID + "/" + strconv.Itoa(e.count), Actor: e.req.Actor, Reason: "text_editor " + e.call.Command,
+		Script: script, Stdin: in, Stdout: out, Stderr: said,
+	}
+	res, err := e.scribe.Runner.Run(ctx, req)
+	if err != nil {
+		return e.own(err)
+	}
+	if res.Exit != 0 || res.TimedOut {
+		why := strings.TrimSpace(tame(strings.ReplaceAll(said.String(), "\n", " ")))
+		return e.refuse(fault.Invalid, "the sandbox says: "+why, "view its directory first")
+	}
+	return nil
+}
+
+// own words a refusal of something that was run as one of what was asked for: the
+// caller knows nothing of commands. Who wrote a rule about one wants to know.
+func (e *errand) own(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.Denied {
+		return err
+	}
+	own := *f
+	own.Subject = "text_editor " + e.call.Command + " " + tame(e.path)
+	name, _, _ := strings.Cut(f.Subject, " ")
+	if strings.HasPrefix(f.Rule, name+": ") {
+		own.Rule = ""
+	} else {
+		own.Why = "the editor runs " + name + ": " + f.Why
+	}
+	return &own
+}
+
+func (e *errand) refuse(kind fault.Kind, why, hint string) error {
+	return &fault.Error{Kind: kind, Op: e.call.Command, Subject: tame(e.call.Path), Why: why, Hint: hint}
+}
+
+// quote makes a word of a path, whatever is in it.
+func quote(p string) (string, error) {
+	if !strings.HasPrefix(p, "/") {
+		p = "./" + p // or a dash at its beginning would be an option
+	}
+	word, err := syntax.Quote(p, syntax.LangBash)
+	if err != nil || strings.ContainsAny(p, "\n\r") {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Subject: tame(p), Why: "this cannot be a path", Hint: "give a path without control characters"}
+	}
+	return word, nil
+}
+
+// A sheet takes so many bytes and no more.
+type sheet struct {
+	bytes.Buffer
+	most int64
+	lose bool // the rest is lost; false means that who writes it is stopped
+	over bool // there was more
+}
+
+// Write implements [io.Writer].
+func (s *sheet) Write(p []byte) (int, error) {
+	fits := min(int64(len(p)), s.most-int64(s.Len()))
+	s.Buffer.Write(p[:fits])
+	if fits == int64(len(p)) {
+		return len(p), nil
+	}
+	s.over = true
+	if s.lose {
+		return len(p), nil
+	}
+	return int(fits), io.ErrShortWrite
+}

@@ -1,0 +1,70 @@
+package mcpserver
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/run/fault"
+)
+
+var errRemoved = &fault.Error{Kind: fault.Denied, Op: "use sandbox", Why: "the token of its caller was removed"}
+
+// heed remembers how to tell that the token of a caller was removed: its
+// sandboxes must not outlive it, and neither must the jobs that run there.
+func (d *Door) heed(caller string, r *http.Request) {
+	if d.opts.Removed == nil {
+		return
+	}
+	if _, known := d.removed.Load(caller); known {
+		return
+	}
+	d.removed.Store(caller, d.opts.Removed(tokenOf(r)))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.patrol == nil && !d.closed {
+		d.patrol = time.AfterFunc(lookTime, d.evict)
+	}
+}
+
+// evict closes the sandboxes of callers whose token was removed. It does so again
+// and again: one may just be being made.
+func (d *Door) evict() {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.making.Add(1)
+	callers := slices.Collect(maps.Keys(d.owned))
+	d.mu.Unlock()
+	defer d.making.Done()
+	gone := map[string]bool{}
+	for _, caller := range callers {
+		gone[caller] = d.wasRemoved(caller)
+	}
+	_ = d.closeBoxes(context.Background(), func(b *box) bool { return gone[b.caller] }, errRemoved)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.patrol.Reset(lookTime)
+	}
+}
+
+func (d *Door) wasRemoved(caller string) bool {
+	removed, _ := d.removed.Load(caller)
+	tell, ok := removed.(func() bool)
+	return ok && tell != nil && tell()
+}
+
+// tokenOf is the token that a request brings; empty means none.
+func tokenOf(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

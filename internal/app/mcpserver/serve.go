@@ -1,0 +1,252 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/run/fault"
+)
+
+// who tells whose a request is, and when its caller is gone; nil means that the
+// context of the request tells.
+type who func(*sdk.RequestExtra) (caller string, gone context.Context)
+
+// implementation is who we say we are.
+func (d *Door) implementation() *sdk.Implementation {
+	return &sdk.Implementation{Name: d.opts.Name, Title: d.opts.Name, Version: d.opts.Version}
+}
+
+// server makes what speaks the protocol. All of them share the tools.
+func (d *Door) server(from who) *sdk.Server {
+	s := sdk.NewServer(d.implementation(), &sdk.ServerOptions{
+		Instructions: d.opts.Instructions,
+		// No list ever changes. There are no prompts, but the library answers so.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+	})
+	for _, o := range d.tools {
+		s.AddTool(o.Tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return d.serve(ctx, req, from, o)
+		})
+	}
+	for _, t := range logTemplates {
+		s.AddResourceTemplate(t, func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			caller, _ := from(req.Extra)
+			return d.readLog(caller, req.Params.URI)
+		})
+	}
+	return s
+}
+
+// serve answers one call of a tool.
+func (d *Door) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *offer) (*sdk.CallToolResult, error) {
+	caller, gone := from(req.Extra)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)()
+	if gone != nil {
+		defer context.AfterFunc(gone, cancel)()
+	}
+	v := &visit{CallToolRequest: req, caller: caller, actor: actor(caller, req), most: d.mostOf(caller)}
+	v.asks = sync.OnceValue(func() manner { return mannerOf(req, v.most) })
+	if req.Params.RequestState != "" {
+		return d.resume(ctx, v)
+	}
+	return o.call(ctx, v), nil
+}
+
+// actor names a caller for the record. Over standard streams that is what the
+// client calls itself.
+func actor(caller string, req *sdk.CallToolRequest) string {
+	if !strings.HasPrefix(caller, pipe) {
+		return "mcp:" + caller
+	}
+	name := "client"
+	if info := req.ClientInfo(); info != nil && info.Name != "" {
+		name = info.Name
+	}
+	return "mcp:" + strings.Map(func(r rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r) {
+			return r
+		}
+		return '-'
+	}, name[:min(len(name), 40)])
+}
+
+// pipe begins the names of callers over standard streams; no other begins so.
+const pipe = "\x00pipe-"
+
+// Stdio serves one client over standard streams until it hangs up or ctx ends.
+// Its sandboxes are closed then.
+func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	caller := pipe + rand.Text()
+	s := d.server(func(*sdk.RequestExtra) (string, context.Context) { return caller, ctx })
+	output := &stdout{Writer: out}
+	input := newStdin(in, output, d.limits)
+	s.AddReceivingMiddleware(input.counted)
+	session, err := s.Connect(ctx, streams{input, output}, nil)
+	if err != nil {
+		return &fault.Error{Op: "serve MCP", Err: err}
+	}
+	if !d.pickUp(session, input) {
+		_ = session.Close()
+		return errStopped
+	}
+	defer d.putDown(session)
+	own := func(b *box) bool { return b.caller == caller }
+	defer context.AfterFunc(ctx, func() {
+		_ = d.closeBoxes(context.Background(), own, errStopped) // or the session would wait for its calls
+		input.settle(farewell)
+		_ = session.Close()
+	})()
+	err = session.Wait()
+	cerr := d.closeBoxes(context.WithoutCancel(ctx), own, errLeft)
+	if err == nil && !input.senseless() || ctx.Err() != nil || output.broken.Load() {
+		return cerr // that we end it, or that a client stops listening, is no failure
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "serve MCP", Why: "the client does not speak the protocol", Err: err, Hint: "an MCP client starts this command and talks to it; docs/mcp.md says how"}
+}
+
+// pickUp puts a session on the list of those to end with the door.
+func (d *Door) pickUp(s *sdk.ServerSession, in *stdin) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.lines[s] = in
+	}
+	return !d.closed
+}
+
+func (d *Door) putDown(s *sdk.ServerSession) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.lines, s)
+}
+
+// Handler serves clients over HTTP. Those of 2026-07-28 and later have no
+// session; those before have one, since they are asked while they wait. It
+// refuses other hosts on loopback and other origins; who may come in at all is
+// for Caller to say.
+func (d *Door) Handler() http.Handler {
+	s := d.webServer()
+	get := func(*http.Request) *sdk.Server { return s }
+	now := d.plain(soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
+	before := soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{SessionTimeout: d.limits.Idle}))
+	split := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Mcp-Protocol-Version") >= stateless:
+			now.ServeHTTP(w, r)
+		case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && d.crowded(s):
+			http.Error(w, "there are too many sessions", http.StatusServiceUnavailable)
+		default:
+			before.ServeHTTP(w, r)
+		}
+	})
+	return http.NewCrossOriginProtection().Handler(d.known(split))
+}
+
+// webServer returns what speaks over HTTP, the same for all handlers.
+func (d *Door) webServer() *sdk.Server {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.web == nil {
+		d.web = d.server(fromWeb)
+	}
+	return d.web
+}
+
+// fromWeb tells whose a request over HTTP is.
+func fromWeb(x *sdk.RequestExtra) (string, context.Context) {
+	line, _ := x.TokenInfo.Extra[lineName].(context.Context)
+	return x.TokenInfo.UserID, line
+}
+
+// crowded reports whether no more sessions may be opened.
+func (d *Door) crowded(s *sdk.Server) bool {
+	n := 0
+	for range s.Sessions() {
+		n++
+	}
+	return n >= d.limits.Sessions
+}
+
+// lineName is where a request carries the context of its HTTP request: the
+// library tells a call of an older client nothing about its end.
+const lineName = "line"
+
+// known lets in whom Caller knows. The library is told who it is in the way it
+// has for that: it then refuses sessions of other callers, and tells with each
+// call whose it is.
+func (d *Door) known(next http.Handler) http.Handler {
+	verified := auth.RequireBearerToken(func(_ context.Context, caller string, r *http.Request) (*auth.TokenInfo, error) {
+		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{lineName: r.Context()}}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, ok := d.callerOf(r)
+		open := d.count(r)
+		if open && r.Method == http.MethodPost {
+			defer d.posts.Done()
+		}
+		switch {
+		case !open:
+			http.Error(w, "the server is stopping", http.StatusServiceUnavailable)
+		case !ok:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, refusal(r), http.StatusUnauthorized)
+		default:
+			d.heed(caller, r)
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+encodeCaller(caller)) // the token itself has done its work
+			verified.ServeHTTP(w, r)
+		}
+	})
+}
+
+// refusal tells who was not let in what to do.
+func refusal(r *http.Request) string {
+	if r.Header.Get("Authorization") == "" {
+		return "log in first: send the token as Authorization: Bearer TOKEN"
+	}
+	return "nobody has this token: it was removed, or mistyped; send another as Authorization: Bearer TOKEN"
+}
+
+// Bearer makes a Caller of [Options] out of what tells whose a token is: it is
+// asked with the one that a request brings, or with an empty one.
+func Bearer(holder func(token string) (caller string)) func(*http.Request) string {
+	return func(r *http.Request) string { return holder(tokenOf(r)) }
+}
+
+// count counts a request that is to be answered before the door is closed, until
+// it was. It reports whether the door is open.
+func (d *Door) count(r *http.Request) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed && r.Method == http.MethodPost {
+		d.posts.Add(1)
+	}
+	return !d.closed
+}
+
+// callerOf asks who sends a request.
+func (d *Door) callerOf(r *http.Request) (string, bool) {
+	if d.opts.Caller == nil {
+		return "local", true
+	}
+	caller := d.opts.Caller(r)
+	return caller, caller != "" && !strings.HasPrefix(caller, pipe)
+}
+
+// A caller's name may be any text, and a header may not.
+func encodeCaller(s string) string { return hex.EncodeToString([]byte(s)) }
+
+func decodeCaller(s string) string {
+	raw, _ := hex.DecodeString(s)
+	return string(raw)
+}

@@ -1,0 +1,199 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A complaint answers what is no message of the protocol.
+type complaint struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"` // null where it cannot be told
+	Error   jsonrpc.Error   `json:"error"`
+}
+
+// unreadable is the complaint about what is not JSON.
+func unreadable(err error) *complaint {
+	return &complaint{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: a line is one message in JSON: " + err.Error()}}
+}
+
+// invalid is the complaint about JSON that is no message.
+func invalid(id json.RawMessage, why string) *complaint {
+	return &complaint{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: " + why}}
+}
+
+func (c *complaint) spell() []byte {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		panic("complaint: " + err.Error())
+	}
+	return raw
+}
+
+// longestID is how long an id may be to be sent back with a complaint.
+const longestID = 1 << 10
+
+// toldID is an id as it was sent, where it is of a type that ids have.
+func toldID(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || len(raw) > longestID || strings.ContainsRune("{[tf", rune(raw[0])) {
+		return nil
+	}
+	return raw
+}
+
+// soundID reports whether the library sends an id back as it came. It takes all
+// numbers for whole ones, and keeps no more digits of them than a float has.
+func soundID(raw json.RawMessage) bool {
+	if len(raw) > 0 && raw[0] == '"' {
+		return !strings.ContainsRune(idValue(raw), utf8.RuneError) // half a character would come back as another
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53
+}
+
+// idValue is the same for all spellings of an id, as 1, 1.0 and 1e0.
+func idValue(raw json.RawMessage) string {
+	var id any
+	if json.Unmarshal(raw, &id) != nil {
+		return string(raw)
+	}
+	return fmt.Sprintf("%T %v", id, id)
+}
+
+// judge tells whether to pass on a line. What is neither passed on nor complained
+// about is dropped.
+func (s *stdin) judge(line []byte) (pass bool, _ *complaint) {
+	if line[0] == '[' {
+		return s.judgeBatch(line)
+	}
+	m, complaint := readMessage(line)
+	if complaint != nil {
+		return false, complaint
+	}
+	if m.is("initialize") {
+		s.batches = m.wantsBatches()
+	}
+	return m.judge()
+}
+
+// judgeBatch judges several messages at once: all are passed on, or none.
+func (s *stdin) judgeBatch(line []byte) (pass bool, _ *complaint) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(line, &all); err != nil {
+		return false, unreadable(err)
+	}
+	if !s.batches || len(all) == 0 {
+		return false, invalid(nil, "send each message on a line of its own")
+	}
+	seen := map[string]bool{}
+	for i, raw := range all {
+		m, complaint := readMessage(raw)
+		if complaint == nil {
+			pass, complaint = m.judge()
+		}
+		switch {
+		case complaint != nil:
+			return false, invalid(nil, fmt.Sprintf("message %d of %d: %s", i+1, len(all), complaint.Error.Message))
+		case !pass || m["id"] == nil: // the library would wait for its answer
+			return false, invalid(nil, fmt.Sprintf("message %d of %d is no request: send it on a line of its own", i+1, len(all)))
+		case seen[idValue(m["id"])]:
+			return false, invalid(nil, fmt.Sprintf("message %d of %d has the id of one before", i+1, len(all)))
+		}
+		seen[idValue(m["id"])] = true
+	}
+	return true, nil
+}
+
+// A message is an object with the fields of JSON-RPC.
+type message map[string]json.RawMessage
+
+func readMessage(raw []byte) (m message, _ *complaint) {
+	err := json.Unmarshal(raw, &m)
+	var mistake *json.SyntaxError
+	switch {
+	case errors.As(err, &mistake):
+		return nil, unreadable(err)
+	case err != nil || m == nil:
+		return nil, invalid(nil, "a message is an object")
+	}
+	return m, nil
+}
+
+// judge tells whether to pass on a message. An answer is never complained about:
+// who gets a complaint might complain about that.
+func (m message) judge() (pass bool, _ *complaint) {
+	id, sent := m["id"]
+	sound := string(m["jsonrpc"]) == `"2.0"` && soundID(id)
+	var method string
+	switch {
+	case m["method"] == nil && (m["result"] != nil || m["error"] != nil):
+		return sound, nil
+	case string(m["jsonrpc"]) != `"2.0"`:
+		return false, invalid(id, `jsonrpc is not "2.0"`)
+	case json.Unmarshal(m["method"], &method) != nil || string(m["method"]) == "null":
+		return false, invalid(id, "method is not a text")
+	case sent && !sound && (string(id) != "null" || !strings.HasPrefix(method, "notifications/")): // some write null for none
+		return false, invalid(id, "id is neither a text nor a whole number below 2^53")
+	}
+	return true, nil
+}
+
+func (m message) is(method string) bool { return string(m["method"]) == strconv.Quote(method) }
+
+// wantsBatches reports whether a client introduces itself with a version that had
+// batches.
+func (m message) wantsBatches() bool {
+	var params struct {
+		Version string `json:"protocolVersion"`
+	}
+	return json.Unmarshal(m["params"], &params) == nil && slices.Contains([]string{"2024-11-05", "2025-03-26"}, params.Version)
+}
+
+// Read implements [sdk.Connection].
+func (c steady) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		m, err := c.Connection.Read(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || c.in.over.Load() {
+			return m, err
+		}
+		c.in.complain(invalid(nil, "a field is of the wrong type, it is nested too deeply, or a batch has an id twice"))
+	}
+}
+
+// soundIDs refuses requests over HTTP whose answer would bear another id than
+// they do.
+func soundIDs(library http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			library.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(io.LimitReader(r.Body, sdk.DefaultMaxRequestBodyBytes))
+		if m, bad := readMessage(body); err == nil && bad == nil && m["method"] != nil && unsoundNumber(m["id"]) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write(invalid(m["id"], "id is neither a text nor a whole number below 2^53").spell())
+			return
+		}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}, r.Body))
+		library.ServeHTTP(w, r)
+	})
+}
+
+// unsoundNumber reports whether an id is a number that the library would change.
+func unsoundNumber(id json.RawMessage) bool {
+	return len(id) > 0 && strings.ContainsRune("-0123456789", rune(id[0])) && !soundID(id)
+}

@@ -1,0 +1,171 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// stdin is an input that gives the library lines with one message each, and
+// answers all others itself: the library hangs up at the first, and all sandboxes
+// of the client would be gone. Its end is kept back for a moment while requests
+// are being answered: scripts write what they want and close the pipe at once,
+// and the library drops what is not answered by then.
+type stdin struct {
+	in      *bufio.Reader
+	out     *stdout // for what the library never hears of
+	longest int     // bytes of a line
+	grace   time.Duration
+	busy    atomic.Int64 // requests being answered
+
+	line    []byte // that was read last
+	rest    []byte // of it, to be passed on
+	batches bool   // the version that the client speaks has them
+
+	good, bad atomic.Bool // there was such a line
+	over      atomic.Bool // there are no more lines
+}
+
+func newStdin(in io.Reader, out *stdout, l Limits) *stdin {
+	return &stdin{in: bufio.NewReaderSize(in, 32<<10), out: out, longest: l.Line, grace: l.Grace}
+}
+
+// Read implements [io.Reader].
+func (s *stdin) Read(p []byte) (int, error) {
+	for len(s.rest) == 0 {
+		long, err := s.next()
+		if err != nil {
+			s.settle(s.grace)
+			s.over.Store(true)
+			return 0, err
+		}
+		s.sift(long)
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// next reads a line. Of one that is too long nothing is kept.
+func (s *stdin) next() (long bool, err error) {
+	if cap(s.line) > 1<<20 {
+		s.line = nil // one that long is not usual
+	}
+	s.line = s.line[:0]
+	for {
+		part, err := s.in.ReadSlice('\n')
+		if long = long || len(s.line)+len(part) > s.longest; long {
+			s.line = nil
+		} else {
+			s.line = append(s.line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && (len(s.line) > 0 || long):
+			return long, nil // the last line has no end
+		default:
+			return long, err
+		}
+	}
+}
+
+// sift passes on the line that was read, or answers it.
+func (s *stdin) sift(long bool) {
+	line := bytes.TrimSpace(s.line)
+	if long {
+		s.complain(invalid(nil, fmt.Sprintf("the line has more than %d bytes", s.longest)))
+		return
+	}
+	if len(line) == 0 {
+		return
+	}
+	pass, complaint := s.judge(line)
+	switch {
+	case complaint != nil:
+		s.complain(complaint)
+	case pass:
+		s.good.Store(true)
+		s.rest = append(line, '\n')
+	}
+}
+
+func (s *stdin) complain(c *complaint) {
+	s.bad.Store(true)
+	_, _ = s.out.Write(append(c.spell(), '\n')) // a client that is gone misses nothing
+}
+
+// senseless reports whether all that came was no message.
+func (s *stdin) senseless() bool { return s.bad.Load() && !s.good.Load() }
+
+// settle waits until nothing has been under way for some moments in a row: what
+// was read last may not have begun, and what ended last not be written.
+func (s *stdin) settle(most time.Duration) {
+	const moment = 10 * time.Millisecond
+	quiet := 0
+	for end := time.Now().Add(most); quiet < 3 && time.Now().Before(end); time.Sleep(moment) {
+		quiet++
+		if s.busy.Load() > 0 {
+			quiet = 0
+		}
+	}
+}
+
+// Close implements [io.Closer]. The input is not ours to close.
+func (s *stdin) Close() error { return nil }
+
+// stdout is an output that is not ours to close.
+type stdout struct {
+	io.Writer
+	mu     sync.Mutex  // held while a line is written
+	broken atomic.Bool // nobody listens any more
+}
+
+// Write implements [io.Writer].
+func (s *stdout) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.Writer.Write(p)
+	if err != nil {
+		s.broken.Store(true)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (*stdout) Close() error { return nil }
+
+// counted counts requests while they are being answered.
+func (s *stdin) counted(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		s.busy.Add(1)
+		defer s.busy.Add(-1)
+		return next(ctx, method, req)
+	}
+}
+
+// streams are both together. It implements [sdk.Transport].
+type streams struct {
+	in  *stdin
+	out *stdout
+}
+
+// Connect implements [sdk.Transport].
+func (s streams) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := (&sdk.IOTransport{Reader: s.in, Writer: s.out, MaxLineLength: -1}).Connect(ctx)
+	return steady{c, s.in}, err
+}
+
+// steady is a connection that goes on where the library finds a message wrong
+// that looked right.
+type steady struct {
+	sdk.Connection
+	in *stdin
+}

@@ -1,0 +1,225 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/agent/tool"
+	"hako/internal/editor"
+	"hako/internal/redact"
+	"hako/internal/web/source"
+	"hako/policy"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// offers lists the tools.
+func (d *Door) offers() []*offer {
+	all := slices.Concat(d.sandboxOffers(), []*offer{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
+	for _, t := range d.opts.Tools {
+		all = append(all, d.givenOffer(t))
+	}
+	if d.opts.Policy != nil {
+		all = append(all, d.policyOffer())
+	}
+	for _, o := range all {
+		o.InputSchema, o.OutputSchema = spelled(o, o.InputSchema), spelled(o, o.OutputSchema)
+	}
+	return all
+}
+
+// spelled spells a schema once and for all: the library does so with every call.
+func spelled(o *offer, schema any) any {
+	if schema == nil {
+		return nil
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic("tool " + o.Name + ": " + err.Error())
+	}
+	return json.RawMessage(raw)
+}
+
+// editorOut is the answer of the editor: all three are always there, as coding
+// agents expect.
+type editorOut struct {
+	Success bool   `json:"success"`
+	Content string `json:"content"`
+	// Redacted is left out where nothing was, so that others find only what they know.
+	Redacted int      `json:"redacted,omitempty" jsonschema:"places of content where [redacted] stands instead of a secret; the file has the secret"`
+	Note     string   `json:"note,omitempty" jsonschema:"the same in words"`
+	Error    *problem `json:"error" jsonschema:"null if it was done"`
+}
+
+// editorOffer is the text editor, which reads its calls by itself.
+func (d *Door) editorOffer() *offer {
+	def := editor.Definition()
+	takes := new(jsonschema.Schema)
+	if err := json.Unmarshal(def.Schema, takes); err != nil {
+		panic("tool " + def.Name + ": " + err.Error())
+	}
+	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string", Description: "Default: your only sandbox; one is made if you have none"}
+	return &offer{
+		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: schemaOf[editorOut](def.Name), Annotations: nature{destructive: true}.annotations("Edit a file")},
+		call: func(ctx context.Context, v *visit) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
+	}
+}
+
+func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
+	id, rest, err := takeID(v.Params.Arguments)
+	if err != nil {
+		return refuse(err)
+	}
+	b, err := d.enterAny(ctx, v, id)
+	if err != nil {
+		return refuse(err)
+	}
+	e, ok := b.Box.(Editor)
+	if !ok {
+		d.leave(b)
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind), Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
+	}
+	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
+		content, err := e.Edit(ctx, &run.Request{ID: c.id, Actor: v.actor}, rest)
+		if err != nil {
+			return unedited(c.refuse(err))
+		}
+		content, places := d.opts.Secrets.Count(content)
+		return say(editorOut{Success: true, Content: content, Redacted: places, Note: redact.ModelNote(places)})
+	})
+}
+
+// unedited spells a failure as the editor does. Anything else stays as it is.
+func unedited(res *sdk.CallToolResult) *sdk.CallToolResult {
+	raw, _ := res.StructuredContent.(json.RawMessage)
+	var f failed
+	if !res.IsError || json.Unmarshal(raw, &f) != nil {
+		return res
+	}
+	out := say(editorOut{Error: f.Error})
+	out.IsError = true
+	return out
+}
+
+// takeID takes the sandbox_id out of arguments that somebody else reads.
+func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &args); err != nil || args == nil {
+		return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "the arguments are not a JSON object", Hint: `they look like {"command": "view", "path": "/…"}`}
+	}
+	if given, ok := args["sandbox_id"]; ok {
+		if err := json.Unmarshal(given, &id); err != nil {
+			return "", nil, &fault.Error{Kind: fault.Invalid, Op: "call text_editor", Why: "sandbox_id should be a string", Hint: "sandbox_list shows yours"}
+		}
+	}
+	delete(args, "sandbox_id")
+	rest, err = json.Marshal(args)
+	return id, rest, err
+}
+
+// givenOffer is a tool that was brought along. Such tools look at the world and
+// change nothing.
+func (d *Door) givenOffer(t tool.Tool) *offer {
+	takes := new(jsonschema.Schema)
+	if err := json.Unmarshal(t.Schema, takes); err != nil {
+		panic("tool " + t.Name + ": " + err.Error())
+	}
+	title, answers := givenShape(t.Name)
+	return &offer{
+		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers, Annotations: nature{reads: true, open: true}.annotations(title)},
+		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
+			words, err := d.recorded(ctx, v, t)
+			if words == "" && err != nil {
+				return refuse(err)
+			}
+			words, places := d.opts.Secrets.Count(words)
+			return given(words, places, err != nil)
+		},
+	}
+}
+
+// fetchOut is the answer of web_fetch.
+type fetchOut struct {
+	OK        bool   `json:"ok"`
+	URL       string `json:"url" jsonschema:"the last one, after redirects"`
+	Title     string `json:"title,omitempty" jsonschema:"with the first passage"`
+	Text      string `json:"text"`
+	Total     int64  `json:"total_bytes" jsonschema:"of the whole text"`
+	NextStart *int64 `json:"next_start" jsonschema:"null when this passage is the last"`
+	Truncated bool   `json:"truncated" jsonschema:"there is more"`
+}
+
+// givenShape is what clients are told of a tool that was brought along: its title,
+// and what it answers; nil means words.
+func givenShape(name string) (title string, answers any) {
+	switch name {
+	case "web_fetch":
+		return "Read a web page", answerSchema[fetchOut](name)
+	case "web_search":
+		return "Search the web", nil
+	}
+	return "", nil
+}
+
+// given answers with what a tool said: as a value too, if it is one. What was
+// redacted is told behind it.
+func given(words string, places int, failed bool) *sdk.CallToolResult {
+	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: words}}, IsError: failed}
+	if strings.HasPrefix(words, "{") && json.Valid([]byte(words)) {
+		res.StructuredContent = json.RawMessage(words)
+	}
+	if places > 0 {
+		res.Content = append(res.Content, &sdk.TextContent{Text: redact.ModelNote(places)})
+		res.Meta = sdk.Meta{"redacted": places}
+	}
+	return res
+}
+
+type policyIn struct {
+	Command string `json:"command"`
+	Profile string `json:"profile,omitempty" jsonschema:"virtual, host, container or outside"`
+}
+
+type policyOut struct {
+	Effect   string           `json:"effect" jsonschema:"the strictest of all: allow, ask or deny"`
+	Verdicts []source.Verdict `json:"verdicts"`
+}
+
+func (d *Door) policyOffer() *offer {
+	profiles := func(s *jsonschema.Schema) {
+		for _, p := range policy.Profiles() {
+			s.Enum = append(s.Enum, p)
+		}
+	}
+	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", nature{reads: true}, d.check).takes("profile", profiles)
+}
+
+func (d *Door) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolResult {
+	if err := d.checkCommand("check", in.Command); err != nil {
+		return refuse(err)
+	}
+	if in.Profile != "" && !slices.Contains(policy.Profiles(), in.Profile) {
+		return refuse(&fault.Error{Kind: fault.Invalid, Op: "check", Subject: brief(in.Profile), Why: "there is no such profile", Hint: "profiles are virtual, host, container, outside"})
+	}
+	verdicts, err := d.opts.Policy.Check(ctx, in.Profile, in.Command)
+	if err != nil {
+		return refuse(err)
+	}
+	return say(policyOut{strictest(verdicts), append([]source.Verdict{}, verdicts...)})
+}
+
+// strictest is the effect of a whole script. One without any command harms
+// nobody.
+func strictest(verdicts []source.Verdict) string {
+	for _, effect := range []policy.Effect{policy.Deny, policy.Ask} {
+		if slices.ContainsFunc(verdicts, func(v source.Verdict) bool { return v.Effect == effect.String() }) {
+			return effect.String()
+		}
+	}
+	return policy.Allow.String()
+}

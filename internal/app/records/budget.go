@@ -1,0 +1,66 @@
+package records
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"hako/internal/web/source"
+	"hako/quota"
+)
+
+// Budget shows what models were used for, by all runs together.
+type Budget struct {
+	State quota.State
+
+	// Total is what may be used, in weighted tokens; [quota.NoLimit] means as much
+	// as one likes, zero and less nothing.
+	Total   int64
+	Weights map[string]quota.Weights                  // see [quota.Budget]; nil means the usual ones
+	Cost    func(model string, u quota.Usage) float64 // in dollars; nil means that no price is known
+	Clock   func() time.Time                          // nil means that of the system
+}
+
+// Days implements [source.Budget]: so many calendar days up to today, but none
+// before the first on which anything was used.
+func (b Budget) Days(_ context.Context, newest int) ([]source.Day, error) {
+	used, err := b.State.Show()
+	if err != nil || len(used) == 0 {
+		return nil, err
+	}
+	first := slices.Min(slices.Collect(maps.Keys(used)))
+	var days []source.Day
+	for at := now(b.Clock); len(days) < min(newest, mostDays) && quota.Day(at) >= first; at = at.AddDate(0, 0, -1) {
+		days = append(days, b.day(quota.Day(at), used))
+	}
+	slices.Reverse(days)
+	return days, nil
+}
+
+func (b Budget) day(name string, used quota.Periods) source.Day {
+	d := source.Day{Day: name, Models: []source.ModelUsage{}}
+	scale := quota.NewMeter(quota.Budget{Weights: b.Weights})
+	for _, model := range slices.Sorted(maps.Keys(used[name])) {
+		u := used[name][model]
+		if model == "" && u.Calls == 0 {
+			continue // scripts and files, which no model asked for
+		}
+		one := source.ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output, Tokens: scale.Weigh(model, u)}
+		if b.Cost != nil {
+			one.Cost = b.Cost(model, u)
+		}
+		d.Models = append(d.Models, one)
+	}
+	return d
+}
+
+// Left implements [source.Budget].
+func (b Budget) Left(context.Context) (source.Left, error) {
+	if b.Total == quota.NoLimit {
+		return source.Left{Tokens: -1, Total: -1}, nil
+	}
+	total := max(b.Total, 0)
+	spent, err := b.State.Spent(b.Weights)
+	return source.Left{Tokens: max(0, total-spent), Total: total}, err
+}

@@ -1,0 +1,78 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hako/internal/web/source"
+	"hako/policy"
+	"hako/run/fault"
+)
+
+// Policy shows the rules and tries commands on them. Nothing is run.
+type Policy struct {
+	// Load reads the rules of a profile; the profile "" is the usual one. It is
+	// asked each time, as files of rules change.
+	Load func(profile string) (*policy.Policy, error)
+
+	// Judge judges a command by the rules of a profile, which are read anew.
+	Judge func(ctx context.Context, profile, command string) ([]policy.Verdict, error)
+}
+
+// Rules implements [source.Policy], in the order of the files.
+func (p Policy) Rules(_ context.Context, profile string) ([]source.Rule, error) {
+	rules, err := p.Load(profile)
+	if err != nil {
+		return nil, err
+	}
+	var out []source.Rule
+	for _, c := range rules.Categories() {
+		for _, r := range c.Commands {
+			out = append(out, source.Rule{Effect: r.Effect.String(), Words: r.Name, Reason: r.Why, Where: r.Where})
+		}
+	}
+	return out, nil
+}
+
+// What one look may cost.
+const (
+	longestCommand = 16 << 10
+	mostVerdicts   = 1000
+)
+
+// Check implements [source.Policy], the strictest verdicts first, at most a
+// thousand. A command that cannot be read is denied.
+func (p Policy) Check(ctx context.Context, profile, command string) ([]source.Verdict, error) {
+	if len(command) > longestCommand {
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command", Why: fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
+			Hint: "check its parts, or use hako policy check"}
+	}
+	all, err := p.Judge(ctx, profile, command)
+	if err != nil && unread(err) {
+		return nil, err
+	}
+	if err != nil {
+		all = []policy.Verdict{{Argv: []string{command}, Why: err.Error(), Where: "syntax", Hint: fault.Hint(err)}}
+	}
+	slices.SortStableFunc(all, func(a, b policy.Verdict) int { return int(a.Effect) - int(b.Effect) })
+	all = all[:min(len(all), mostVerdicts)]
+	return spelled(all), nil
+}
+
+// unread reports whether an error is about the rules or the judge, not about the
+// command.
+func unread(err error) bool {
+	var e *fault.Error
+	return !errors.As(err, &e) || e.Op != "parse script" && fault.KindOf(err) != fault.Denied
+}
+
+func spelled(all []policy.Verdict) []source.Verdict {
+	out := make([]source.Verdict, 0, len(all))
+	for _, v := range all {
+		out = append(out, source.Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where, Hint: v.Hint})
+	}
+	return out
+}

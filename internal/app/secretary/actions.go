@@ -1,0 +1,301 @@
+package secretary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/llm"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// act carries out what an answer wants done and adds what came of it to the
+// conversation. It reports whether commands were run.
+func (t *turn) act(ctx context.Context, r Reply) (bool, error) {
+	if n := len(r.BashActions) + len(r.TodoActions); t.o.Proactive && n > 0 {
+		t.warn(t.count("not_now", n)) // nobody asked for anything
+		return false, nil
+	}
+	t.changeTodos(ctx, r.TodoActions)
+	actions := t.possible(r.BashActions)
+	if len(actions) == 0 {
+		return false, nil
+	}
+	results := t.process(ctx, actions)
+	t.answer.Results = append(t.answer.Results, results...)
+	for i := range results {
+		if results[i].Cached {
+			t.answer.CacheHits++
+		}
+	}
+	t.tell(ctx, results)
+	return true, context.Cause(ctx)
+}
+
+// tell adds results to the conversation.
+func (t *turn) tell(ctx context.Context, results []Result) {
+	text := resultsHead + FormatResults(results)
+	t.add(llm.System, text)
+	t.keep(ctx, Message{Role: llm.System, Text: text, Meta: json.RawMessage(jsonText(results))})
+}
+
+// possible leaves out what there is nothing to run with.
+func (t *turn) possible(actions []Action) []Action {
+	if t.Hands != nil {
+		return actions
+	}
+	var rest []Action
+	for _, a := range actions {
+		if strings.HasPrefix(strings.TrimSpace(a.Command), "@") {
+			rest = append(rest, a)
+		}
+	}
+	if n := len(actions) - len(rest); n > 0 {
+		t.warn(t.count("no_hands", n))
+	}
+	return rest
+}
+
+// changeTodos changes the to-do list. One change that fails does not stop the next.
+func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
+	if len(actions) == 0 {
+		return
+	}
+	if t.Todos == nil {
+		t.warn(t.count("no_todos", len(actions)))
+		return
+	}
+	var b strings.Builder
+	b.WriteString(t.word("todo_done"))
+	for _, a := range actions {
+		a = t.cleanTodo(a)
+		r := TodoResult{Action: a}
+		said, err := t.Todos.Do(ctx, a)
+		if r.Said = t.clean(oneLine(said)); err != nil {
+			r.Error = t.clean(oneLine(err.Error()))
+			fmt.Fprintf(&b, "\n❌ %s: %s", a.Action, r.Error)
+		} else {
+			fmt.Fprintf(&b, "\n✅ %s", r.Said)
+		}
+		t.answer.Todos = append(t.answer.Todos, r)
+		t.observe(Event{Type: "todo", Text: r.Said + r.Error})
+	}
+	t.add(llm.System, b.String())
+	t.keep(ctx, Message{Role: llm.System, Text: b.String()})
+}
+
+// process runs the commands of one answer. There is one result for each, in
+// their order.
+func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
+	results := make([]Result, len(actions))
+	for i := 0; i < len(actions); {
+		n := s.looking(actions, i)
+		s.together(ctx, actions[i:i+n], results[i:i+n], i)
+		i += n
+	}
+	return results
+}
+
+// looking counts the commands from the i-th on that only look and so can be run
+// at the same time; one that does more is run alone, and so is one that may want
+// to know a variable: spare hands have none of them.
+func (s *Secretary) looking(actions []Action, i int) int {
+	n := i
+	for n < len(actions) && s.Spare != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
+		n++
+	}
+	return max(1, n-i)
+}
+
+// onlyLooks tells whether a command changes nothing and shows the same each time.
+// Once functions may have been declared, no name says what it runs.
+func (s *Secretary) onlyLooks(a Action) bool {
+	return s.ReadOnly != nil && !s.declared && !a.Confirm && a.Command != "" && !strings.HasPrefix(strings.TrimSpace(a.Command), "@") && s.ReadOnly(a.Command) && !s.declares(a.Command)
+}
+
+// together runs commands at the same time, as far as there are spare hands.
+// What need not be run at all is settled before.
+func (s *Secretary) together(ctx context.Context, actions []Action, results []Result, from int) {
+	var open []int
+	busy := s.busy()
+	for i, a := range actions {
+		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
+		s.observe(Event{Type: "action", Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}, Beside: len(actions) > 1})
+		if !s.settled(ctx, a, &results[i], from+i) {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 1 {
+		s.do(ctx, s.own(), actions[open[0]], &results[open[0]])
+	} else if len(open) > 1 {
+		s.spread(ctx, actions, results, open)
+	}
+	busy = busy || s.busy()
+	for i := range results {
+		if !busy {
+			s.keepSight(actions[i], results[i])
+		}
+		s.observe(Event{Type: "result", Result: &results[i], Beside: len(actions) > 1})
+	}
+}
+
+// settled answers what needs no hands: the empty, the too many, the known.
+func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) bool {
+	most := s.mostActions()
+	switch {
+	case ctx.Err() != nil:
+		r.Error = executionError + "中断されました"
+	case n >= most:
+		r.Error = fmt.Sprintf("%s1回の応答で実行できるコマンドは%d件までです。%d件目は実行しませんでした", executionError, most, n+1)
+	case strings.TrimSpace(a.Command) == "":
+		r.Error = executionError + "コマンドが空です"
+	case s.seenBefore(a, r):
+	default:
+		return s.tooMany(r)
+	}
+	return true
+}
+
+// tooMany holds the number of commands down.
+func (s *Secretary) tooMany(r *Result) bool {
+	limit := orDefault(s.RateLimit, 30)
+	if limit < 0 {
+		return false
+	}
+	wait, ok := s.bucket.take(s.now(), limit)
+	if !ok {
+		r.Error = fmt.Sprintf("%s実行回数の上限（1分あたり%d件）に達しました。%d秒後に再実行できます", executionError, limit, int(math.Ceil(wait.Seconds())))
+	}
+	return !ok
+}
+
+func (s *Secretary) ttl() time.Duration { return orDefault(s.CacheTTL, 10*time.Second) }
+
+// seenBefore answers a command that only looks with what it showed just now.
+// Whatever may change something makes that worthless, a job in the background too.
+func (s *Secretary) seenBefore(a Action, r *Result) bool {
+	if !s.onlyLooks(a) || s.busy() {
+		s.cache.empty()
+		return false
+	}
+	o, ok := s.cache.get(sightKey(s.dir, a.Command), s.now(), s.ttl())
+	if ok {
+		r.Output, r.Cached = &o, true
+	}
+	return ok
+}
+
+// keepSight remembers what a command has shown that only looked.
+func (s *Secretary) keepSight(a Action, r Result) {
+	if s.onlyLooks(a) && r.Error == "" && !r.Cached && r.Output != nil && r.Output.ExitCode == "0" && s.ttl() > 0 {
+		s.cache.put(sightKey(s.dir, a.Command), *r.Output, s.now())
+	}
+}
+
+// spread runs commands at the same time: one with the hands themselves, which
+// are always there, the others with spare ones.
+func (s *Secretary) spread(ctx context.Context, actions []Action, results []Result, open []int) {
+	work := make(chan int, len(open))
+	for _, i := range open {
+		work <- i
+	}
+	close(work)
+	dir := s.dir
+	var wg sync.WaitGroup
+	for range min(orDefault(s.Parallel, 4), len(open)) - 1 {
+		wg.Go(func() {
+			if len(work) == 0 {
+				return
+			}
+			hands, giveBack, err := s.Spare()
+			if err != nil {
+				return // the others do it
+			}
+			defer giveBack()
+			for i := range work {
+				s.do(ctx, pair{hands, dir, false}, actions[i], &results[i])
+			}
+		})
+	}
+	for i := range work {
+		s.do(ctx, s.own(), actions[i], &results[i])
+	}
+	wg.Wait()
+}
+
+// A pair of hands, and where it works. Only her own move where the conversation
+// stands.
+type pair struct {
+	run.Runner
+	dir string // empty means where they stand
+	own bool
+}
+
+func (s *Secretary) own() pair { return pair{s.Hands, "", true} }
+
+// do runs one command.
+func (s *Secretary) do(ctx context.Context, hands pair, a Action, r *Result) {
+	if line := strings.TrimSpace(a.Command); strings.HasPrefix(line, "@") {
+		s.plug(ctx, line, a, r)
+		return
+	}
+	s.carryOut(ctx, hands, s.request(a.Command, a), r)
+}
+
+// request makes a request of an action.
+func (s *Secretary) request(script string, a Action) *run.Request {
+	limit := s.timeout()
+	if a.Timeout > 0 {
+		limit = min(max(time.Duration(a.Timeout)*time.Second, leastTimeout), mostTimeout)
+	}
+	id := orDefault(s.ID, "secretary") + "/" + strconv.FormatInt(s.requests.Add(1), 10)
+	return &run.Request{ID: id, Actor: s.actor(), Reason: a.Reason, Script: script, Timeout: limit, Confirm: a.Confirm}
+}
+
+// carryOut has hands do a request and words what came of it.
+func (s *Secretary) carryOut(ctx context.Context, hands pair, req *run.Request, r *Result) {
+	out, complaints := s.capture(), s.capture()
+	req.Dir, req.Stdout, req.Stderr = hands.dir, out, complaints
+	if hands.own && s.declares(req.Script) {
+		s.declared = true // before it runs: it may break off after that
+		s.cache.empty()
+	}
+	res, err := hands.Run(ctx, req)
+	r.Took = res.Duration
+	if hands.own && res.Dir != "" {
+		s.dir = res.Dir
+	}
+	if err != nil || res.TimedOut {
+		s.failed(r, res, err, req.Timeout, out, complaints)
+		return
+	}
+	r.Output = s.output(res, out, complaints)
+}
+
+func (s *Secretary) output(res run.Result, out, complaints *capture) *Output {
+	o := &Output{Stdout: s.shown(out), Stderr: s.shown(complaints), ExitCode: strconv.Itoa(res.Exit), Dir: s.clean(res.Dir)}
+	o.Redacted = out.places + complaints.places
+	return o
+}
+
+// timedOutExit is the exit code of what ran out of time, as timeout(1) has it.
+const timedOutExit = 124
+
+// failed words an error. What was written until then is kept; what ran out of
+// time has a result even if it wrote nothing, because it did run.
+func (s *Secretary) failed(r *Result, res run.Result, err error, limit time.Duration, out, complaints *capture) {
+	timedOut := res.TimedOut && fault.KindOf(err) != fault.Denied
+	s.fail(r, err, timedOut, limit)
+	if timedOut {
+		res.Exit = timedOutExit
+	}
+	if timedOut || out.end().Total()+complaints.end().Total() > 0 {
+		r.Output = s.output(res, out, complaints)
+	}
+}

@@ -1,0 +1,64 @@
+package secretary
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"hako/internal/redact"
+	"hako/internal/text"
+)
+
+// cutMark stands where output was left out.
+const cutMark = "…（%dバイト省略）…"
+
+// A capture keeps one stream of a command. Secrets are taken out before anything
+// is cut off: half a secret would not be known for one any more.
+type capture struct {
+	mu    sync.Mutex     // guards what follows; a command may have several writers
+	clean *redact.Writer // nil once it is closed
+	kept  text.Buffer
+
+	places int // where secrets were taken out; complete at the end
+}
+
+func (s *Secretary) capture() *capture {
+	half := max(1, orDefault(s.Output, 8192)/2)
+	c := &capture{kept: text.Buffer{Head: half, Tail: half, Mark: cutMark}}
+	c.clean = redact.NewWriter(&c.kept, s.Secrets)
+	return c
+}
+
+// Write implements [io.Writer]. What is written after the end goes nowhere.
+func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.clean == nil {
+		return len(p), nil
+	}
+	return c.clean.Write(p)
+}
+
+// end takes nothing more and returns what was kept.
+func (c *capture) end() *text.Buffer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.clean != nil {
+		_ = c.clean.Close() // a buffer takes everything
+		c.places = c.clean.Places()
+		c.clean = nil
+	}
+	return &c.kept
+}
+
+// shown is an output as it can be shown to anybody.
+func (s *Secretary) shown(c *capture) string {
+	b := c.end()
+	if b.Binary() {
+		return fmt.Sprintf("(バイナリ %d バイト)", b.Total())
+	}
+	lines := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\r", "\n")
+	text, more := s.Secrets.Count(harmless(lines))
+	c.places += more
+	return text
+}

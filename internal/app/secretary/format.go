@@ -1,0 +1,201 @@
+package secretary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/internal/redact"
+	"hako/run/fault"
+)
+
+// A Result is what came of one action.
+type Result struct {
+	Command string  `json:"command"`
+	Reason  string  `json:"reason"`
+	Output  *Output `json:"result"` // nil means that it did not run
+	Error   string  `json:"-"`      // empty means none
+	Detail  string  `json:"-"`      // what the error leaves out; empty means nothing
+	Hint    string  `json:"-"`      // what to do about the error
+	Cached  bool    `json:"-"`      // it was not run for
+
+	// Denied is the refusal as it was meant, beside the error, which is worded
+	// for the model; nil means that it was not refused.
+	Denied *fault.Error `json:"-"`
+
+	Took time.Duration `json:"-"` // without the time of people who approved it; zero means not known
+}
+
+// An Output is what a command left behind.
+type Output struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode string `json:"exit_code"` // a text, as those who read it expect
+	Dir      string `json:"cwd"`
+	Redacted int    `json:"redacted,omitempty"` // places of both streams that have a mark instead of a secret
+}
+
+// MarshalJSON writes the error as null where there is none.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	var failed *string
+	if r.Error != "" {
+		failed = &r.Error
+	}
+	return []byte(jsonText(struct {
+		plain
+		Error  *string      `json:"error"`
+		Hint   string       `json:"hint,omitempty"`
+		Denied *fault.Error `json:"denied,omitempty"`
+	}{plain(r), failed, r.Hint, r.Denied})), nil
+}
+
+// resultsHead begins the message that tells what came of commands.
+const resultsHead = "BASHコマンド実行結果:\n"
+
+// FormatResults words what came of commands, as the model reads it.
+func FormatResults(results []Result) string {
+	blocks := make([]string, len(results))
+	for i := range results {
+		blocks[i] = results[i].block()
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+func (r *Result) block() string {
+	var b strings.Builder
+	if r.Error == "" && r.Output != nil {
+		fmt.Fprintf(&b, "✅ コマンド: %s\n   理由: %s\n   終了コード: %s\n   標準出力:\n%s", r.Command, r.Reason, r.Output.ExitCode, trimmed(r.Output.Stdout))
+		r.complaints(&b)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "❌ コマンド: %s\n   理由: %s\n   エラー: %s", r.Command, r.Reason, r.Error)
+	if r.Detail != "" {
+		fmt.Fprintf(&b, "\n   詳細: %s", r.Detail)
+	}
+	if r.Hint != "" {
+		fmt.Fprintf(&b, "\n   対処: %s", r.Hint)
+	}
+	if r.Output != nil && r.Output.Stdout != "" {
+		fmt.Fprintf(&b, "\n   標準出力:\n%s", trimmed(r.Output.Stdout))
+	}
+	r.complaints(&b)
+	return b.String()
+}
+
+func (r *Result) complaints(b *strings.Builder) {
+	if r.Output != nil && r.Output.Stderr != "" {
+		fmt.Fprintf(b, "\n   標準エラー出力:\n%s", trimmed(r.Output.Stderr))
+	}
+	if r.Output != nil && r.Output.Redacted > 0 {
+		fmt.Fprintf(b, "\n   注意: 出力の%dか所の秘密情報を%sに置き換えました（元のデータは変わっていません）", r.Output.Redacted, redact.Mark)
+	}
+}
+
+func trimmed(text string) string { return strings.TrimSuffix(text, "\n") }
+
+// The words of errors.
+const (
+	securityError  = "SecurityError: "
+	timeoutError   = "TimeoutError: "
+	executionError = "ExecutionError: "
+)
+
+// failure words the error of a command and says what to do about it.
+func (s *Secretary) failure(err error, timedOut bool, limit time.Duration) (text, hint string) {
+	kind := fault.KindOf(err)
+	name, unlisted := s.unlisted(err)
+	switch {
+	case timedOut || kind == fault.Timeout:
+		return fmt.Sprintf("%sコマンドがタイムアウトしました: %d秒", timeoutError, int(limit.Seconds())), ""
+	case errors.Is(err, context.Canceled):
+		return executionError + "中断されました", ""
+	case kind == fault.Denied && unlisted:
+		return securityError + "コマンドがホワイトリストに登録されていません: " + name, fault.Hint(err)
+	case kind == fault.Denied:
+		return securityError + oneLine(reason(err)), fault.Hint(err)
+	}
+	return executionError + oneLine(err.Error()), fault.Hint(err)
+}
+
+// noRule is the reason that says no more than that a command is not listed.
+const noRule = "no rule allows it"
+
+// detail is why a command is not on the list, where somebody gave a reason.
+func (s *Secretary) detail(err error) string {
+	if _, unlisted := s.unlisted(err); !unlisted || fault.KindOf(err) != fault.Denied {
+		return ""
+	}
+	if why := oneLine(reason(err)); !strings.HasPrefix(why, noRule) {
+		return why
+	}
+	return ""
+}
+
+// fail words the error of a command into its result.
+func (s *Secretary) fail(r *Result, err error, timedOut bool, limit time.Duration) {
+	text, hint := s.failure(err, timedOut, limit)
+	r.Error, r.Detail, r.Hint = s.clean(text), s.clean(s.detail(err)), s.clean(oneLine(hint))
+	if !timedOut {
+		r.Denied = s.refusal(err)
+	}
+}
+
+// refusal is what a refusal says, as it can be shown to anybody; nil if err is none.
+func (s *Secretary) refusal(err error) *fault.Error {
+	var f *fault.Error
+	if fault.KindOf(err) != fault.Denied || !errors.As(err, &f) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Denied, Op: f.Op, Subject: s.clean(f.Subject), Why: s.clean(oneLine(reason(err))), Rule: s.clean(f.Rule), Hint: s.clean(oneLine(fault.Hint(err)))}
+}
+
+// unlisted tells whether a command was refused for what it is, and its name.
+func (s *Secretary) unlisted(err error) (name string, unlisted bool) {
+	if s.Unlisted == nil || err == nil {
+		return "", false
+	}
+	name, unlisted = s.Unlisted(err)
+	var f *fault.Error
+	if name == "" && errors.As(err, &f) {
+		name, _, _ = strings.Cut(f.Subject, " ")
+	}
+	return oneLine(name), unlisted
+}
+
+// reason is why something was refused, without what was refused: that stands in
+// the line above.
+func reason(err error) string {
+	var f *fault.Error
+	switch {
+	case !errors.As(err, &f) || f.Why == "" && f.Err == nil:
+		return err.Error()
+	case f.Why == "":
+		return reason(f.Err)
+	case f.Err != nil:
+		return f.Why + ": " + f.Err.Error()
+	}
+	return f.Why
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// harmless takes out what is no text, and what terminals obey. It does so letter
+// by letter: pieces of a text come out as the whole does.
+func harmless(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n' || c == '\t':
+			return c
+		case c == '\r':
+			return -1
+		case unicode.IsControl(c), c == utf8.RuneError, c >= '\u202a' && c <= '\u202e', c >= '\u2066' && c <= '\u2069':
+			return utf8.RuneError
+		}
+		return c
+	}, text)
+}

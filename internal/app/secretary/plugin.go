@@ -1,0 +1,174 @@
+package secretary
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hako/run/fault"
+)
+
+// A Plugin is a command that begins with @: a line of usage, and what it does.
+type Plugin struct {
+	Usage string // "@name ARGUMENTS: what it does"
+	Run   func(ctx context.Context, c Call) (Output, error)
+	Asks  bool // it sees to it that a person is asked where the action wants that
+}
+
+// A Call is one use of a plugin.
+type Call struct {
+	Words  []string // after the name, split like the words of a shell
+	Line   string   // the same as it was written
+	Action Action   // with the reason, the timeout and the wish to be asked
+}
+
+// plugins returns what there is at the moment: the commands of the house as far
+// as what they need is there, and the user's own, which never replace them.
+func (s *Secretary) plugins() map[string]Plugin {
+	all := map[string]Plugin{}
+	if s.Hands != nil {
+		for name, script := range s.Scripts {
+			all[name] = scripted(name, s.clean(script))
+		}
+	}
+	for _, name := range []string{"todo", "search", "bg", "job"} {
+		delete(all, name)
+	}
+	if s.Todos != nil {
+		all["todo"] = Plugin{"@todo add TITLE [--due DATE] [--note TEXT] [--priority low|normal|high] | list | complete ID | delete ID | update ID [TITLE] [--due …]", s.todo, false}
+	}
+	if s.Search != nil {
+		all["search"] = Plugin{"@search QUERY", s.search, false}
+	}
+	if s.Jobs != nil {
+		all["bg"] = Plugin{"@bg COMMAND", s.background, true}
+		all["job"] = Plugin{"@job list | status HANDLE | output HANDLE [OFFSET] | kill HANDLE", s.job, false}
+	}
+	return all
+}
+
+// plug runs a line that begins with @.
+func (s *Secretary) plug(ctx context.Context, line string, a Action, r *Result) {
+	name, rest := line[1:], ""
+	if at := strings.IndexFunc(name, unicode.IsSpace); at >= 0 {
+		name, rest = name[:at], strings.TrimSpace(name[at:])
+	}
+	o, err := s.use(ctx, name, Call{Line: rest, Action: a}, r)
+	switch {
+	case err != nil:
+		s.fail(r, err, false, s.timeout())
+	case r.Error == "":
+		r.Output = &o
+	}
+}
+
+func (s *Secretary) use(ctx context.Context, name string, c Call, r *Result) (Output, error) {
+	all := s.plugins()
+	p, ok := all[name]
+	if !ok {
+		return Output{}, noPlugin(name, slices.Sorted(maps.Keys(all)))
+	}
+	if c.Action.Confirm && !p.Asks {
+		return Output{}, &fault.Error{Kind: fault.Denied, Op: "denied", Subject: "@" + name, Why: "it cannot be put to a person first", Hint: "ask the user in words, then do it without confirm"}
+	}
+	var err error
+	if c.Words, err = splitWords(c.Line); err != nil {
+		return Output{}, err
+	}
+	if _, own := s.Scripts[name]; own && p.Run == nil {
+		return s.runScript(ctx, name, c, r)
+	}
+	return p.Run(ctx, c)
+}
+
+func noPlugin(name string, names []string) error {
+	why := "there are no commands that begin with @ here"
+	if len(names) > 0 {
+		why = "there is none of that name; there are @" + strings.Join(names, ", @")
+	}
+	hint := ""
+	if near, ok := fault.Nearest(name, names); ok {
+		hint = "did you mean @" + near + "?"
+	}
+	return &fault.Error{Kind: fault.NotFound, Op: "run", Subject: "@" + name, Why: why, Hint: hint}
+}
+
+// scripted is a command of the user's own. It has no function: it is run like
+// any other command, so that it is judged, timed and worded like one.
+func scripted(name, script string) Plugin {
+	return Plugin{Asks: true, Usage: fmt.Sprintf("@%s [ARGUMENTS]: %s", name, oneLine(middleOut(script, 120)))}
+}
+
+func (s *Secretary) runScript(ctx context.Context, name string, c Call, r *Result) (Output, error) {
+	req := s.request(s.Scripts[name], c.Action)
+	req.Args = c.Words
+	s.carryOut(ctx, s.own(), req, r)
+	if r.Output == nil {
+		return Output{}, nil
+	}
+	return *r.Output, nil
+}
+
+// said makes an output of words.
+func (s *Secretary) said(text string) Output {
+	b := s.capture()
+	b.Write([]byte(text))
+	shown := s.shown(b)
+	return Output{Stdout: shown, ExitCode: "0", Dir: s.clean(s.dir), Redacted: b.places}
+}
+
+// Command runs a line that begins with @ and that the user typed. What comes of
+// it is added to the conversation. The error of the command itself is in the
+// result.
+func (s *Secretary) Command(ctx context.Context, line string) (Result, error) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "@") {
+		return Result{}, &fault.Error{Kind: fault.Invalid, Op: "run", Subject: line, Why: "it does not begin with @"}
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	t := s.newTurn(Options{})
+	t.open()
+	s.cache.empty()
+	r := Result{Command: s.clean(line)}
+	s.plug(ctx, line, Action{Command: line}, &r)
+	t.tell(ctx, []Result{r})
+	return r, nil
+}
+
+func (s *Secretary) search(ctx context.Context, c Call) (Output, error) {
+	if c.Line == "" {
+		return Output{}, usageError("@search", "there is nothing to search for", "@search QUERY")
+	}
+	found, err := s.Search(ctx, strings.Join(c.Words, " "))
+	if err != nil {
+		return Output{}, err
+	}
+	return s.said(found), nil
+}
+
+// background begins a job: the rest of the line as it stands.
+func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
+	if c.Line == "" {
+		return Output{}, usageError("@bg", "there is no command", "@bg COMMAND")
+	}
+	req := s.request(c.Line, c.Action)
+	if c.Action.Timeout == 0 {
+		req.Timeout = orDefault(s.JobTimeout, time.Hour) // a job is there to take its time
+	}
+	req.Dir = s.dir
+	s.started = true
+	handle, err := s.Jobs.Start(ctx, *req)
+	if err != nil {
+		return Output{}, err
+	}
+	return s.said(handle), nil
+}
+
+func usageError(subject, why, usage string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "run", Subject: subject, Why: why, Hint: usage}
+}

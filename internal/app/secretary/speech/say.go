@@ -1,0 +1,190 @@
+package speech
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"hako/run/fault"
+)
+
+// A Player makes a WAV heard and returns when it has been.
+type Player interface {
+	Play(ctx context.Context, wav []byte) error
+}
+
+// playSlack is how much longer than a sound its player may take.
+const playSlack = 10 * time.Second
+
+// Prosody returns how the engine would pronounce a text. Errors are none of
+// the caller's business: nothing is lost by not knowing.
+func (e *Engine) Prosody(ctx context.Context, text string) Accents {
+	var answer struct {
+		Detail Accents `json:"detail"`
+	}
+	body := struct {
+		Text string `json:"text"`
+	}{text}
+	err := e.ask(ctx, question{path: "/v1/estimate_prosody", body: body, wait: 10 * time.Second}, func(resp *http.Response) error {
+		return e.decode(json.NewDecoder(resp.Body).Decode(&answer))
+	})
+	if err != nil {
+		return nil
+	}
+	return answer.Detail
+}
+
+// Predict returns the sound of a text without any tone but its speed. The text
+// is taken as it stands and must be short.
+func (e *Engine) Predict(ctx context.Context, s Speech) ([]byte, error) {
+	voice, err := e.voice(ctx, s.Voice)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.sound(ctx, "/v1/predict", struct {
+		Text string `json:"text"`
+		Voice
+		Accents Accents `json:"prosodyDetail"`
+		Speed   float64 `json:"speedScale"`
+	}{s.Text, voice, s.Accents, s.Tone.Within().Speed})
+	if err != nil {
+		return nil, err
+	}
+	return made.wav(), nil
+}
+
+// Say returns the sound of a speech as one WAV; nil means that there is nothing
+// to say in it.
+func (e *Engine) Say(ctx context.Context, s Speech) ([]byte, error) { return e.Speak(ctx, s, nil) }
+
+// Speak is Say for somebody who listens: the player gets the first sentences
+// while the next ones are made. If it fails, the whole sound is returned all
+// the same, with the error; nothing more is played then. A nil player plays
+// nothing.
+func (e *Engine) Speak(ctx context.Context, s Speech, by Player) ([]byte, error) {
+	var whole sound
+	var silent error // why nothing is played any more
+	for piece, err := range e.pieces(ctx, s) {
+		if err != nil {
+			return nil, err
+		}
+		if err := whole.add(piece); err != nil {
+			return nil, e.problem(fault.TooLarge, err.Error(), "ask for a shorter answer")
+		}
+		if by != nil && silent == nil {
+			silent = play(ctx, by, piece)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if whole.format == nil {
+		return nil, nil
+	}
+	return whole.wav(), silent
+}
+
+// play hands a sound to a player, which must come to an end: one that waits for
+// a sound card that is not there would keep everybody waiting.
+func play(ctx context.Context, by Player, s *sound) error {
+	allowed := s.length() + playSlack
+	ctx, cancel := context.WithTimeoutCause(ctx, allowed, &fault.Error{Kind: fault.Timeout, Op: "play sound",
+		Why: fmt.Sprintf("the player did not end within %v", allowed.Round(time.Second)), Hint: "check the sound card, or set speech.enabled to false", FlagHint: "check the sound card, or go without sound: --no-audio"})
+	defer cancel()
+	return by.Play(ctx, s.wav())
+}
+
+// pieces yields the sound of a speech part by part. While the caller has one,
+// the next is made.
+func (e *Engine) pieces(ctx context.Context, s Speech) iter.Seq2[*sound, error] {
+	return func(yield func(*sound, error) bool) {
+		texts := split(Speakable(s.Text), longestPiece)
+		if len(texts) == 0 {
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		made := make(chan part)
+		go e.synthesise(ctx, s, texts, made)
+		defer func() {
+			cancel()
+			for range made { // until the other side is done
+			}
+		}()
+		for p := range made {
+			if !yield(p.sound, p.err) || p.err != nil {
+				return
+			}
+		}
+	}
+}
+
+type part struct {
+	sound *sound
+	err   error
+}
+
+// synthesise makes the parts of a speech until one cannot be made.
+func (e *Engine) synthesise(ctx context.Context, s Speech, texts []string, made chan<- part) {
+	defer close(made)
+	voice, err := e.voice(ctx, s.Voice)
+	if err != nil {
+		made <- part{err: err}
+		return
+	}
+	asWritten := len(texts) == 1 && texts[0] == strings.TrimSpace(s.Text)
+	if !asWritten {
+		s.Accents = nil // they would be those of another text
+	}
+	s.Voice, s.Tone = voice, s.Tone.Within()
+	for _, text := range texts {
+		s.Text = text
+		p, err := e.synthesis(ctx, &s)
+		made <- part{p, err}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// synthesis makes one part. An engine that stumbles, which it does over strange
+// tones, is asked once more for a plain one; the rest of the speech keeps it.
+func (e *Engine) synthesis(ctx context.Context, s *Speech) (*sound, error) {
+	made, err := e.sound(ctx, "/v1/synthesis", s)
+	if statusOf(err) != http.StatusInternalServerError {
+		return made, err
+	}
+	s.Tone = s.Tone.calm()
+	return e.sound(ctx, "/v1/synthesis", s)
+}
+
+// sound asks for one WAV.
+func (e *Engine) sound(ctx context.Context, path string, body any) (made *sound, err error) {
+	err = e.ask(ctx, question{path: path, body: body, accept: "audio/wav", wait: e.Wait}, func(resp *http.Response) error {
+		if kind := mediaType(resp); !strings.HasPrefix(kind, "audio/") || !strings.Contains(kind, "wav") {
+			return e.problem(fault.Unavailable, fmt.Sprintf("it answered with %s where sound was asked for", clean(kind, maxName)), "check that a COEIROINK v2 engine listens there")
+		}
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		if made, err = parse(data); err != nil {
+			return e.problem(fault.Unavailable, "what it sent cannot be played: "+err.Error(), "try again, or update COEIROINK")
+		}
+		return nil
+	})
+	return made, err
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "" {
+		return "something"
+	}
+	return kind
+}

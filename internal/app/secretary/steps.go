@@ -1,0 +1,131 @@
+package secretary
+
+import (
+	"context"
+
+	"hako/internal/lenientjson"
+	"hako/llm"
+)
+
+// mostRetries is how often an answer that does not pass the check is made anew.
+const mostRetries = 2
+
+// threeSteps plans, answers and checks the answer. Each step asks the model once.
+func (t *turn) threeSteps(ctx context.Context) error {
+	t.hushed = true
+	err := t.steps(ctx)
+	t.hushed = false
+	if err == nil {
+		t.speak(ctx, t.answer.Reply.Speech) // now that it is checked
+	}
+	return err
+}
+
+func (t *turn) steps(ctx context.Context) error {
+	problem := ""
+	for try := 0; ; try++ {
+		if err := t.plan(ctx, problem); err != nil {
+			return err
+		}
+		reply, err := t.ask(ctx, t.aside("answer", problem)...)
+		if err != nil {
+			return err
+		}
+		if n := len(reply.BashActions); n > 0 {
+			t.warn(t.count("not_planned", n))
+		}
+		t.changeTodos(ctx, reply.TodoActions)
+		if problem = t.verify(ctx); problem == "" {
+			return nil
+		}
+		if try == mostRetries {
+			t.warn(t.word("doubt") + " " + problem)
+			return nil
+		}
+		t.observe(Event{Type: "again"})
+		t.answer.Reply = Reply{} // nothing that stands
+	}
+}
+
+// aside is an instruction that is not remembered, with the problem of the try
+// before, if there was one.
+func (t *turn) aside(name, problem string) []llm.Item {
+	text := t.word(name)
+	if problem != "" {
+		text = t.word("retry") + " " + problem + "\n" + text
+	}
+	return []llm.Item{{Role: llm.System, Text: text}}
+}
+
+// plan asks what has to be done before there can be an answer, and does it. A
+// plan that cannot be read is none.
+func (t *turn) plan(ctx context.Context, problem string) error {
+	aside := t.aside("plan", problem)
+	said, err := t.next(ctx, planSchema(), aside, false)
+	if err != nil {
+		return err
+	}
+	reply, perr := parsePlan(said)
+	if len(reply.Misspelt) > 0 {
+		again := t.onceMore(aside, said, t.spelling("misspelt", reply.Misspelt))
+		if said, err = t.next(ctx, planSchema(), again, false); err != nil {
+			return err
+		}
+		reply, perr = parsePlan(said)
+	}
+	t.warnOfLosses(reply)
+	if perr != nil {
+		t.warn(t.word("no_plan"))
+		return nil
+	}
+	if len(reply.BashActions)+len(reply.TodoActions) == 0 {
+		return nil
+	}
+	shown := t.cleaned(reply)
+	t.spoken = true // what is done is remembered, whatever becomes of the answer
+	t.add(llm.Assistant, shown.said())
+	_, err = t.act(ctx, reply)
+	return err
+}
+
+// parsePlan reads what is to be done. The error means that there is no plan in the
+// text.
+func parsePlan(text string) (Reply, error) {
+	v, err := lenientjson.Find(text, "need_actions", "bashActions", "todoActions")
+	if err != nil {
+		return Reply{Misspelt: stray(text)}, err
+	}
+	p := parser{}
+	r := Reply{BashActions: p.actions(v), TodoActions: p.todos(v)}
+	r.Lost, r.Twice = p.lost, p.twice
+	if need, there := v.Get("need_actions"); there && !p.yes("need_actions", need, false) {
+		r.BashActions, r.TodoActions = nil, nil
+		return r, nil
+	}
+	p.misspelt(v)
+	r.Misspelt = p.wrong
+	return r, nil
+}
+
+// verify has the model check its answer and returns what is wrong with it. A
+// check that cannot be had is only a warning: the answer is there.
+func (t *turn) verify(ctx context.Context) (problem string) {
+	said, err := t.next(ctx, verdictSchema(), t.aside("verify", ""), false)
+	if err != nil {
+		t.warn(t.word("no_check") + ": " + t.clean(err.Error()))
+		return ""
+	}
+	v, err := lenientjson.Find(said, "ok", "problem")
+	if err != nil {
+		t.warn(t.word("no_check"))
+		return ""
+	}
+	p := parser{}
+	ok, there := v.Get("ok")
+	text, _ := v.Get("problem")
+	problem = t.clean(oneLine(p.text("problem", text)))
+	if there && p.yes("ok", ok, false) || !there && problem == "" {
+		return ""
+	}
+	return orDefault(problem, "?")
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+
+	"hako/run/fault"
+)
+
+// A TodoAction is a change as a model writes it. Empty fields are not given: a
+// model that must fill in every field leaves those empty.
+type TodoAction struct {
+	Action   string `json:"action"` // add, update, complete or delete
+	ID       int64  `json:"id,omitempty"`
+	Title    string `json:"title,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Due      string `json:"due,omitempty"` // none means no longer
+	Priority string `json:"priority,omitempty"`
+}
+
+// Do carries out an action and says what was done, to which to-do.
+func (s *Store) Do(a TodoAction) (said string, t Todo, err error) {
+	if err := a.check(); err != nil {
+		return "", Todo{}, err
+	}
+	switch a.Action {
+	case "add":
+		t, err = s.Add(Todo{Title: a.Title, Note: a.Note, Due: a.Due, Priority: a.Priority})
+	case "update":
+		t, err = s.Update(a.ID, Change{Title: given(a.Title), Note: given(a.Note), Due: given(a.Due), Priority: given(a.Priority)})
+	case "complete":
+		t, err = s.Complete(a.ID)
+	case "delete":
+		t, err = s.Delete(a.ID)
+	}
+	if err != nil {
+		return "", Todo{}, err
+	}
+	return Said(a.Action, t), t, nil
+}
+
+func (a TodoAction) check() error {
+	e := &fault.Error{Kind: fault.Invalid, Op: "change to-do list"}
+	switch a.Action {
+	case "add":
+		return nil
+	case "update", "complete", "delete":
+		if a.ID > 0 {
+			return nil
+		}
+		e.Why, e.Hint = a.Action+" needs the id of a to-do", "take it from the list"
+	default:
+		e.Why, e.Hint = "there is no action "+strconv.Quote(a.Action), "it is one of add, update, complete, delete"
+	}
+	return e
+}
+
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// Said tells in words what an action did.
+func Said(action string, t Todo) string {
+	done := map[string]string{"add": "added", "update": "updated", "complete": "completed", "delete": "deleted"}[action]
+	return fmt.Sprintf("%s to-do %d: %s", done, t.ID, t.Title)
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/run/fault"
+)
+
+// A Hit is a message that was found.
+type Hit struct {
+	Session int64     `json:"session"`
+	Name    string    `json:"name,omitempty"` // of the session
+	Message int64     `json:"message"`
+	Role    string    `json:"role"`
+	Time    time.Time `json:"time"`
+	Snippet string    `json:"snippet"` // the text around what was found, on one line
+}
+
+const (
+	longestQuery = 1000 // bytes
+	usualHits    = 20
+	mostHits     = 1000
+	indexed      = 3  // characters of the shortest word that the index finds
+	around       = 40 // characters of a snippet, before and after
+)
+
+// Search finds messages of all conversations that have every word of the query
+// in them, anywhere, the latest first. Nothing in the query has another meaning
+// than itself. A limit of zero means 20.
+func (s *Store) Search(query string, limit int) ([]Hit, error) {
+	words, err := queryWords(query)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = usualHits
+	}
+	where, args := condition(words)
+	rows, err := s.reads.Query(`select m.session, coalesce(s.name, ''), m.id, m.role, m.time, m.text
+		from message m join session s on s.id = m.session where `+where+` order by m.id desc limit ?`, append(args, min(limit, mostHits))...)
+	return collect(s, rows, err, func(row interface{ Scan(...any) error }) (h Hit, err error) {
+		var at int64
+		var text string
+		err = row.Scan(&h.Session, &h.Name, &h.Message, &h.Role, &at, &text)
+		h.Time, h.Snippet = unstamp(at), snippet(text, words)
+		return h, err
+	})
+}
+
+func queryWords(query string) ([]string, error) {
+	e := &fault.Error{Kind: fault.Invalid, Op: "search", Hint: "give a few words of what was said"}
+	if len(query) > longestQuery {
+		e.Why = fmt.Sprintf("the query has %d bytes, at most %d are taken", len(query), longestQuery)
+		return nil, e
+	}
+	words := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	if len(words) == 0 {
+		e.Why = "there is nothing to search for"
+		return nil, e
+	}
+	for i, word := range words {
+		words[i] = plain(word) // as texts are kept
+	}
+	return words, nil
+}
+
+// condition finds long words by the index, and looks for short ones in the texts
+// themselves.
+func condition(words []string) (where string, args []any) {
+	var terms, phrases []string
+	for _, word := range words {
+		if utf8.RuneCountInString(word) >= indexed {
+			phrases = append(phrases, `"`+strings.ReplaceAll(word, `"`, `""`)+`"`)
+			continue
+		}
+		terms = append(terms, `m.text like ? escape '\'`)
+		args = append(args, contains(word))
+	}
+	if phrases != nil {
+		terms = append(terms, `m.id in (select rowid from message_text where message_text match ?)`)
+		args = append(args, strings.Join(phrases, " "))
+	}
+	return strings.Join(terms, " and "), args
+}
+
+// contains is a pattern for texts with the word in them.
+func contains(word string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
+}
+
+// snippet cuts out the text around the first of the words that is found in it.
+func snippet(text string, words []string) string {
+	all := []rune(text)
+	at := -1
+	lower := strings.Map(unicode.ToLower, text) // one character stays one
+	for _, word := range words {
+		if i := strings.Index(lower, strings.Map(unicode.ToLower, word)); i >= 0 {
+			at = utf8.RuneCountInString(lower[:i])
+			break
+		}
+	}
+	from, to := max(at-around, 0), min(max(at, 0)+around, len(all))
+	cut := strings.Join(strings.Fields(string(all[from:to])), " ")
+	if from > 0 {
+		cut = "…" + cut
+	}
+	if to < len(all) {
+		cut += "…"
+	}
+	return cut
+}

@@ -1,0 +1,264 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hako/run/fault"
+)
+
+// A Todo is one thing to do.
+type Todo struct {
+	ID        int64     `json:"id"` // never given to another
+	Title     string    `json:"title"`
+	Note      string    `json:"note,omitempty"`
+	Status    string    `json:"status"`        // open or done
+	Priority  string    `json:"priority"`      // low, normal or high
+	Due       string    `json:"due,omitempty"` // a day (2006-01-02) or a time (RFC 3339); empty means none
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"`
+	Completed time.Time `json:"completed,omitzero"` // zero means not yet
+}
+
+// What has become of a Todo.
+const (
+	StatusOpen = "open"
+	StatusDone = "done"
+)
+
+// priorities are those there are, the least first.
+var priorities = []string{"low", "normal", "high"}
+
+const usualPriority = "normal"
+
+const (
+	longestTitle = 500    // characters
+	longestNote  = 10_000 // characters
+)
+
+// A Change is what to change in a Todo. What is nil stays as it is.
+type Change struct {
+	Title    *string
+	Note     *string
+	Due      *string // empty, or none, means no longer
+	Priority *string
+	Status   *string
+
+	// Seen is when the to-do had last changed as who changes it knows it: one
+	// that has changed since stays as it is. Zero means that it does not matter.
+	Seen time.Time
+}
+
+// A Filter chooses among the to-dos. The zero Filter takes all.
+type Filter struct {
+	Status string    // open or done; empty means both
+	Query  string    // is in the title or the note; empty means anything
+	DueBy  time.Time // due at that time or before; zero means any, also those that are not due
+}
+
+const (
+	todoColumns = `id, title, note, status, priority, due, created, updated, coalesce(completed, 0)`
+	todos       = `select ` + todoColumns + ` from todo `
+)
+
+func scanTodo(row interface{ Scan(...any) error }) (t Todo, err error) {
+	var priority int
+	var created, updated, completed int64
+	err = row.Scan(&t.ID, &t.Title, &t.Note, &t.Status, &priority, &t.Due, &created, &updated, &completed)
+	t.Priority = priorities[min(max(priority, 0), len(priorities)-1)]
+	t.Created, t.Updated = unstamp(created), unstamp(updated)
+	if completed != 0 {
+		t.Completed = unstamp(completed)
+	}
+	return t, err
+}
+
+// Add keeps a new to-do, of which title, note, due and priority count.
+func (s *Store) Add(t Todo) (Todo, error) {
+	t.Status, t.Created = StatusOpen, s.now()
+	if t.Priority == "" {
+		t.Priority = usualPriority
+	}
+	c := Change{Title: &t.Title, Note: &t.Note, Due: &t.Due, Priority: &t.Priority}
+	if err := c.apply(&t, s.now()); err != nil {
+		return Todo{}, err
+	}
+	err := s.change(func(tx *sql.Tx) (err error) {
+		t, err = scanTodo(tx.QueryRow(`insert into todo (title, note, status, priority, due, due_at, created, updated)
+			values (?, ?, ?, ?, ?, ?, ?, ?) returning `+todoColumns, t.Title, t.Note, t.Status,
+			slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Created), stamp(t.Created)))
+		return err
+	})
+	return t, err
+}
+
+// Get finds a to-do.
+func (s *Store) Get(id int64) (Todo, error) {
+	t, err := get(s.reads, id)
+	if err != nil {
+		return t, s.broken("read", err)
+	}
+	return t, nil
+}
+
+func get(from interface{ QueryRow(string, ...any) *sql.Row }, id int64) (Todo, error) {
+	t, err := scanTodo(from.QueryRow(todos+`where id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none", Hint: "the list of all to-dos shows their numbers", FlagHint: "hako todo list --all shows their numbers"}
+	}
+	return t, err
+}
+
+// List returns the to-dos that a filter takes: what is open first, then what is
+// due first, then what matters most.
+func (s *Store) List(f Filter) ([]Todo, error) {
+	if f.Status != "" {
+		if err := among("status", f.Status, StatusOpen, StatusDone); err != nil {
+			return nil, err
+		}
+	}
+	where, args := `(? = '' or status = ?)`, []any{f.Status, f.Status}
+	if f.Query != "" {
+		where += ` and (title like ? escape '\' or note like ? escape '\')`
+		args = append(args, contains(plain(f.Query)), contains(plain(f.Query)))
+	}
+	if !f.DueBy.IsZero() {
+		where += ` and due_at <= ?`
+		args = append(args, stamp(f.DueBy))
+	}
+	rows, err := s.reads.Query(todos+`where `+where+` order by status = 'done', due_at is null, due_at, priority desc, id`, args...)
+	return collect(s, rows, err, scanTodo)
+}
+
+// Update changes a to-do.
+func (s *Store) Update(id int64, c Change) (t Todo, err error) {
+	if c == (Change{Seen: c.Seen}) {
+		return t, &fault.Error{Kind: fault.Invalid, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "nothing is to be changed", Hint: "give a title, note, due, priority or status"}
+	}
+	err = s.change(func(tx *sql.Tx) error {
+		if t, err = get(tx, id); err != nil {
+			return err
+		}
+		if !c.Seen.IsZero() && !c.Seen.Equal(t.Updated) {
+			return &fault.Error{Kind: fault.Unavailable, Op: "update to-do", Subject: strconv.FormatInt(id, 10), Why: "it has been changed meanwhile", Hint: "look at it again, then change it"}
+		}
+		if err := c.apply(&t, s.now()); err != nil {
+			return err
+		}
+		t.Updated = unstamp(stamp(s.now()))
+		var completed any
+		if !t.Completed.IsZero() {
+			completed = stamp(t.Completed)
+		}
+		_, err = tx.Exec(`update todo set title = ?, note = ?, status = ?, priority = ?, due = ?, due_at = ?, updated = ?, completed = ? where id = ?`,
+			t.Title, t.Note, t.Status, slices.Index(priorities, t.Priority), t.Due, dueAt(t.Due, s.now()), stamp(t.Updated), completed, id)
+		return err
+	})
+	return t, err
+}
+
+// Complete marks a to-do as done. What is done stays as it is.
+func (s *Store) Complete(id int64) (Todo, error) {
+	t, err := s.Get(id)
+	if err != nil || t.Status == StatusDone {
+		return t, err
+	}
+	done := StatusDone
+	return s.Update(id, Change{Status: &done})
+}
+
+// Delete removes a to-do and returns what it was.
+func (s *Store) Delete(id int64) (t Todo, err error) {
+	err = s.change(func(tx *sql.Tx) error {
+		if t, err = get(tx, id); err != nil {
+			return err
+		}
+		_, err = tx.Exec(`delete from todo where id = ?`, id)
+		return err
+	})
+	return t, err
+}
+
+// apply makes the change if all of it can be made.
+func (c Change) apply(t *Todo, now time.Time) (err error) {
+	if c.Title != nil {
+		if t.Title, err = title(*c.Title); err != nil {
+			return err
+		}
+	}
+	if c.Note != nil {
+		if t.Note, err = note(*c.Note); err != nil {
+			return err
+		}
+	}
+	if c.Due != nil {
+		if t.Due, _, err = ParseDue(*c.Due, now); err != nil {
+			return err
+		}
+	}
+	if c.Priority != nil {
+		if t.Priority, err = *c.Priority, among("priority", *c.Priority, priorities...); err != nil {
+			return err
+		}
+	}
+	if c.Status != nil {
+		return t.become(*c.Status, now)
+	}
+	return nil
+}
+
+// become sets the status, and when it was reached.
+func (t *Todo) become(status string, now time.Time) error {
+	if err := among("status", status, StatusOpen, StatusDone); err != nil {
+		return err
+	}
+	switch {
+	case status == StatusOpen:
+		t.Completed = time.Time{}
+	case t.Status != StatusDone:
+		t.Completed = unstamp(stamp(now))
+	}
+	t.Status = status
+	return nil
+}
+
+func invalid(what, why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "set " + what + " of to-do", Why: why, Hint: hint}
+}
+
+// among wants one of a few words.
+func among(what, word string, known ...string) error {
+	if slices.Contains(known, word) {
+		return nil
+	}
+	return invalid(what, strconv.Quote(word)+" is none", "it is one of "+strings.Join(known, ", "))
+}
+
+// title wants one line, as it stands in a list.
+func title(text string) (string, error) {
+	text = strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
+	switch {
+	case text == "":
+		return "", invalid("title", "it is empty", "say what is to be done")
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return "", invalid("title", "it has characters in it that cannot be shown", "write it in plain text on one line")
+	case utf8.RuneCountInString(text) > longestTitle:
+		return "", invalid("title", fmt.Sprintf("it has more than %d characters", longestTitle), "put the rest into the note")
+	}
+	return text, nil
+}
+
+func note(text string) (string, error) {
+	text = strings.TrimSpace(plain(text))
+	if utf8.RuneCountInString(text) > longestNote {
+		return "", invalid("note", fmt.Sprintf("it has more than %d characters", longestNote), "keep it in a file and name that")
+	}
+	return text, nil
+}

@@ -1,6 +1,0 @@
-//go:build !race
-
-package cli
-
-// raced is whether the race detector makes everything slow.
-const raced = false

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package cli
-
-func outliveReader() {}
-
-func readerGone(error) bool { return false }

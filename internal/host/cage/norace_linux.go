@@ -1,6 +1,0 @@
-//go:build !race
-
-package cage
-
-// detector is what the race detector is told in a helper; there is none.
-var detector []string

@@ -1,0 +1,236 @@
+package lenientjson
+
+import (
+	"encoding/json"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// mostWork is how many bytes a [Listener] reads in search of an object: it
+// begins anew with every piece.
+const mostWork = 4 * Largest
+
+// Find returns the first object in a text that has one of the members. Thoughts
+// before the answer are not looked at. Where it cannot be told which of two
+// objects is the answer there is an error: one of them may be a quotation.
+func Find(text string, members ...string) (Value, error) {
+	return FindAmong(text, members, members...)
+}
+
+// FindAmong is [Find] for an object that can have members of more names than it
+// is known by. Where one of the names follows a quote and a colon follows it, the
+// text before was never closed. It ends there, as cut off, and so does the object:
+// what follows may be a quotation.
+func FindAmong(text string, names []string, members ...string) (Value, error) {
+	if len(text) > Largest {
+		return Value{}, &fault.Error{Kind: fault.TooLarge, Op: "read answer", Why: "it is longer than 256 KB"}
+	}
+	if v, ok := proper(text); ok {
+		if found := v.find(members); found != nil {
+			return *found, nil
+		}
+		return Value{}, nothing(members)
+	}
+	s := newSearch(text)
+	s.names = names
+	return s.answer(members)
+}
+
+func nothing(members []string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "there is no JSON object with " + strings.Join(members, ", ") + " in it"}
+}
+
+func doubt() error {
+	return &fault.Error{Kind: fault.Invalid, Op: "read answer", Why: "it cannot be told which of its objects is the answer", Hint: "answer with one JSON object and nothing else"}
+}
+
+// proper reads a text that is JSON and nothing else, but for a fence around it.
+func proper(text string) (Value, bool) {
+	text = trim(text)
+	if inner, ok := strings.CutSuffix(text, "```"); ok && strings.HasPrefix(inner, "```") {
+		_, inner, _ = strings.Cut(inner, "\n")
+		text = trim(inner)
+	}
+	if !json.Valid([]byte(text)) {
+		return Value{}, false
+	}
+	r := reader{text: text}
+	return r.value()
+}
+
+func trim(text string) string {
+	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "\ufeff"))
+}
+
+func (v *Value) has(members []string) bool {
+	for _, name := range members {
+		if _, ok := v.Get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the first object, from the outside in, that has one of the members.
+func (v *Value) find(members []string) *Value {
+	if v.has(members) {
+		return v
+	}
+	for i := range v.Members {
+		if found := v.Members[i].Value.find(members); found != nil {
+			return found
+		}
+	}
+	for i := range v.List {
+		if found := v.List[i].find(members); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// A search goes through running text from one object to the next. It never
+// looks inside one for another.
+type search struct {
+	text    string
+	names   []string // of the answer, see [FindAmong]
+	at      int
+	begin   int // where the answer begins, after thoughts and a fence
+	thought int // where thoughts ended last, outside of any object
+}
+
+func newSearch(text string) *search {
+	at := unthought(text)
+	if rest := text[at:]; strings.HasPrefix(rest, "```") {
+		at += strings.IndexByte(rest+"\n", '\n')
+		at += blanks(text[at:])
+	}
+	return &search{text: text, at: at, begin: at}
+}
+
+// unthought returns where a text goes on after the thoughts that it begins with.
+// Thoughts that never end leave nothing.
+func unthought(text string) int {
+	at := blanks(text)
+	for strings.HasPrefix(text[at:], "<think") {
+		end, n := thoughtsEnd(text[at:])
+		if n == 0 {
+			return len(text)
+		}
+		at += end + n
+		at += blanks(text[at:])
+	}
+	return at
+}
+
+func blanks(text string) int {
+	r := reader{text: text}
+	r.pass()
+	return r.at
+}
+
+// thoughtsEnd finds the mark at the end of thoughts, and how long it is.
+func thoughtsEnd(text string) (at, n int) {
+	for _, mark := range []string{"</think>", "</thinking>"} {
+		if i := strings.Index(text, mark); i >= 0 && (n == 0 || i < at) {
+			at, n = i, len(mark)
+		}
+	}
+	return at, n
+}
+
+// answer returns the answer among the objects of the text. What came before the
+// end of thoughts was one of them, if something proper follows.
+func (s *search) answer(members []string) (Value, error) {
+	var found *Value
+	for at, ok := s.next(); ok; at, ok = s.next() {
+		v := s.read(at)
+		switch inner := v.find(members); {
+		case inner == nil:
+		case found == nil:
+			found = inner
+		case s.thought > found.at:
+			if last, ok := proper(s.text[s.thought:]); ok && last.find(members) != nil {
+				return *last.find(members), nil
+			}
+			return Value{}, doubt()
+		}
+	}
+	switch {
+	case found == nil:
+		return Value{}, nothing(members)
+	case s.rival(found.at, members):
+		return Value{}, doubt()
+	}
+	return *found, nil
+}
+
+// mostMarks is how many marks a rival is looked for behind.
+const mostMarks = 16
+
+// rival tells whether a proper answer follows a mark inside of what was taken
+// for the answer: a quotation that never ended may have swallowed it.
+func (s *search) rival(from int, members []string) bool {
+	for range mostMarks {
+		at, n := thoughtsEnd(s.text[from:])
+		if n == 0 {
+			return false
+		}
+		from += at + n
+		if v, ok := proper(s.text[from:]); ok && v.find(members) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads the object at a place and moves behind it.
+func (s *search) read(at int) Value {
+	r := reader{text: s.text, at: at, names: s.names}
+	v, _ := r.value()
+	s.at = r.at
+	return v
+}
+
+// next returns where the next object begins. A list counts only as the beginning
+// of the answer: in prose there are brackets everywhere.
+func (s *search) next() (at int, ok bool) {
+	for s.at < len(s.text) {
+		if s.at == s.begin && s.text[s.at] == '[' {
+			return s.at, true
+		}
+		i := strings.IndexAny(s.text[s.at:], "{｛<")
+		if i < 0 {
+			break
+		}
+		s.at += i
+		if s.text[s.at] != '<' && opens(s.text[s.at:]) {
+			return s.at, true
+		}
+		if at, n := thoughtsEnd(s.text[s.at:min(len(s.text), s.at+len("</thinking>"))]); n > 0 && at == 0 {
+			s.thought = s.at + n
+		}
+		s.at++
+	}
+	return 0, false
+}
+
+// opens tells a brace that begins an object from one in prose or in a program:
+// a name or the end follows.
+func opens(text string) bool {
+	r := reader{text: text}
+	_, n := r.peek()
+	r.at += n
+	r.pass()
+	c, n := r.peek()
+	if n == 0 || isQuote(c) || c == '}' || c == ',' || c == '/' || c == '#' {
+		return true
+	}
+	if r.word() == "" {
+		return false
+	}
+	r.pass()
+	c, n = r.peek()
+	return n == 0 || c == ':' || c == '='
+}

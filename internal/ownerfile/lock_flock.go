@@ -1,0 +1,27 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package ownerfile
+
+import (
+	"os"
+	"syscall"
+)
+
+// Lock waits until no other process, and no other handle of this one, holds the
+// file. The lock goes with the process that held it, however it dies.
+func Lock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+// Unlock lets others go on.
+func Unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
+// TryLock takes the lock unless somebody has it, and reports whether it did.
+func TryLock(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}

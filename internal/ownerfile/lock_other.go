@@ -1,0 +1,38 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows)
+
+package ownerfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// patience is how long a lock may be held before its holder is taken for dead:
+// nobody here holds one for more than a few writes.
+const patience = 10 * time.Second
+
+// Lock waits until no other process holds the file. These systems have no
+// advisory locks, so a second file that only one can create stands for it.
+func Lock(f *os.File) error {
+	name := f.Name() + ".lock"
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		l, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			return l.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if time.Now().After(end) {
+			os.Remove(name)
+		}
+	}
+}
+
+// Unlock lets others go on.
+func Unlock(f *os.File) error { return os.Remove(f.Name() + ".lock") }
+
+// TryLock says no: nothing here is known to be abandoned.
+func TryLock(*os.File) bool { return false }

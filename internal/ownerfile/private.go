@@ -1,0 +1,155 @@
+// Package ownerfile opens, locks and replaces files that are nobody else's
+// business: the audit log, usage, settings that hold keys.
+//
+// The rule to keep: a file that others could read or exchange is refused aloud
+// with the command that mends it; it is never mended silently.
+package ownerfile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// Open opens the file with the given flags, creating it and its directory for
+// its owner alone if O_CREATE is among them. Links are not followed.
+func Open(path string, flag int) (*os.File, error) {
+	if flag&os.O_CREATE != 0 {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, refuse(path, "its directory cannot be made", "have HOME or XDG_STATE_HOME name a directory that you can write to", err)
+		}
+	}
+	// Looked at before it is opened: opening a pipe would wait for its writer.
+	if info, err := os.Lstat(path); err == nil {
+		if err := Check(path, info); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, flag|noFollow, 0o600)
+	if err != nil {
+		return nil, refuse(path, "", "", err)
+	}
+	// Looked at again through the handle: what the name meant may have changed meanwhile.
+	info, err := f.Stat()
+	if err == nil {
+		err = Check(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if err := checkDir(filepath.Dir(path), f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Check refuses a file that is a link, not a plain file, somebody else's, or
+// open to others.
+func Check(path string, info fs.FileInfo) error {
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return refuse(path, "it is a symbolic link", "name the file it points to", nil)
+	case !info.Mode().IsRegular():
+		return refuse(path, "it is not a plain file", "name another file", nil)
+	case !ours(info):
+		return refuse(path, "it belongs to somebody else", "name another file", nil)
+	case shared(info.Mode(), 0o077):
+		return refuse(path, fmt.Sprintf("others may read or change it (mode %04o)", info.Mode().Perm()), "chmod 600 "+shellWord(path), nil)
+	}
+	return nil
+}
+
+// shellWord returns a path as it is typed at a shell: in quotes if it has blanks
+// or anything else that a shell could take for its own.
+func shellWord(path string) string {
+	plain := func(r rune) bool {
+		return r > 0x7f || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("0123456789_-+=:,.@%/\\", r)
+	}
+	if strings.TrimFunc(path, plain) == "" && path != "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// CheckTrusted refuses a file that others could have written; unlike [Check] it
+// lets them read it.
+func CheckTrusted(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return refuse(path, "it is not a plain file", "name another file", nil)
+	case !ours(info) && !root(info):
+		return refuse(path, "it belongs to somebody else", "name another file", nil)
+	case shared(info.Mode(), 0o022):
+		return refuse(path, fmt.Sprintf("others may change it (mode %04o)", info.Mode().Perm()), "chmod go-w "+path, nil)
+	}
+	return nil
+}
+
+// checkDir refuses a directory in which others could exchange the file for
+// their own, and closes the file then.
+func checkDir(dir string, f *os.File) error {
+	info, err := os.Stat(dir)
+	if err == nil {
+		err = trustedDir(dir, f.Name(), info)
+	}
+	if err != nil {
+		f.Close()
+	}
+	return err
+}
+
+// trustedDir tells who may exchange files in a directory: its owner always,
+// others by its mode unless the sticky bit keeps them from it, as in /tmp.
+func trustedDir(dir, path string, info fs.FileInfo) error {
+	switch {
+	case !ours(info) && !root(info):
+		return refuse(path, "its directory belongs to somebody else", "name a file in a directory of your own", nil)
+	case shared(info.Mode(), 0o022) && info.Mode()&fs.ModeSticky == 0:
+		return refuse(path, fmt.Sprintf("others may change its directory (mode %04o)", info.Mode().Perm()), "chmod go-w "+dir, nil)
+	}
+	return nil
+}
+
+// Replace writes the file anew, all or nothing.
+func Replace(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return refuse(path, "", "", err)
+	}
+	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return refuse(path, "", "", err)
+	}
+	return nil
+}
+
+func refuse(path, why, hint string, err error) error {
+	kind := fault.Invalid
+	if os.IsNotExist(err) {
+		kind = fault.NotFound
+	}
+	return &fault.Error{Kind: kind, Op: "open", Subject: path, Why: why, Hint: hint, Err: cause(err)}
+}
+
+// cause drops the name that os puts before its reasons: ours has said it already.
+func cause(err error) error {
+	if pe, ok := err.(*fs.PathError); ok {
+		return pe.Err
+	}
+	return err
+}

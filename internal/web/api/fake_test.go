@@ -1,0 +1,379 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hako/internal/app/questions"
+	"hako/internal/web/auth"
+	"hako/internal/web/source"
+	"hako/run/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A world is everything behind a server. What is done to it is written down.
+type world struct {
+	mu     sync.Mutex
+	done   []string // by the sources
+	record []string // before it was done
+	came   []string // of it
+	broken error    // of the record
+	fail   error    // of every source
+
+	events chan source.Event
+	steps  chan source.Step
+	after  int64 // that Watch was asked for
+	say    func(ctx context.Context, tell func(source.Turn)) error
+	todos  []source.Todo
+	voice  bool
+	desk   questions.Desk
+}
+
+func (w *world) do(format string, args ...any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = append(w.done, fmt.Sprintf(format, args...))
+	return w.fail
+}
+
+func (w *world) Record(actor, what string) (done func(error), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.record = append(w.record, actor+": "+what)
+	return func(err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.came = append(w.came, fmt.Sprintf("%s: %v", what, err))
+	}, w.broken
+}
+
+func (w *world) was() (done, record string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	done, record = strings.Join(w.done, "; "), strings.Join(w.record, "; ")
+	w.done, w.record = nil, nil
+	return done, record
+}
+
+func (w *world) sources() source.Sources {
+	return source.Sources{Live: live{w}, Approvals: &w.desk, Secretary: clerk{w}, Todos: todos{w}, Tasks: tasks{w},
+		Boxes: boxes{w}, Budget: budget{w}, Record: record{w}, Policy: rules{w}}
+}
+
+type live struct{ *world }
+
+func (w live) Watch(ctx context.Context, after int64) (<-chan source.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after = after
+	return w.events, w.fail
+}
+
+type clerk struct{ *world }
+
+func (w clerk) Chat(ctx context.Context, who source.Actor, session, text string, tell func(source.Turn)) error {
+	if err := w.do("%s says %s in %s", who.Name, text, session); err != nil {
+		return err
+	}
+	if w.say == nil {
+		tell(source.Turn{Type: "text", Text: "hello"})
+		return nil
+	}
+	return w.say(ctx, tell)
+}
+func (w clerk) Stop(_ context.Context, who source.Actor, session string) error {
+	return w.do("%s stops %s", who.Name, session)
+}
+func (w clerk) Sessions(context.Context) ([]source.Session, error) {
+	return []source.Session{{ID: "a", Title: "b"}}, w.fail
+}
+func (w clerk) Messages(_ context.Context, session string, newest int) ([]source.Message, error) {
+	return []source.Message{{Role: "user", Text: fmt.Sprint(session, newest)}}, w.fail
+}
+func (w clerk) Speaks(context.Context) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.voice, w.fail
+}
+func (w clerk) Voice(_ context.Context, on bool) (bool, error) {
+	err := w.do("voice %v", on)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.voice = on
+	return on, err
+}
+
+type todos struct{ *world }
+
+func (w todos) List(context.Context) ([]source.Todo, error) { return w.todos, w.fail }
+func (w todos) Do(_ context.Context, who source.Actor, action string, t source.Todo) (source.Todo, error) {
+	return t, w.do("%s %s %d %s/%s/%s/%s/%s", who.Name, action, t.ID, t.Title, t.Note, t.Status, t.Priority, t.Due)
+}
+
+type tasks struct{ *world }
+
+func (w tasks) List(context.Context) ([]source.Task, error) { return nil, w.fail }
+func (w tasks) Get(_ context.Context, id string) (source.Task, error) {
+	if id == "gone" {
+		return source.Task{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: id, Why: "there is none"}
+	}
+	return source.Task{ID: id}, w.fail
+}
+func (w tasks) Order(_ context.Context, who source.Actor, id, order string) error {
+	return w.do("%s %s %s", who.Name, order, id)
+}
+func (w tasks) Watch(_ context.Context, id string) (<-chan source.Step, error) {
+	return w.steps, w.do("watch %s", id)
+}
+
+type boxes struct{ *world }
+
+func (w boxes) List(context.Context) ([]source.Box, error) {
+	return []source.Box{{ID: "b1", Kind: "virtual"}}, w.fail
+}
+func (w boxes) Get(_ context.Context, id string) (source.Box, error) {
+	return source.Box{ID: id}, w.fail
+}
+func (w boxes) Destroy(_ context.Context, who source.Actor, id string) error {
+	return w.do("%s destroy %s", who.Name, id)
+}
+func (w boxes) Output(_ context.Context, id, job string, offset int64, most int) (string, int64, error) {
+	return fmt.Sprint(id, " ", job, " ", offset, " ", most), offset + 3, w.fail
+}
+
+type budget struct{ *world }
+
+func (w budget) Days(_ context.Context, newest int) ([]source.Day, error) {
+	return []source.Day{{Day: fmt.Sprint(newest)}}, w.fail
+}
+func (w budget) Left(context.Context) (source.Left, error) {
+	return source.Left{Tokens: 5, Total: 7}, w.fail
+}
+
+type record struct{ *world }
+
+func (w record) Search(_ context.Context, q source.Query) ([]source.Event, error) {
+	text, _ := json.Marshal(q)
+	return []source.Event{{Seq: 3, What: "asked", Text: string(text)}}, w.fail
+}
+func (w record) Stats(_ context.Context, since time.Time) (source.Stats, error) {
+	return source.Stats{Requests: since.Unix()}, w.fail
+}
+func (w record) Verify(context.Context) (source.Chain, error) {
+	return source.Chain{Whole: true, Events: 9}, w.fail
+}
+
+type rules struct{ *world }
+
+func (w rules) Rules(_ context.Context, profile string) ([]source.Rule, error) {
+	return []source.Rule{{Effect: "allow", Words: "ls", Where: profile}}, w.fail
+}
+func (w rules) Check(_ context.Context, profile, command string) ([]source.Verdict, error) {
+	return []source.Verdict{{Command: command, Effect: "deny", Why: profile}}, w.fail
+}
+
+// A house is a server that runs, with what is behind it and who may come in.
+type house struct {
+	server *Server
+	*world
+	t                *testing.T
+	url              string
+	operator, reader string // tokens
+	stop             func(context.Context) error
+}
+
+func build(t *testing.T, change ...func(*Server)) *house {
+	t.Helper()
+	w := &world{events: make(chan source.Event), steps: make(chan source.Step)}
+	s := &Server{Sources: w.sources(), Record: w.Record, Tokens: new(auth.Store)}
+	s.limits = limits{beat: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16, each: 4}
+	h := &house{server: s, world: w, t: t}
+	h.operator, _ = s.Tokens.Ephemeral("ann", source.Operator)
+	h.reader, _ = s.Tokens.Ephemeral("bob", source.Reader)
+	for _, c := range change {
+		c(s)
+	}
+	addr, stop, err := s.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.url, h.stop = "http://"+addr, stop
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		if err := stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// A client is a program with a token, a browser with a cookie, or neither.
+type client struct {
+	*house
+	http   http.Client
+	header http.Header
+}
+
+func (h *house) client(token string) *client {
+	c := &client{house: h, header: http.Header{}}
+	transport := &http.Transport{}
+	c.http = http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	h.t.Cleanup(transport.CloseIdleConnections)
+	if token != "" {
+		c.header.Set("Authorization", "Bearer "+token)
+	}
+	return c
+}
+
+// browser is one that has logged in.
+func (h *house) browser(token string) *client {
+	h.t.Helper()
+	c := h.client("")
+	c.http.Jar, _ = cookiejar.New(nil)
+	var made Login
+	c.want(http.StatusOK, &made, "POST", "/login", LoginRequest{Token: token})
+	c.header.Set("X-CSRF-Token", made.CSRF)
+	h.was()
+	return c
+}
+
+func (c *client) request(method, path string, body any) *http.Request {
+	c.t.Helper()
+	var content io.Reader
+	kind := ""
+	switch body := body.(type) {
+	case nil:
+	case string:
+		content, kind = strings.NewReader(body), jsonType
+	default:
+		b, err := json.Marshal(body)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		content, kind = bytes.NewReader(b), jsonType
+	}
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, content)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, values := range c.header {
+		r.Header[name] = values
+	}
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	return r
+}
+
+// do sends a request. Every answer must be one that the description knows, and
+// have the headers that keep browsers safe.
+func (c *client) do(r *http.Request) (status int, header http.Header, body string) {
+	c.t.Helper()
+	res, err := c.http.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if !described(c.server, r, res.StatusCode) {
+		c.t.Errorf("%s %s answers %d, which is not described", r.Method, r.URL.Path, res.StatusCode)
+	}
+	for name, value := range headers {
+		if res.Header.Get(name) != value {
+			c.t.Errorf("%s %s: %s is %q", r.Method, r.URL.Path, name, res.Header.Get(name))
+		}
+	}
+	for name := range res.Header {
+		if strings.HasPrefix(name, "Access-Control") {
+			c.t.Errorf("%s: other origins are told something", name)
+		}
+	}
+	return res.StatusCode, res.Header, string(b)
+}
+
+// described tells whether an answer is one that the route documents. What is no
+// route at all is not its matter.
+func described(s *Server, r *http.Request, status int) bool {
+	mux := http.NewServeMux()
+	all := map[string]route{}
+	for _, one := range s.routes() {
+		mux.Handle(one.method+" "+one.path, http.NotFoundHandler())
+		all[one.method+" "+one.path] = one
+	}
+	_, pattern := mux.Handler(r)
+	one, ok := all[pattern]
+	return !ok || status >= 500 || slices.Contains(one.answers(), status)
+}
+
+// example is a path of the route.
+func (r route) example() string {
+	path := r.path
+	for _, name := range wildcards(r.path) {
+		path = strings.Replace(path, "{"+name+"}", "1", 1)
+	}
+	return path
+}
+
+// exampleBody is one that the route takes.
+func (r route) exampleBody() any {
+	switch {
+	case r.method == http.MethodGet:
+		return nil
+	case r.path == "/api/chat":
+		return `{"message":"x"}`
+	case r.path == "/api/v1/secretary/chat":
+		return `{"text":"x"}`
+	}
+	return "{}"
+}
+
+// want sends a request and decodes the answer.
+func (c *client) want(status int, out any, method, path string, body any) {
+	c.t.Helper()
+	got, header, text := c.do(c.request(method, path, body))
+	if got != status {
+		c.t.Fatalf("%s %s: %d %s, want %d", method, path, got, text, status)
+	}
+	if out == nil {
+		return
+	}
+	if header.Get("Content-Type") != jsonType {
+		c.t.Errorf("%s %s: %s", method, path, header.Get("Content-Type"))
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(out); err != nil {
+		c.t.Errorf("%s %s: %v in %s", method, path, err, text)
+	}
+}
+
+// refused sends a request that must not be taken, and returns what is said.
+func (c *client) refused(status int, method, path string, body any) ErrorText {
+	c.t.Helper()
+	var e ErrorBody
+	c.want(status, &e, method, path, body)
+	if e.Error.Kind == "" || e.Error.Op == "" || e.Error.Why == "" {
+		c.t.Errorf("%s %s: %+v says too little", method, path, e.Error)
+	}
+	return e.Error
+}
+
+var errInside = errors.New("the password is hunter2")

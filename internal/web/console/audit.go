@@ -1,0 +1,117 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// auditView is what the page shows.
+type auditView struct {
+	There    bool
+	Form     url.Values
+	Events   []source.Event
+	Older    string // the number to go on before, or empty
+	Err      error
+	Stats    *source.Stats
+	StatsErr error
+	Chain    *source.Chain
+	ChainErr error
+	Asked    bool // for the chain
+}
+
+const eventsOfPage = 25
+
+// statsSpan is how far back the figures go.
+const statsSpan = 30 * 24 * time.Hour
+
+func (c *console) drawAudit(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := auditView{There: c.Sources.Record != nil, Form: q, Asked: q.Has("verify")}
+	if !v.There {
+		return auditPage(p, v)
+	}
+	v.Events, v.Err = c.Sources.Record.Search(ctx, p.query(q))
+	if n := len(v.Events); n >= eventsOfPage {
+		v.Older = strconv.FormatInt(v.Events[n-1].Seq, 10)
+	}
+	if stats, err := c.Sources.Record.Stats(ctx, c.now().Add(-statsSpan)); err == nil {
+		v.Stats = &stats
+	} else {
+		v.StatsErr = err
+	}
+	if v.Asked { // reads the whole record: only when wanted
+		chain, err := c.Sources.Record.Verify(ctx)
+		v.Chain, v.ChainErr = &chain, err
+	}
+	return auditPage(p, v)
+}
+
+// query is what the form asks for.
+func (p *page) query(q url.Values) source.Query {
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
+	return source.Query{Text: q.Get("text"), Actor: q.Get("actor"), What: q.Get("what"), Command: q.Get("command"),
+		Since: p.day(q.Get("since"), 0), Until: p.day(q.Get("until"), 1), Before: max(0, before), Most: eventsOfPage}
+}
+
+// day is the beginning of a date, some days later; no date is no time.
+func (p *page) day(date string, later int) time.Time {
+	t, err := time.ParseInLocation(time.DateOnly, date, p.Zone)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.AddDate(0, 0, later)
+}
+
+// older is the address of the events before those of this page.
+func (v auditView) older() templ.SafeURL {
+	return address("/audit", "text", v.Form.Get("text"), "actor", v.Form.Get("actor"), "what", v.Form.Get("what"), "command", v.Form.Get("command"),
+		"since", v.Form.Get("since"), "until", v.Form.Get("until"), "before", v.Older)
+}
+
+// daily is the chart of requests a day.
+func (p *page) daily(days []source.Counted) chart {
+	good, bad := series{p.T("audit.good"), nil}, series{p.T("audit.bad"), nil}
+	c := chart{Title: p.T("audit.daily"), Label: p.T("col.day")}
+	for _, d := range days {
+		c.Days = append(c.Days, shortDay(d.Name))
+		good.Values = append(good.Values, float64(d.Count-d.Failed))
+		bad.Values = append(bad.Values, float64(d.Failed))
+	}
+	c.Series = []series{good, bad}
+	return c
+}
+
+// topOf is the longest bar of a list.
+func topOf(all []source.Counted) int64 {
+	top := int64(1)
+	for _, c := range all {
+		top = max(top, c.Count)
+	}
+	return top
+}
+
+// firstOf leaves a list with few.
+func firstOf(all []source.Counted) []source.Counted { return all[:min(len(all), 5)] }
+
+// isLong reports whether a command may need more room than a row gives. Only then
+// it can be scrolled: to make many things so takes the browser long.
+func isLong(command string) bool {
+	return len(command) > 100 || strings.Count(command, "\n") > 2
+}
+
+// about is what an event says beside its command.
+func about(e source.Event) string {
+	switch {
+	case e.Error != "":
+		return e.Error
+	case e.Reason != "":
+		return e.Reason
+	}
+	return ""
+}

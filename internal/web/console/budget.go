@@ -1,0 +1,129 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// spans are the numbers of days to choose from.
+var spans = []int{7, 30, 90}
+
+// budgetView is what the page shows.
+type budgetView struct {
+	There  bool
+	Span   int
+	Left   *source.Left
+	Charts []chart
+	Models []source.ModelUsage // in all days together
+	Err    error
+}
+
+func (c *console) drawBudget(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := budgetView{There: c.Sources.Budget != nil, Span: 30}
+	if n, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(spans, n) {
+		v.Span = n
+	}
+	if v.There {
+		v.Err = c.count(ctx, p, &v)
+	}
+	return budgetPage(p, v)
+}
+
+func (c *console) count(ctx context.Context, p *page, v *budgetView) error {
+	used, err := c.Sources.Budget.Days(ctx, v.Span)
+	if err != nil {
+		return err
+	}
+	days := everyDay(used, v.Span, p.Now.In(p.Zone))
+	v.Models = sums(days)
+	v.Charts = []chart{
+		p.usage(chart{Title: p.T("budget.tokens")}, days, v.Models, func(u source.ModelUsage) float64 { return float64(u.Tokens) }),
+		p.usage(chart{Title: p.T("budget.cost"), Money: true}, days, v.Models, func(u source.ModelUsage) float64 { return u.Cost }),
+		p.usage(chart{Title: p.T("budget.calls")}, days, v.Models, func(u source.ModelUsage) float64 { return float64(u.Calls) }),
+	}
+	left, err := c.Sources.Budget.Left(ctx)
+	if err == nil {
+		v.Left = &left
+	}
+	return err
+}
+
+// everyDay are so many days, also those before the first use, up to the last one
+// that is told of, or today if none is.
+func everyDay(used []source.Day, span int, today time.Time) []source.Day {
+	last := today
+	if n := len(used); n > 0 {
+		told, err := time.Parse(time.DateOnly, used[n-1].Day)
+		if err != nil {
+			return used
+		}
+		last = told
+	}
+	all := make([]source.Day, span)
+	for i := range all {
+		all[i].Day = last.AddDate(0, 0, i-span+1).Format(time.DateOnly)
+		if told := slices.IndexFunc(used, func(d source.Day) bool { return d.Day == all[i].Day }); told >= 0 {
+			all[i] = used[told]
+		}
+	}
+	return all
+}
+
+// sums adds up the days of each model, the one with the most tokens first.
+func sums(days []source.Day) []source.ModelUsage {
+	var all []source.ModelUsage
+	for _, d := range days {
+		for _, u := range d.Models {
+			i := slices.IndexFunc(all, func(one source.ModelUsage) bool { return one.Model == u.Model })
+			if i < 0 {
+				all, i = append(all, source.ModelUsage{Model: u.Model}), len(all)
+			}
+			plus(&all[i], u)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b source.ModelUsage) int { return int(b.Tokens - a.Tokens) })
+	return all
+}
+
+func plus(sum *source.ModelUsage, u source.ModelUsage) {
+	sum.Calls += u.Calls
+	sum.Input += u.Input
+	sum.Cached += u.Cached
+	sum.Output += u.Output
+	sum.Tokens += u.Tokens
+	sum.Cost += u.Cost
+}
+
+// mostSeries is how many models have a colour of their own.
+const mostSeries = 4
+
+// usage fills the chart of one value: the models used most, the others as one.
+func (p *page) usage(c chart, days []source.Day, models []source.ModelUsage, of func(source.ModelUsage) float64) chart {
+	c.Label = p.T("col.day")
+	row := map[string]int{}
+	for i, m := range models {
+		row[m.Model] = min(i, mostSeries)
+		if i < mostSeries {
+			c.Series = append(c.Series, series{visible(m.Model), make([]float64, len(days))})
+		} else if i == mostSeries {
+			c.Series = append(c.Series, series{p.T("budget.others"), make([]float64, len(days))})
+		}
+	}
+	for i, d := range days {
+		c.Days = append(c.Days, shortDay(d.Day))
+		for _, u := range d.Models {
+			c.Series[row[u.Model]].Values[i] += of(u)
+		}
+	}
+	return c
+}
+
+// used is how much of what may be used is gone.
+func used(l source.Left) int64 { return max(0, l.Total-l.Tokens) }

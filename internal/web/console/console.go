@@ -1,0 +1,170 @@
+// Package console draws the pages for people: what happens now, what waits for
+// an answer, the secretary, tasks, sandboxes, budget, record and rules.
+//
+// Inside are the pages, their words in two languages, one style sheet and one
+// script. Nothing is decided or changed here: the pages only read, and what a
+// person wants done is sent to the HTTP API, which checks it and puts it on
+// record. The one rule to keep: every text of a model or a stranger is written
+// through templ's escaping, and its control characters are made visible.
+package console
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+//go:generate go tool templ generate
+
+// Options say what the pages show, and to whom.
+type Options struct {
+	Sources  source.Sources   // a nil one has a page that says how to get it
+	Session  Session          // nil means that nobody is let in
+	Profiles []string         // policies to look at besides the usual one; nil means none
+	Now      func() time.Time // nil means time.Now
+	Zone     *time.Location   // of times in pages until the script puts in the reader's; nil means time.Local
+	Wait     time.Duration    // for a source to answer; zero means 5 s
+}
+
+// A Session tells who a request comes from, and the token that its changes must
+// carry. False means nobody who has logged in.
+type Session func(*http.Request) (who source.Actor, csrf string, ok bool)
+
+// console is the handler of all pages.
+type console struct {
+	Options
+	words   map[string]catalogue
+	reasons map[string]catalogue
+	assets  assets
+	trails  trails
+}
+
+// New returns the handler of all pages, to be mounted at the root.
+func New(o Options) http.Handler { return newConsole(o).routes() }
+
+func newConsole(o Options) *console {
+	c := &console{Options: o, words: catalogues(), reasons: reasons(), assets: loadAssets()}
+	c.trails.now = c.now
+	return c
+}
+
+func (c *console) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/now", http.StatusSeeOther) })
+	mux.HandleFunc("GET /login", c.login)
+	mux.HandleFunc("GET /prefer", c.prefer)
+	mux.HandleFunc("GET /assets/{name}", c.assets.serve)
+	mux.HandleFunc("POST "+saidRoute, c.layOut)
+	for _, one := range c.pages() {
+		mux.HandleFunc("GET /"+one.name, c.page(one))
+	}
+	mux.HandleFunc("GET /", c.page(place{name: "lost", draw: c.lost}))
+	return mux
+}
+
+// A place is one page of the console.
+type place struct {
+	name string
+	draw func(context.Context, *page, url.Values) templ.Component
+}
+
+// pages are all that the navigation shows, in its order.
+func (c *console) pages() []place {
+	return []place{
+		{"now", c.drawNow}, {"approvals", c.drawApprovals}, {"secretary", c.drawSecretary}, {"tasks", c.drawTasks},
+		{"sandboxes", c.drawSandboxes}, {"budget", c.drawBudget}, {"audit", c.drawAudit}, {"policy", c.drawPolicy},
+	}
+}
+
+// page serves a place to those who have logged in, and sends others to do so.
+func (c *console) page(one place) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, csrf, ok := c.session(r)
+		if !ok {
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), c.wait())
+		defer cancel()
+		p := c.newPage(r, one.name)
+		p.Who, p.CSRF, p.Waiting = who, csrf, c.waiting(ctx)
+		if c.Sources.Approvals != nil {
+			p.Questions = approvalsRoute + "/events"
+		}
+		status := http.StatusOK
+		if one.name == "lost" {
+			status = http.StatusNotFound
+		}
+		send(w, status, frame(p, one.draw(ctx, p, r.URL.Query())))
+	}
+}
+
+func (c *console) session(r *http.Request) (source.Actor, string, bool) {
+	if c.Session == nil {
+		return source.Actor{}, "", false
+	}
+	return c.Session(r)
+}
+
+// waiting is how many questions wait for an answer: every page shows it.
+func (c *console) waiting(ctx context.Context) int {
+	if c.Sources.Approvals == nil {
+		return 0
+	}
+	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows what went wrong
+	return len(all)
+}
+
+// login is the page for those who are not known yet.
+func (c *console) login(w http.ResponseWriter, r *http.Request) {
+	next := local(r.URL.Query().Get("next"))
+	if _, _, ok := c.session(r); ok {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return
+	}
+	send(w, http.StatusOK, loginPage(c.newPage(r, "login"), next, r.URL.Query().Get("failed")))
+}
+
+func (c *console) lost(_ context.Context, p *page, _ url.Values) templ.Component { return lostPage(p) }
+
+func (c *console) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+func (c *console) wait() time.Duration {
+	if c.Wait == 0 {
+		return 5 * time.Second
+	}
+	return c.Wait
+}
+
+// csp lets a page load its own style and script and nothing else, so that text
+// which escapes us all the same is not run.
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// send draws a page whole before its first byte leaves.
+func send(w http.ResponseWriter, status int, c templ.Component) {
+	var b bytes.Buffer
+	if err := c.Render(context.Background(), &b); err != nil {
+		http.Error(w, "the page could not be drawn", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", csp)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}

@@ -1,0 +1,137 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"hako/run/fault"
+)
+
+// visible writes out characters that would hide or turn around what a person is
+// to judge: bidirectional and other control and format characters ("Trojan
+// Source"). Line ends and tabs stay.
+func visible(s string) string {
+	if strings.IndexFunc(s, deceptive) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if deceptive(r) {
+			fmt.Fprintf(&b, "‹U+%04X›", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func deceptive(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar || r == '\u115f' || r == '\u3164'
+}
+
+// whole writes a number with its thousands apart.
+func whole(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	digits, sign := strings.TrimPrefix(s, "-"), ""
+	if len(digits) < len(s) {
+		sign = "-"
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// short writes a number in about four characters.
+func short(v float64) string {
+	value, unit := scaled(v)
+	return trim(value) + unit
+}
+
+// scaled is a number in the largest unit that it fills.
+func scaled(v float64) (value float64, unit string) {
+	for _, step := range []struct {
+		from float64
+		unit string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if math.Abs(v) >= step.from {
+			return v / step.from, step.unit
+		}
+	}
+	return v, ""
+}
+
+// trim writes three digits that matter.
+func trim(v float64) string {
+	switch {
+	case v == math.Trunc(v) || math.Abs(v) >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case math.Abs(v) >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// size writes bytes.
+func size(n int64) string {
+	v, i := float64(n), 0
+	units := []string{"B", "KB", "MB", "GB", "TB"}
+	for ; v >= 1024 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	return trim(v) + " " + units[i]
+}
+
+// dollars writes a cost; small ones keep their digits.
+func dollars(v float64) string {
+	if v != 0 && math.Abs(v) < 1 {
+		return "$" + strconv.FormatFloat(v, 'f', 4, 64)
+	}
+	return "$" + strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// lasted writes how long something took.
+func lasted(micros int64) string {
+	d := time.Duration(micros) * time.Microsecond
+	switch {
+	case d < time.Millisecond:
+		return strconv.FormatInt(micros, 10) + " µs"
+	case d < time.Second:
+		return trim(float64(micros)/1e3) + " ms"
+	case d < time.Minute:
+		return trim(d.Seconds()) + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+// At writes a time of the day, with the date unless it is today.
+func (p *page) At(t time.Time) string {
+	t, now := t.In(p.Zone), p.Now.In(p.Zone)
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("01-02 15:04")
+}
+
+func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// trouble says what went wrong.
+func (p *page) trouble(err error) string {
+	var ours *fault.Error
+	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &ours) {
+		return p.T("slow")
+	}
+	return visible(err.Error())
+}
+
+// hint is what to do about an error.
+func hint(err error) string { return fault.Hint(err) }

@@ -1,0 +1,151 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// A request is what the events of one request amount to.
+type request struct {
+	ID, Actor, Text string
+	Verdict         string // allow, ask, deny, approved, refused, or empty
+	State           string // running, waiting, ended; moment means that it is no more than what it tells
+	What            string // the event that says most of its state
+	Exit            *int
+	Error           string
+	Micros          int64
+	Seq             int64 // of its first event
+	Time            time.Time
+}
+
+// strength orders verdicts: the strongest of a request is shown.
+var strength = map[string]int{"allow": 1, "ask": 2, "approved": 3, "refused": 4, "deny": 5}
+
+// requests folds events, given newest first, into requests, newest first. The
+// script folds live events in the same way.
+func requests(events []source.Event) []*request {
+	var all []*request
+	known := map[string]*request{}
+	for _, e := range slices.Backward(events) {
+		key := e.ID
+		if key == "" {
+			key = "#" + strconv.FormatInt(e.Seq, 10)
+		}
+		if r := known[key]; r == nil || !r.going() && begins(e) { // a number may be used again
+			known[key] = &request{ID: e.ID, Actor: e.Actor, Seq: e.Seq, Time: e.Time, State: "moment"}
+			all = append(all, known[key])
+		}
+		known[key].hear(e)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// hear adds an event to the request it is about.
+func (r *request) hear(e source.Event) {
+	if r.Text == "" || e.What == "asked" {
+		r.Text = e.Text
+	}
+	if v := meaning(e); strength[v] > strength[r.Verdict] {
+		r.Verdict = v
+	}
+	switch {
+	case ends(e):
+		r.State, r.Exit, r.Error, r.Micros = "ended", e.Exit, e.Error, e.Micros
+	case r.State == "ended":
+		return
+	case e.ID == "":
+	case e.What == "judged":
+		r.State = "waiting"
+	case begins(e) || r.going():
+		r.State = "running"
+	}
+	r.What = e.What
+}
+
+// going tells whether more is to come.
+func (r *request) going() bool { return r.State == "running" || r.State == "waiting" }
+
+// begins tells whether an event is followed by one that ends what it begins.
+func begins(e source.Event) bool {
+	return e.What == "asked" || e.What == "called" || e.What == "started"
+}
+
+// ends tells whether an event is the last about its request.
+func ends(e source.Event) bool {
+	return e.What == "ended" || e.What == "model" || e.What == "answered" || e.Error != ""
+}
+
+// meaning is the verdict that an event tells.
+func meaning(e source.Event) string {
+	switch e.What {
+	case "approved", "refused":
+		return e.What
+	case "denied":
+		return "deny"
+	case "started", "allowed":
+		return "allow"
+	}
+	return e.Effect
+}
+
+// Outcome is how a request ended, in one word of the style sheet.
+func (r *request) Outcome() string {
+	switch {
+	case r.State != "ended":
+		return r.State
+	case r.Error != "" || r.Exit != nil && *r.Exit != 0:
+		return "failed"
+	}
+	return "good"
+}
+
+// nowView is what the page shows.
+type nowView struct {
+	Live     bool
+	Requests []*request
+	After    string // the number of the event before the first
+	Stats    *source.Stats
+	Waiting  int
+	Err      error
+}
+
+const newestEvents = 300
+
+func (c *console) drawNow(ctx context.Context, p *page, _ url.Values) templ.Component {
+	v := nowView{Live: c.Sources.Live != nil, After: "0", Waiting: p.Waiting}
+	if c.Sources.Record != nil {
+		events, err := c.Sources.Record.Search(ctx, source.Query{Most: newestEvents})
+		if n := len(events); n > 0 {
+			v.After = strconv.FormatInt(events[n-1].Seq-1, 10)
+		}
+		v.Requests, v.Err = requests(events), err
+		if stats, err := c.Sources.Record.Stats(ctx, c.now().Add(-24*time.Hour)); err == nil {
+			v.Stats = &stats
+		}
+	}
+	return nowPage(p, v)
+}
+
+// firstRows are as many as a large screen shows.
+const firstRows = 30
+
+// atOnce are the requests to draw for everybody. A list that is live has its
+// others drawn by the script when they are scrolled to: to lay out all of them
+// would keep the reader waiting for the first.
+func (v nowView) atOnce() []*request {
+	if !v.Live {
+		return v.Requests
+	}
+	return v.Requests[:min(len(v.Requests), firstRows)]
+}
+
+// unscripted are the requests to draw for those without the script.
+func (v nowView) unscripted() []*request { return v.Requests[len(v.atOnce()):] }

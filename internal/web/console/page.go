@@ -1,0 +1,87 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// A page is what all parts of a page know: who reads it, and how.
+type page struct {
+	Name      string // of the place
+	Lang      string
+	Theme     string
+	Here      string // path and query
+	Who       source.Actor
+	CSRF      string
+	Waiting   int    // questions
+	Questions string // where changes of them are told; empty means nowhere
+	Now       time.Time
+	Zone      *time.Location
+
+	words   catalogue
+	reasons catalogue // nil: the rules speak the reader's language
+	assets  assets
+}
+
+func (c *console) newPage(r *http.Request, name string) *page {
+	lang := spoken(r)
+	p := &page{Name: name, Lang: lang, Theme: theme(r), Here: r.URL.RequestURI(), Now: c.now(), Zone: c.Zone, words: c.words[lang], reasons: c.reasons[lang], assets: c.assets}
+	if p.Zone == nil {
+		p.Zone = time.Local
+	}
+	return p
+}
+
+// Operator reports whether the reader may change something.
+func (p *page) Operator() bool { return p.Who.Role == source.Operator }
+
+// Title is the name of the window.
+func (p *page) Title() string { return p.T("page."+p.Name) + " · hako" }
+
+// Asset is the address of a style or script.
+func (p *page) Asset(name string) string { return p.assets.address(name) }
+
+// Prefer is the address that changes a preference and comes back.
+func (p *page) Prefer(what, value string) templ.SafeURL {
+	return templ.URL("/prefer?" + url.Values{what: {value}, "back": {p.Here}}.Encode())
+}
+
+// OtherLang is the language to switch to.
+func (p *page) OtherLang() string {
+	if p.Lang == "ja" {
+		return "en"
+	}
+	return "ja"
+}
+
+// Names are the texts of a group, as attributes of an element where the script
+// finds them.
+func (p *page) Names(group string) templ.Attributes {
+	all := templ.Attributes{}
+	for key, text := range p.words {
+		if name, ok := strings.CutPrefix(key, group+"."); ok {
+			all["data-"+strings.ReplaceAll(name, ".", "-")] = text
+		}
+	}
+	return all
+}
+
+// address is a place with a query, empty values left out.
+func address(place string, pairs ...string) templ.SafeURL {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(q) == 0 {
+		return templ.URL(place)
+	}
+	return templ.URL(place + "?" + q.Encode())
+}

@@ -1,0 +1,61 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// policyView is what the page shows.
+type policyView struct {
+	There    bool
+	Profiles []string
+	Profile  string
+	Filter   string
+	Rules    []source.Rule
+	All      int // rules without the filter
+	Err      error
+	Command  string
+	Verdicts []source.Verdict
+	CheckErr error
+}
+
+func (c *console) drawPolicy(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := policyView{There: c.Sources.Policy != nil, Profiles: c.Profiles, Filter: q.Get("filter"), Command: q.Get("command")}
+	if slices.Contains(c.Profiles, q.Get("profile")) {
+		v.Profile = q.Get("profile")
+	}
+	if !v.There {
+		return policyPage(p, v)
+	}
+	rules, err := c.Sources.Policy.Rules(ctx, v.Profile)
+	v.Rules, v.All, v.Err = p.matching(rules, v.Filter), len(rules), err
+	if strings.TrimSpace(v.Command) != "" {
+		v.Verdicts, v.CheckErr = c.Sources.Policy.Check(ctx, v.Profile, v.Command)
+	}
+	return policyPage(p, v)
+}
+
+// matching are the rules that hold a text anywhere.
+func (p *page) matching(rules []source.Rule, text string) []source.Rule {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return slices.DeleteFunc(slices.Clone(rules), func(r source.Rule) bool {
+		return !strings.Contains(strings.ToLower(r.Effect+" "+r.Words+"\n"+r.Reason+"\n"+p.Reason(r.Reason)+"\n"+r.Where), text)
+	})
+}
+
+// final is what comes of a whole script: the strictest of its verdicts.
+func final(all []source.Verdict) string {
+	worst := "allow"
+	for _, v := range all {
+		if strength[v.Effect] > strength[worst] {
+			worst = v.Effect
+		}
+	}
+	return worst
+}

@@ -1,0 +1,41 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// boxesView is what the page shows.
+type boxesView struct {
+	There  bool
+	Boxes  []source.Box
+	Trails map[string][]sample
+	Err    error
+
+	Box, Job  string // whose output is shown
+	Output    string
+	OutputErr error
+}
+
+// mostOutput is how much of the end of a job's output a page shows.
+const mostOutput = 64 << 10
+
+func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := boxesView{There: c.Sources.Boxes != nil, Box: q.Get("box"), Job: q.Get("job")}
+	if v.There {
+		v.Boxes, v.Err = c.Sources.Boxes.List(ctx)
+		slices.SortStableFunc(v.Boxes, func(a, b source.Box) int { return b.Created.Compare(a.Created) })
+		v.Trails = c.trails.add(v.Boxes)
+	}
+	if v.There && v.Job != "" {
+		v.Output, _, v.OutputErr = c.Sources.Boxes.Output(ctx, v.Box, v.Job, -mostOutput, mostOutput)
+	}
+	return sandboxesPage(p, v)
+}
+
+func boxRoute(b source.Box) string { return boxesRoute + "/" + url.PathEscape(b.ID) }

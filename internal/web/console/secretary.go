@@ -1,0 +1,140 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// secretaryView is what the page shows.
+type secretaryView struct {
+	Talks    bool // there is a secretary
+	Speaks   bool // aloud
+	Session  string
+	Busy     bool              // she is answering in it
+	Asks     []source.Question // what she waits for
+	Sessions []source.Session
+	Messages []source.Message
+	Lists    bool // there is a to-do list
+	Lanes    []lane
+	Err      error
+	ListErr  error
+}
+
+// A lane is where to-dos of one kind are, and where others can be put.
+type lane struct {
+	Status, Priority string
+	Todos            []source.Todo
+}
+
+// Name is that of the lane in the catalogue.
+func (l lane) Name() string {
+	if l.Status == "done" {
+		return "done"
+	}
+	return l.Priority
+}
+
+// lanes sorts to-dos.
+func lanes(all []source.Todo) []lane {
+	some := []lane{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"}, {Status: "open", Priority: "low"}, {Status: "done"}}
+	for _, t := range all {
+		i := 1
+		switch {
+		case t.Status == "done":
+			i = 3
+		case t.Priority == "high":
+			i = 0
+		case t.Priority == "low":
+			i = 2
+		}
+		some[i].Todos = append(some[i].Todos, t)
+	}
+	return some
+}
+
+const newestMessages = 100
+
+func (c *console) drawSecretary(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := secretaryView{Talks: c.Sources.Secretary != nil, Lists: c.Sources.Todos != nil, Session: q.Get("session")}
+	if v.Talks {
+		v.Err = c.converse(ctx, &v, q.Has("session"))
+	}
+	if v.Lists {
+		todos, err := c.Sources.Todos.List(ctx)
+		v.Lanes, v.ListErr = lanes(todos), err
+	}
+	return secretaryPage(p, v)
+}
+
+// converse finds the conversation to show: the newest, unless one is named.
+func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (err error) {
+	if v.Sessions, err = c.Sources.Secretary.Sessions(ctx); err != nil {
+		return err
+	}
+	if !named && len(v.Sessions) > 0 {
+		v.Session = v.Sessions[0].ID
+	}
+	if i := slices.IndexFunc(v.Sessions, func(s source.Session) bool { return s.ID == v.Session }); i >= 0 && v.Sessions[i].Busy {
+		v.Busy, v.Asks = true, c.asks(ctx, v.Session)
+	}
+	if v.Speaks, err = c.Sources.Secretary.Speaks(ctx); err != nil || v.Session == "" {
+		return err
+	}
+	v.Messages, err = c.Sources.Secretary.Messages(ctx, v.Session, newestMessages)
+	return err
+}
+
+// asks are the questions of a conversation.
+func (c *console) asks(ctx context.Context, session string) []source.Question {
+	if c.Sources.Approvals == nil {
+		return nil
+	}
+	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows what went wrong
+	return slices.DeleteFunc(all, func(q source.Question) bool { return q.Session != session })
+}
+
+// came is how a command ended, in words and as a class of the style sheet.
+func (p *page) came(o source.Outcome) (words, class string) {
+	if o.Denied != "" {
+		return p.T("js.denied"), "e-failed"
+	}
+	words, class = p.T("js.exit", count(o.Exit)), "e-good"
+	if o.Exit != 0 {
+		class = "e-failed"
+	}
+	if o.Seconds > 0 {
+		words += " · " + lasted(int64(o.Seconds*1e6))
+	}
+	return words, class
+}
+
+func (p *page) cameTo(o source.Outcome) string    { words, _ := p.came(o); return words }
+func (p *page) cameClass(o source.Outcome) string { _, class := p.came(o); return class }
+
+// printed is all that a command wrote.
+func printed(o source.Outcome) string {
+	return strings.TrimPrefix(strings.TrimSuffix(o.Stdout, "\n")+"\n"+o.Stderr, "\n")
+}
+
+// muchOutput is folded.
+const muchOutput = 2000
+
+func todoRoute(t source.Todo) string { return todosRoute + "/" + strconv.FormatInt(t.ID, 10) }
+
+// saidBy is the class of a message.
+func saidBy(m source.Message) string {
+	switch m.Role {
+	case "user", "assistant":
+		return m.Role
+	}
+	return "system"
+}
+
+func count(n int) string { return strconv.Itoa(n) }

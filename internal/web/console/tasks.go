@@ -1,0 +1,83 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/a-h/templ"
+
+	"hako/internal/web/source"
+)
+
+// phases are the steps of a task, in order.
+var phases = []string{"planning", "environment", "execution", "verification", "delivery", "reporting", "ended"}
+
+// orders are what can be told to a task in a state.
+func orders(t source.Task) []string {
+	switch t.State {
+	case "done", "dead", "failed", "stopped":
+		return nil
+	case "paused", "parked":
+		return []string{"resume", "stop"}
+	}
+	return []string{"pause", "stop"}
+}
+
+// step is how far a task is with a phase: done, here, or later.
+func step(t source.Task, phase string) string {
+	at, one := slices.Index(phases, t.Phase), slices.Index(phases, phase)
+	switch {
+	case one < at || t.Phase == "ended":
+		return "done"
+	case one == at:
+		return "here"
+	}
+	return "later"
+}
+
+// tasksView is what the page shows.
+type tasksView struct {
+	There  bool
+	Tasks  []source.Task
+	Chosen *source.Task
+	Err    error
+}
+
+func (c *console) drawTasks(ctx context.Context, p *page, q url.Values) templ.Component {
+	v := tasksView{There: c.Sources.Tasks != nil}
+	if v.There {
+		v.Tasks, v.Err = c.Sources.Tasks.List(ctx)
+		slices.SortStableFunc(v.Tasks, func(a, b source.Task) int { return b.Changed.Compare(a.Changed) })
+		v.Err = c.choose(ctx, &v, q.Get("id"))
+	}
+	return tasksPage(p, v)
+}
+
+// choose finds the task to show whole: the one that changed last, unless one is
+// named.
+func (c *console) choose(ctx context.Context, v *tasksView, id string) error {
+	switch {
+	case v.Err != nil:
+		return v.Err
+	case id == "" && len(v.Tasks) == 0:
+		return nil
+	case id == "":
+		id = v.Tasks[0].ID
+	}
+	t, err := c.Sources.Tasks.Get(ctx, id)
+	if err == nil {
+		v.Chosen = &t
+	}
+	return err
+}
+
+// orderRoute is where an order for a task is sent. Ids hold slashes.
+func orderRoute(t source.Task, order string) string {
+	return tasksRoute + "/" + url.PathEscape(t.ID) + "/" + order
+}
+
+// stepsRoute is where the steps of a task are told.
+func stepsRoute(t source.Task) string {
+	return tasksRoute + "/events?id=" + url.QueryEscape(t.ID)
+}

@@ -1,0 +1,154 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"hako/llm"
+	"hako/llm/wire"
+)
+
+// source marks reasoning that only this package can show to a model again.
+const source = "openai"
+
+// What the service accepts.
+const (
+	maxCacheKey = 64 // letters
+	leastOutput = 16 // tokens
+)
+
+type responses struct{ service }
+
+// Responses returns a model that is asked over the Responses interface.
+func Responses(model string, o Options) llm.Model {
+	return &responses{newService("ask model", model, "/responses", o)}
+}
+
+// Next implements [llm.Model].
+func (m *responses) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	answer, err := m.ask(ctx, m.request(d))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	return m.read(d, answer)
+}
+
+// request spells a dialog: first what never changes, then what grows, then what
+// may differ from turn to turn.
+func (m *responses) request(d *llm.Dialog) []byte {
+	thinks := reasons(m.model)
+	b := append(make([]byte, 0, wire.Room(d)), '{')
+	b = wire.Text(b, "model", m.model)
+	b = wire.Raw(b, "store", "false")
+	if thinks {
+		b = wire.Raw(b, "include", `["reasoning.encrypted_content"]`)
+	}
+	if d.CacheKey != "" {
+		b = wire.Text(b, "prompt_cache_key", d.CacheKey[:min(len(d.CacheKey), maxCacheKey)])
+	}
+	if d.System != "" {
+		b = wire.Text(b, "instructions", d.System)
+	}
+	if len(d.Tools) > 0 {
+		b = wire.Raw(b, "parallel_tool_calls", "true")
+		b = m.tools(b, d.Tools)
+	}
+	b = wire.Raw(b, "input", "[")
+	for i := range d.Items {
+		b = m.item(b, &d.Items[i], thinks)
+	}
+	return append(m.rest(append(b, ']'), d), '}')
+}
+
+func (m *responses) tools(b []byte, tools []llm.Tool) []byte {
+	b = wire.Raw(b, "tools", "[")
+	for i := range tools {
+		t := &tools[i]
+		b = append(wire.Entry(b), `{"type":"function"`...)
+		b = wire.Text(b, "name", t.Name)
+		b = wire.Text(b, "description", t.Text)
+		b = wire.AppendRaw(wire.Member(b, "parameters"), t.Schema, `{"type":"object"}`)
+		// Left out, it would mean true, and optional arguments an error.
+		b = append(wire.Raw(b, "strict", "false"), '}')
+	}
+	return append(b, ']')
+}
+
+// item spells an entry of the dialog as the one or more that the service makes
+// of it.
+func (m *responses) item(b []byte, it *llm.Item, thinks bool) []byte {
+	switch it.Role {
+	case llm.Assistant:
+		return m.spoken(b, it, thinks)
+	case llm.Result:
+		b = append(wire.Entry(b), `{"type":"function_call_output"`...)
+		b = wire.Text(b, "call_id", it.CallID)
+		return append(wire.Text(b, "output", it.Text), '}')
+	case llm.System:
+		// The service also has developer for this, which others do not know.
+		b = append(wire.Entry(b), `{"role":"system"`...)
+		return append(wire.Text(b, "content", it.Text), '}')
+	}
+	b = append(wire.Entry(b), `{"role":"user"`...)
+	return append(wire.Text(b, "content", it.Text), '}')
+}
+
+// spoken spells what the model said. Its reasoning comes first, but not on its
+// own: the service insists that something follows it.
+func (m *responses) spoken(b []byte, it *llm.Item, thinks bool) []byte {
+	if thinks && it.Source == source && (it.Text != "" || len(it.Calls) > 0) {
+		b = reasoning(b, it.Raw)
+	}
+	if it.Text != "" {
+		b = append(wire.Entry(b), `{"role":"assistant"`...)
+		b = append(wire.Text(b, "content", it.Text), '}')
+	}
+	for i := range it.Calls {
+		c := &it.Calls[i]
+		b = append(wire.Entry(b), `{"type":"function_call"`...)
+		b = wire.Text(b, "call_id", c.ID)
+		b = wire.Text(b, "name", c.Name)
+		b = append(wire.Text(b, "arguments", c.Arguments), '}')
+	}
+	return b
+}
+
+// reasoning appends the entries of a list.
+func reasoning(b, list []byte) []byte {
+	if len(list) == 0 || list[0] != '[' || !json.Valid(list) {
+		return b
+	}
+	entries := bytes.TrimSpace(list[1:bytes.LastIndexByte(list, ']')])
+	if len(entries) == 0 {
+		return b
+	}
+	return append(wire.Entry(b), entries...)
+}
+
+// rest spells what may differ from turn to turn.
+func (m *responses) rest(b []byte, d *llm.Dialog) []byte {
+	if len(d.Tools) > 0 {
+		switch {
+		case d.Choice.None:
+			b = wire.Raw(b, "tool_choice", `"none"`)
+		case d.Choice.Name != "":
+			b = append(wire.Text(wire.Raw(b, "tool_choice", `{"type":"function"`), "name", d.Choice.Name), '}')
+		default:
+			b = wire.Raw(b, "tool_choice", `"auto"`)
+		}
+	}
+	if d.Temperature != nil && !reasons(m.model) {
+		b = strconv.AppendFloat(wire.Member(b, "temperature"), *d.Temperature, 'g', -1, 64)
+	}
+	if d.MaxOutput > 0 {
+		b = strconv.AppendInt(wire.Member(b, "max_output_tokens"), max(d.MaxOutput, leastOutput), 10)
+	}
+	if d.Format != nil {
+		b = wire.Raw(b, "text", `{"format":{"type":"json_schema"`)
+		b = append(schema(b, d.Format), "}}"...)
+	}
+	return wire.Raw(b, "stream", "true")
+}

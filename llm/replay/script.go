@@ -1,0 +1,176 @@
+// Package replay replays the turns of a file as if a model gave them, and
+// records the turns of a model into such a file.
+//
+// The file holds one JSON object a line, each a turn; empty lines and lines that
+// start with # are skipped:
+//
+//	# the model looks, then answers
+//	{"calls":[{"name":"execute","arguments":{"command":"wc -l a"}}]}
+//	{"text":"It has 12 lines.","expect":"\\b12\\b","usage":{"input_tokens":90,"output_tokens":8}}
+//
+// These are the fields, all optional:
+//
+//	text       what the model says
+//	pieces     a list of texts instead of that, streamed just so
+//	calls      a list of {id, name, arguments}; a missing id is made up.
+//	           arguments is an object, or a string that is passed on as it
+//	           stands, JSON or not; without any they are {}
+//	usage      {input_tokens, cached_tokens, output_tokens}; the first is without
+//	           the second
+//	model      which one answered; without it, "script"
+//	cut        "length" or "content_filter": the model had to stop
+//	raw        what the provider wants to see again, as [llm.Turn] has it,
+//	source     and whose spelling that is
+//	error      {status, code, message, after_ms, retry, why, hint}: after the
+//	           text, if there is one, the provider refuses
+//	delay_ms   time to wait before anything of that
+//	expect     a regular expression that the last item of the dialog must match
+//
+// Opening and closing files, and keeping secrets out of them, is the caller's.
+// The one rule to keep: whatever [Recorder] writes, [Parse] reads and [Script]
+// gives back the same.
+package replay
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"hako/llm"
+	"hako/quota"
+	"hako/run/fault"
+)
+
+// A Script is a model that gives the turns of a file, each once and in their
+// order, whatever it is asked. It is safe for concurrent use.
+type Script struct {
+	steps []step
+	given atomic.Int64 // may be more than there are
+}
+
+// A step is a turn to be given, or a refusal.
+type step struct {
+	turn   llm.Turn
+	pieces []string // nil means the text in small ones
+	err    error    // instead of the turn
+	delay  time.Duration
+	expect *regexp.Regexp // nil means anything
+}
+
+// Left returns how many turns were not given yet.
+func (s *Script) Left() int { return max(0, len(s.steps)-int(s.given.Load())) }
+
+// Ahead returns what the next turn uses; nothing if there is none, or a refusal.
+func (s *Script) Ahead() quota.Usage {
+	n := int(s.given.Load())
+	if n >= len(s.steps) || s.steps[n].err != nil {
+		return quota.Usage{}
+	}
+	return s.steps[n].turn.Usage
+}
+
+// Next implements [llm.Model].
+func (s *Script) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	n := int(s.given.Add(1))
+	if n > len(s.steps) {
+		return nil, s.over()
+	}
+	st := &s.steps[n-1]
+	if err := pause(ctx, st.delay); err != nil {
+		return nil, err
+	}
+	if err := st.meets(n, d); err != nil {
+		return nil, err
+	}
+	if err := st.say(ctx, d.OnText); err != nil {
+		return nil, err
+	}
+	if st.err != nil {
+		return nil, st.err
+	}
+	return &st.turn, nil // nobody else gets this one
+}
+
+func (s *Script) over() error {
+	why := fmt.Sprintf("the script has only %d turns", len(s.steps))
+	if len(s.steps) == 1 {
+		why = "the script has only 1 turn"
+	}
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: "script", Why: why,
+		Hint: "add a line to the script, or end the conversation with a turn that calls no tool"}
+}
+
+// meets tells whether the dialog is where the script thinks it is.
+func (st *step) meets(n int, d *llm.Dialog) error {
+	if st.expect == nil {
+		return nil
+	}
+	last := ""
+	if len(d.Items) > 0 {
+		last = d.Items[len(d.Items)-1].Text
+	}
+	if st.expect.MatchString(last) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "replay turn", Subject: fmt.Sprint(n),
+		Why:  fmt.Sprintf("%q does not match %q", start(last, 120), st.expect),
+		Hint: "the conversation went another way than when the script was written"}
+}
+
+// say streams the text. A caller that has heard enough cancels ctx.
+func (st *step) say(ctx context.Context, on func(string)) error {
+	if on == nil {
+		return nil
+	}
+	for _, piece := range st.pieces {
+		on(piece)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if st.pieces != nil {
+		return nil
+	}
+	for rest := st.turn.Text; rest != ""; {
+		piece := start(rest, 16)
+		on(piece)
+		rest = rest[len(piece):]
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// start returns the first bytes of a text, and no half characters.
+func start(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for end := most; end > most-utf8.UTFMax; end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
+		}
+	}
+	return text[:most]
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

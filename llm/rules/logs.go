@@ -1,0 +1,431 @@
+package rules
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A logStyle is how the lines of a log say their level and their message.
+type logStyle struct {
+	lines   [][]string // stages that keep the lines of the level
+	message [][]string // stages that make messages of them
+	others  []string   // the stage that keeps the other lines; nil means that lines[0] tells them
+	mention bool       // there are no levels: lines that mention the word
+	fields  bool       // what stands between level and message was left out
+	none    bool       // no line is of that level
+	access  bool       // it is the log of a web server, which has none
+}
+
+// levelWords are the levels as logs spell them, in capitals.
+var levelWords = map[string]string{
+	"ERROR or WARN": "ERROR|ERR|WARN|WARNING",
+	"TRACE":         "TRACE", "DEBUG": "DEBUG", "INFO": "INFO|NOTICE", "WARN": "WARN|WARNING", "ERROR": "ERROR|ERR", "FATAL": "FATAL|CRITICAL|CRIT|SEVERE|PANIC|EMERG|ALERT",
+}
+
+// levelNumbers are the levels of loggers that count.
+var levelNumbers = map[string]string{"TRACE": "10", "DEBUG": "20", "INFO": "30", "WARN": "40", "ERROR": "50", "FATAL": "60", "ERROR or WARN": "50|40"}
+
+// allLevels are the words of all levels but one.
+func allLevels(but string) string {
+	var list []string
+	for _, name := range []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"} {
+		if name != but {
+			list = append(list, levelWords[name])
+		}
+	}
+	return strings.Join(list, "|")
+}
+
+// otherLevels are the words of levels that a line may say before it mentions
+// another.
+func otherLevels(but string) string {
+	var list []string
+	for _, w := range []string{"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"} {
+		if !slices.Contains(strings.Split(levelWords[but], "|"), w) {
+			list = append(list, w)
+		}
+	}
+	return strings.Join(list, "|")
+}
+
+// wordsOf are the words of a level; of none, those of all.
+func wordsOf(level string) string {
+	if level == "" {
+		return allLevels("")
+	}
+	return levelWords[level]
+}
+
+// levelFilter is a filter of jq that makes a level of a line.
+var levelFilter = `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\\]|\\blevel=\"?[A-Za-z]+").string) // "(no level)" | gsub("^.*[=:\"]|[\\[\\]]"; "") | ascii_upcase`
+
+// style finds out how a log writes a level: it looks at lines that have the word
+// in capitals, else at lines that have it in any way.
+func (t *talk) style(file, level string) (s logStyle, ok bool) {
+	if isJSON(file) {
+		return t.jsonStyle(file, level)
+	}
+	words := wordsOf(level)
+	first, ok := t.sample(file)
+	upper, ok2 := t.run(from(file).then("grep", "-m", "40", "-wE", words).String())
+	if !ok || !ok2 {
+		return s, false
+	}
+	without := slices.DeleteFunc(slices.Clone(first), anyLevel().MatchString)
+	switch {
+	case isAccess(first) && level != "":
+		return logStyle{access: true}, true
+	case level == "" && 2*len(without) > len(first) && !slices.ContainsFunc(first, startsJSON):
+		return plainStyle(first), true
+	}
+	if s, found := readStyle(upper.lines(), level); found {
+		return s, true
+	}
+	loose := looseWords(level)
+	if level == "ERROR" {
+		loose += `|^E[0-9]{4} |"level": ?50`
+	}
+	lower, ok := t.run(from(file).then("grep", "-m", "40", "-iE", loose).String())
+	if !ok {
+		return s, false
+	}
+	if s, found := readStyle(lower.lines(), level); found {
+		return s, true
+	}
+	switch {
+	case level == "":
+		return plainStyle(first), true
+	case len(lower.lines()) == 0 || mostlyOthers(lower.lines()):
+		return logStyle{none: true}, true
+	}
+	return mentionStyle(level), true
+}
+
+// levelKana are the levels in Japanese.
+var levelKana = map[string]string{"ERROR": "エラー", "WARN": "警告", "ERROR or WARN": "エラー|警告", "FATAL": "致命的", "DEBUG": "デバッグ"}
+
+// looseWords is a regular expression for a level in any spelling.
+func looseWords(level string) string {
+	loose := `\b(` + strings.ToLower(wordsOf(level)) + `)\b`
+	if kana := levelKana[level]; kana != "" {
+		loose += "|" + kana
+	}
+	return loose
+}
+
+// readStyle recognises the style of lines that have a level somewhere.
+func readStyle(sample []string, level string) (s logStyle, ok bool) {
+	if j, ok := jsonLineStyle(sample, level); ok {
+		return j, true
+	}
+	for _, form := range textForms {
+		token := form.token(wordsOf(level))
+		re := regexp.MustCompile(token)
+		var rest, seen []string
+		for _, line := range sample {
+			if m := re.FindStringIndex(line); m != nil && !earlierLevel(line[:m[0]], level) {
+				rest = append(rest, line[m[1]:])
+				seen = append(seen, spelled(line[m[0]:m[1]], wordsOf(level)))
+			}
+		}
+		if len(rest)*2 >= len(sample) && len(rest) > 0 || len(rest) > 2 {
+			slices.Sort(seen)
+			return form.style(level, strings.Join(slices.Compact(seen), "|"), rest), true
+		}
+	}
+	return s, false
+}
+
+var anyLevel = compiled(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\]|\blevel="?[A-Za-z]+`)
+
+// mostlyOthers reports whether lines that mention a level have another one: the
+// log has levels, and none of its lines is of the level that is asked for.
+func mostlyOthers(lines []string) bool {
+	n := 0
+	for _, s := range lines {
+		if anyLevel().MatchString(s) {
+			n++
+		}
+	}
+	return 2*n > len(lines)
+}
+
+// earlierLevel reports whether a line says another level before: INFO … ERROR is
+// no error.
+func earlierLevel(before, level string) bool { return level != "" && anyLevel().MatchString(before) }
+
+// spelled finds the word of a level in what was matched, in capitals.
+func spelled(match, words string) string {
+	match = strings.ToUpper(match)
+	best := words
+	for w := range strings.SplitSeq(words, "|") {
+		if strings.Contains(match, w) && (best == words || len(w) > len(best)) {
+			best = w
+		}
+	}
+	return best
+}
+
+// A textForm is a way to write a level in a line of text: the regular expression
+// for any of some words, and the style of a log where they were seen.
+type textForm struct {
+	token func(words string) string
+	style func(level, seen string, rest []string) logStyle
+}
+
+// textForms are tried in this order.
+var textForms = []textForm{{logfmtToken, logfmtStyle}, {capitalToken, capitalStyle}, {bracketToken, bracketStyle}, {glogToken, glogStyle}, {colonToken, colonStyle}}
+
+func logfmtToken(words string) string {
+	return `(^|[[:space:]])(level|lvl|severity)="?(` + strings.ToLower(words) + `|` + words + `)\b`
+}
+
+func logfmtStyle(_, seen string, rest []string) logStyle {
+	key := "msg"
+	if slices.ContainsFunc(rest, func(s string) bool { return strings.Contains(s, " message=") }) {
+		key = "message"
+	}
+	return logStyle{
+		lines: [][]string{{"grep", "-E", logfmtToken(seen)}},
+		message: [][]string{{"grep", "-E", `[[:space:]]` + key + `=`},
+			{"sed", "-E", `s/^.*[[:space:]]` + key + `=("(([^"\\]|\\.)*)"|([^[:space:]]*)).*$/\2\4/`}},
+	}
+}
+
+func capitalToken(words string) string {
+	if !strings.Contains(words, "|") {
+		return `\b` + words + `\b`
+	}
+	return `\b(` + words + `)\b`
+}
+
+func capitalStyle(level, seen string, rest []string) logStyle {
+	token := capitalToken(seen)
+	s := logStyle{lines: [][]string{{"grep", "-wE", seen}}}
+	if !strings.Contains(seen, "|") {
+		s.lines[0][1] = "-w"
+	}
+	if level != "" {
+		s.others = []string{"sed", "-E", `/\b(` + otherLevels(level) + `)\b.*` + token + `/b;/` + token + `/d`}
+		s.lines = append(s.lines, []string{"grep", "-vE", `\b(` + otherLevels(level) + `)\b.*` + token})
+	}
+	return s.after(token, rest)
+}
+
+func bracketToken(words string) string { return `\[([a-z_]+:)?(` + strings.ToLower(words) + `)\]` }
+
+func bracketStyle(_, seen string, rest []string) logStyle {
+	return logStyle{lines: [][]string{{"grep", "-E", bracketToken(seen)}}}.after(bracketToken(seen), rest)
+}
+
+// glogToken knows the level by its first letter: E0131 12:00:00.000000 1 a.go:1]
+func glogToken(words string) string {
+	letter := words[:1]
+	if strings.Contains(words, "DEBUG|") {
+		letter = "[IWEF]"
+	} else if strings.Contains(words, "WARN") && strings.Contains(words, "ERR") {
+		letter = "[EW]"
+	}
+	return `^` + letter + `[0-9]{4} [^]]*\]`
+}
+
+func glogStyle(level, _ string, rest []string) logStyle {
+	token := glogToken(wordsOf(level))
+	return logStyle{lines: [][]string{{"grep", "-E", token}}}.after(token, rest)
+}
+
+func colonToken(words string) string {
+	words = strings.ToLower(words)
+	return `(^|[[:space:]])(` + words + `|` + capitalised(words) + `):`
+}
+
+func capitalised(words string) string {
+	list := strings.Split(words, "|")
+	for i, w := range list {
+		list[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(list, "|")
+}
+
+func colonStyle(_, seen string, rest []string) logStyle {
+	return logStyle{lines: [][]string{{"grep", "-E", colonToken(seen)}}}.after(colonToken(seen), rest)
+}
+
+// prefixes are what may stand between the level and the message. Each is left
+// out where all lines that were looked at have it.
+var prefixes = []string{
+	`^[0-9]+ +-+ +\[[^]]*\] +[^ ]+ +: +`, // pid --- [thread] class :
+	`^\[[^]]*\] *`,                       // [thread]
+	`^[A-Za-z_$][A-Za-z0-9_$]*([.][A-Za-z0-9_$]+)+(:[0-9]+)? *[-:|]+[[:space:]]+`, // package.Class -
+	`^[A-Za-z_][A-Za-z0-9_.-]* +- +`,                                              // logger -
+	`^[0-9]+#[0-9]+: ([*][0-9]+ )?`,                                               // pid#tid: *connection
+	`^[A-Za-z0-9_/.-]+[.][a-z]+:[0-9]+:?[[:space:]]+`,                             // file.go:12
+	`^\[[^]]*\] *`,
+	`^[A-Za-z][A-Za-z0-9_.-]* +([A-Za-z0-9_.-]+=[^ ]* +)+`, // host key=value
+	`^([A-Za-z0-9_.-]+=[^ ]* +)+`,                          // key=value
+}
+
+// separators may stand after the level, or after a prefix.
+const separators = `[]):|,>[:space:]-]*`
+
+// after completes a style: the message is what follows the level. The first
+// level in a line counts, so it is marked by a newline, which no line has.
+func (s logStyle) after(token string, rest []string) logStyle {
+	script := `s/` + token + `/\n/; s/^[^\n]*\n` + separators + `//`
+	trim := regexp.MustCompile(`^` + separators)
+	for i := range rest {
+		rest[i] = trim.ReplaceAllString(rest[i], "")
+	}
+	for _, prefix := range prefixes {
+		re := regexp.MustCompile(prefix)
+		left := make([]string, len(rest))
+		all := true
+		for i, line := range rest {
+			left[i] = re.ReplaceAllString(line, "")
+			all = all && left[i] != line && left[i] != ""
+		}
+		if all {
+			rest, s.fields = left, true
+			script += `; s%` + prefix + `%%`
+		}
+	}
+	if pythonStyle(rest) {
+		s.fields = true
+		script += `; s/^[a-z_][A-Za-z0-9_.]*:([^ ])/\1/`
+	}
+	s.message = [][]string{{"sed", "-E", script}}
+	return s
+}
+
+var loggerName = compiled(`^[a-z_][A-Za-z0-9_.]*:[^ ]`)
+
+// pythonStyle reports whether all lines have a logger's name: ERROR:root:text.
+func pythonStyle(rest []string) bool {
+	return !slices.ContainsFunc(rest, func(s string) bool { return !loggerName().MatchString(s) })
+}
+
+const timestampForm = `^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9:.,]+(Z|[+-][0-9:]+)?\]? *`
+
+// mentionStyle is for lines without levels.
+func mentionStyle(level string) logStyle {
+	return logStyle{
+		mention: true,
+		lines:   [][]string{{"grep", "-iE", looseWords(level)}},
+		message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}},
+	}
+}
+
+var (
+	levelKeys   = []string{"level", "severity", "lvl", "levelname", "log_level", "loglevel", "log.level", "@level", "level_name"}
+	messageKeys = []string{"message", "msg", "text", "event", "@message", "short_message", "body", "error", "err"}
+)
+
+// jsonLineStyle recognises lines that are objects of JSON.
+func jsonLineStyle(sample []string, level string) (s logStyle, ok bool) {
+	for _, line := range sample {
+		var v map[string]any
+		if json.Unmarshal([]byte(line), &v) != nil {
+			continue
+		}
+		l, m := firstKey(v, levelKeys), firstKey(v, messageKeys)
+		if l == "" {
+			continue
+		}
+		s.lines = [][]string{{"jq", "-Rc", `fromjson? | objects | ` + levelSelect(jqKey(l), level)}}
+		if m != "" {
+			s.message = [][]string{{"jq", "-r", jqPath([]string{m}) + scalarText}}
+		}
+		return s, true
+	}
+	return s, false
+}
+
+func firstKey(v map[string]any, names []string) string {
+	for _, name := range names {
+		for key := range v {
+			if strings.EqualFold(key, name) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// levelSelect is a filter that keeps the objects of a level.
+func levelSelect(key, level string) string {
+	if level == "" {
+		return "."
+	}
+	return `select(` + key + ` | tostring | test("^(` + strings.ToLower(levelWords[level]) + `|` + levelNumbers[level] + `)$"; "i"))`
+}
+
+// jsonStyle is for files that are JSON as a whole: a list of objects, or one
+// after the other.
+func (t *talk) jsonStyle(file, level string) (s logStyle, ok bool) {
+	l, ok := t.lookJSON(file, false)
+	if !ok {
+		return s, false
+	}
+	var levelPath, messagePath []string
+	for _, p := range l.json.Paths {
+		if levelPath == nil && isKey(p, levelKeys) {
+			levelPath = p
+		}
+	}
+	for _, name := range messageKeys {
+		for _, p := range l.json.Paths {
+			if messagePath == nil && isKey(p, []string{name}) && len(p) == len(levelPath) {
+				messagePath = p
+			}
+		}
+	}
+	if levelPath == nil {
+		return logStyle{none: true}, true
+	}
+	n := len(levelPath) - 1
+	s.lines = [][]string{{"jq", "-c", jqSteps(levelPath[:n]) + " | " + levelSelect(jqKey(levelPath[n])+"?", level)}}
+	if messagePath != nil {
+		s.message = [][]string{{"jq", "-r", jqPath(messagePath[n:]) + scalarText}}
+	}
+	return s, true
+}
+
+func isKey(path, names []string) bool {
+	n := len(path) - 1
+	return n >= 0 && n <= 2 && slices.ContainsFunc(names, func(s string) bool { return strings.EqualFold(path[n], s) })
+}
+
+// sameButNumbers are the changes that make messages alike which differ only in
+// numbers and ids.
+var sameButNumbers = []struct{ form, to string }{
+	{`\b(0x)?[0-9a-fA-F-]*[0-9][0-9a-fA-F-]{7,}\b`, "#"},
+	{`\b[0-9]+([.][0-9]+)*(ms|us|ns|s|m|h|[KMGkmg]B)?\b`, `#\2`},
+}
+
+// alike is the stage that applies them.
+func alike() []string {
+	var parts []string
+	for _, c := range sameButNumbers {
+		parts = append(parts, "s/"+c.form+"/"+c.to+"/g")
+	}
+	return []string{"sed", "-E", strings.Join(parts, "; ")}
+}
+
+// alikeText is the same for a text that is here already.
+func alikeText(s string) string {
+	for _, c := range sameButNumbers {
+		s = regexp.MustCompile(c.form).ReplaceAllString(s, strings.ReplaceAll(c.to, `\2`, "${2}"))
+	}
+	return s
+}
+
+// levelWord is the word for a level that lines mention.
+func (q *query) levelWord() string {
+	word := strings.ToLower(q.level)
+	if kana := levelKana[q.level]; kana != "" && q.tongue == ja {
+		word += " / " + kana
+	}
+	return word
+}

@@ -1,0 +1,140 @@
+package rules
+
+import (
+	"strings"
+)
+
+// names answers which columns or keys a file has.
+func names(t *talk, q *query) string {
+	file, problem := q.source()
+	if problem != "" {
+		return problem
+	}
+	l, ok := t.look(file)
+	if !ok {
+		return ""
+	}
+	list, what := l.header, q.say("columns", "列")
+	if l.json != nil {
+		list, what = l.json.topKeys(), q.say("keys", "キー")
+	}
+	if len(list) == 0 {
+		if l.json != nil {
+			return q.say("%s has no keys.", "%s にキーはありません。", file)
+		}
+		return q.say("%s has no line with the names of columns that I can recognise.", "%s には列名の行が見つかりません。", file)
+	}
+	if q.is(count) {
+		return q.say("%d %s (%s)", "%d 個の%sがあります（%s）。", len(list), what, file) + "\n" + q.listed(list)
+	}
+	lines := make([]string, len(list))
+	for i, name := range list {
+		lines[i] = itoa(i+1) + ". " + name
+	}
+	return strings.Join(lines, "\n") + "\n\n" + q.say("%d %s %s", "%d 個の%s%s", len(list), what, q.of(file))
+}
+
+// topKeys are the keys of the object, or of the objects in the list.
+func (j *jsonLayout) topKeys() (list []string) {
+	for _, p := range j.Paths {
+		switch {
+		case len(p) == 1 && p[0] != "[]":
+			list = append(list, p[0])
+		case len(p) == 2 && p[0] == "[]" && p[1] != "[]" && j.Type == "array":
+			list = append(list, p[1])
+		}
+	}
+	return list
+}
+
+// listLength answers how many elements a list of JSON has.
+func listLength(t *talk, q *query) string {
+	file, problem := q.source()
+	if problem != "" {
+		return problem
+	}
+	l, ok := t.look(file)
+	if !ok {
+		return ""
+	}
+	if l.json == nil {
+		return q.say("%s is not JSON, so it has no list whose elements I could count. Ask for its lines or rows.", "%s は JSON ではないため、要素数を数える配列がありません。行数を聞いてください。", file)
+	}
+	var path []string
+	if q.is(field) {
+		c, problem := t.column(q, l, q.fields[0])
+		if problem != "" {
+			return problem
+		}
+		path = c.path
+	}
+	text, _ := t.lengthOf(q, l, path)
+	return text
+}
+
+// countList answers "how many users": the length of that list, if there is one.
+func (t *talk) countList(q *query, file string) (text string, ok bool) {
+	l, ok := t.look(file)
+	if !ok {
+		return "", false
+	}
+	if len(q.fields) > 1 {
+		return q.twoThings(), true
+	}
+	c, problem := t.column(q, l, q.fields[0])
+	switch {
+	case problem != "":
+		return problem, true
+	case l.json == nil:
+		return q.say("Do you mean how many rows there are, or how many different values of %s? Please say \"rows\" or \"different values of %[1]s\".",
+			"行数ですか、それとも %[1]s の種類の数ですか？「行数」か「%[1]sは何種類」と書いてください。", c.name), true
+	}
+	return t.lengthOf(q, l, c.path)
+}
+
+// lengthOf says how many elements the list at a path has. Without a path it is
+// the list itself, the only one in the object, or the documents of the file.
+func (t *talk) lengthOf(q *query, l *layout, path []string) (text string, ok bool) {
+	if path == nil && l.json.Type == "object" && l.json.Docs == 1 {
+		if path = l.json.onlyList(); path == nil {
+			return q.say("%s is an object with %d keys, not a list.", "%s は配列ではなく、キーが %d 個のオブジェクトです。", l.file, l.json.Len), true
+		}
+	}
+	if kind := l.json.kindAt(path); path != nil && kind != "array" {
+		return q.say("%s is no list in %s.", "%[2]s の %[1]s は配列ではありません。", shownPath(path), l.file), true
+	}
+	p := from(l.file)
+	switch {
+	case path != nil:
+		p = p.then("jq", jqPath(path)+" | length")
+	case l.json.Type == "array" && l.json.Docs == 1:
+		p = p.then("jq", "length")
+	case l.json.Loose:
+		p = p.then("jq", "-Rc", "fromjson?").counted()
+	default:
+		p = p.then("jq", "-c", ".").counted()
+	}
+	out, ok := t.run(p.String())
+	if !ok {
+		return "", false
+	}
+	if strings.Contains(strings.TrimSpace(out.Out), "\n") {
+		return q.say("There are several such lists in %s, with these lengths:", "%s には該当する配列が複数あります。それぞれの長さ:", l.file) + "\n\n" + block(out.lines()), true
+	}
+	return q.say("%s %s", "%sです%s。", q.several(out.number(), "element", "件"), q.of(l.file, shownPath(path))), true
+}
+
+// onlyList is the path of the one list that an object has, nil if there is not
+// exactly one.
+func (j *jsonLayout) onlyList() (path []string) {
+	for i, p := range j.Paths {
+		if len(p) != 1 || i >= len(j.Kinds) || j.Kinds[i] != "array" {
+			continue
+		}
+		if path != nil {
+			return nil
+		}
+		path = p
+	}
+	return path
+}

@@ -1,0 +1,205 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"hako/llm"
+)
+
+// A feature is something that a request says.
+type feature uint64
+
+// The features.
+const (
+	show       feature = 1 << iota // let me see
+	find                           // look for something
+	count                          // how many
+	lines                          // the unit
+	words                          // the unit
+	chars                          // the unit
+	size                           // bytes
+	times                          // occurrences, not lines
+	records                        // elements of a list
+	top                            // the most frequent ones
+	freq                           // how often each
+	least                          // the least frequent instead
+	unique                         // each only once
+	repeats                        // those that occur more than once
+	sorted                         // in order
+	reverse                        // last one first
+	ascending                      // smallest first
+	descending                     // largest first
+	numeric                        // by value, not by letters
+	totals                         // sum, average…: see query.totals
+	field                          // see query.fields
+	grouped                        // see query.by
+	period                         // see query.per
+	matching                       // see query.where
+	level                          // see query.level
+	messages                       // of a log
+	include                        // see query.with
+	exclude                        // see query.without
+	anyCase                        // capitals do not matter
+	wholeWord                      // not as part of a longer word
+	numbered                       // with line numbers
+	blank                          // empty lines only
+	filled                         // no empty lines
+	head                           // the first n
+	tail                           // the last n
+	span                           // see query.spans
+	skip                           // without the first n
+	amount                         // a bare number: five of them
+	keys                           // names of columns or keys
+	length                         // of a list
+	differ                         // compare files
+	onlyIn                         // lines of one file that the other does not have
+	common                         // lines that both have
+	which                          // files that contain something
+	allFiles                       // in every file
+	longest                        // line
+	shortest                       // line
+	fileList                       // what files are there
+	fileSize                       // how large are they
+	biggest                        // the largest file
+	whole                          // everything
+	inside                         // the first n are where to look, not what to show
+	help                           // what can you do
+	timed                          // see query.time
+	status                         // see query.status
+)
+
+// A needle is a text that lines have or have not.
+type needle struct {
+	text   string
+	starts bool // at the start of the line
+	ends   bool // at its end
+	regex  bool // a regular expression
+	loose  bool // it may as well not be meant as a text
+	dot    bool // a full stop may follow
+}
+
+// A fieldRef is how a request calls a column or a key.
+type fieldRef struct {
+	name   string // as it was written; empty if it has a number
+	number int    // of a column, from 1; -1 is the last
+	path   bool   // a path: .a.b
+	guess  bool   // nobody said that it is a field
+}
+
+// A condition is on the value of a field.
+type condition struct {
+	field fieldRef
+	op    string // == != < <= > >= empty
+	value string
+	num   bool // value is a number
+
+	values []string // one of these, as the table spells them; nil means value alone
+}
+
+// A query is what a request says, as far as it was understood.
+type query struct {
+	tongue  tongue
+	request string
+	files   []llm.File // granted
+	named   []string   // granted files that the request names, in its order
+
+	has     feature
+	said    map[feature]string // how it said so
+	rest    []scrap            // what was not understood
+	missing []string           // files it names that were not granted
+
+	n       int // of top, head, tail, amount
+	skipped int // of skip
+	spans   [][2]int
+	with    []needle
+	any     bool // one of with is enough
+	asked   bool // a yes-or-no question
+	but     []needle
+	level   string // ERROR, WARN…
+	caps    string // the level as it was written, in capitals
+	fields  []fieldRef
+	by      fieldRef
+	per     string // minute, hour, day
+	where   []condition
+	totals  []string  // sum, average, median, min, max
+	only    string    // the file of onlyIn
+	web     string    // what to search the web for
+	kind    string    // "the log", "the csv": an extension
+	wrong   string    // something that cannot be
+	asks    int       // how often it asks for a number
+	clash   string    // two things that do not go together
+	often   bool      // of top: it was said that frequency is meant
+	counts  string    // that it spoke of several numbers
+	owner   string    // of a field in JSON: the list that it belongs to
+	gather  string    // that it asked to sum things up, in no particular way
+	manyFew bool      // of by: it may mean how often
+	ground  *ground   // what the table says about the words; nil means that there is none
+	unclear string    // a question back
+	status  string    // of an answer of a web server: 404, 5..
+	time    [2]string // of day, from and to; empty means open
+	through bool      // of time: the last one belongs to it, as precisely as it was given
+	lacks   bool      // of level: the lines that are not of it
+}
+
+// learned keeps the words that a feature was said with.
+func (q *query) learned(f feature, words string) {
+	for bit := feature(1); bit != 0 && bit <= f; bit <<= 1 {
+		if f&bit != 0 {
+			q.said[bit] = strings.TrimSpace(words)
+		}
+	}
+}
+
+func (q *query) set(f feature)       { q.has |= f }
+func (q *query) is(f feature) bool   { return q.has&f == f }
+func (q *query) some(f feature) bool { return q.has&f != 0 }
+
+// number notes how many are wanted; two different numbers are a clash.
+func (q *query) number(n int) bool {
+	if q.n != 0 && q.n != n {
+		return false
+	}
+	q.n = n
+	return true
+}
+
+// addField notes a field once.
+func (q *query) addField(f fieldRef) {
+	q.set(field)
+	if !slices.Contains(q.fields, f) {
+		q.fields = append(q.fields, f)
+	}
+}
+
+// one is how many are wanted, or else a usual number.
+func (q *query) one(usual int) int {
+	if q.n > 0 {
+		return q.n
+	}
+	return usual
+}
+
+// A scrap is something in a request that no rule understood.
+type scrap struct {
+	text     string // as it is meant
+	shown    string // as it was written
+	mark     rune   // what it is; 0 means words
+	textual  bool   // it can only be meant as a text
+	from, to int    // cells
+}
+
+// addScrap adds some cells to the scraps; words that follow each other are one.
+func (l *line) addScrap(list []scrap, from, to int) []scrap {
+	s := scrap{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
+	if r := l.cells[from].r; isAtom(r) {
+		s.mark = r
+	}
+	if n := len(list) - 1; n >= 0 && s.mark == 0 && list[n].mark == 0 && (list[n].to == from || list[n].to+1 == from && l.cells[list[n].to].r == ' ') {
+		list[n].to, list[n].textual = to, list[n].textual || s.textual
+		list[n].shown = l.original(list[n].from, to)
+		list[n].text = narrow(list[n].shown)
+		return list
+	}
+	return append(list, s)
+}

@@ -1,0 +1,52 @@
+package rules
+
+import "strings"
+
+// search has the web searched, where that can be done, and words the results.
+func (t *talk) search(q *query) string {
+	query := q.web
+	if query == "" {
+		query = strings.TrimSpace(t.request)
+	}
+	arguments := jsonText(map[string]string{"query": query})
+	if out, ok := t.outputs[searchTool+arguments]; ok {
+		if out.Error != nil {
+			out.command = "web_search " + query
+			t.broken = &out
+			return ""
+		}
+		return t.wordResults(q, out.raw)
+	}
+	if !t.offered(searchTool) {
+		return q.say("I cannot search the web from here. Use hako web search %q, or hako run --auto-search.", "ここからは Web を検索できません。hako web search %q か hako run --auto-search を使ってください。", query)
+	}
+	t.want(searchTool, arguments)
+	return ""
+}
+
+// A hit is one result of a search.
+type hit struct{ title, url string }
+
+// wordResults lists titles and addresses: what the pages say is not for rules to
+// judge.
+func (t *talk) wordResults(q *query, text string) string {
+	hits := readHits(text)
+	if len(hits) == 0 {
+		return q.say("The search found nothing.", "検索では何も見つかりませんでした。")
+	}
+	lines := []string{q.say("I only have rules, so here is what the search found, unjudged:", "規則だけで動くモデルなので、検索で見つかったものをそのまま示します:"), ""}
+	for i, h := range hits {
+		lines = append(lines, itoa(i+1)+". "+h.title, "   "+h.url)
+	}
+	return strings.Join(lines, "\n")
+}
+
+var hitForm = compiled(`(?m)^\d+\. (.*)\n\s*(https?://\S+)`)
+
+// readHits reads a list of titles with the addresses below them.
+func readHits(text string) (list []hit) {
+	for _, m := range hitForm().FindAllStringSubmatch(text, -1) {
+		list = append(list, hit{strings.TrimSpace(m[1]), m[2]})
+	}
+	return list
+}

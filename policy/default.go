@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"embed"
+	"strings"
+
+	"hako/run/fault"
+)
+
+//go:embed rules/*.policy
+var ruleFiles embed.FS
+
+// Profiles lists the names that [Default] knows.
+func Profiles() []string { return []string{"virtual", "host", "container", "outside"} }
+
+// Default returns the policy that comes with hako for a profile:
+//
+//   - virtual: everything; nothing outside can be touched from there
+//   - host: the everyday commands, options by list, paths inside opts.Root
+//   - container: the same commands, without looking at options and paths
+//   - outside: calls of tools that reach beyond this machine
+//
+// An unknown profile denies everything.
+func Default(profile string, opts Options) *Policy {
+	rules, err := defaultRules(profile)
+	if err != nil {
+		return nil
+	}
+	return (&Policy{rules: newRuleSet(rules)}).For(profile, opts)
+}
+
+func defaultRules(profile string) ([]rule, error) {
+	name := profile + ".policy"
+	text, err := ruleFiles.ReadFile("rules/" + name)
+	if err != nil {
+		return nil, unknownProfile(profile)
+	}
+	return readRules(name, strings.NewReader(string(text)))
+}
+
+func unknownProfile(profile string) error {
+	hint := "use virtual, host, container or outside"
+	if near := nearest(profile, Profiles()); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "choose profile", Subject: profile, Why: "there is no such profile", Hint: hint}
+}
+
+// For returns the same rules, applied in the manner of a profile.
+func (p *Policy) For(profile string, opts Options) *Policy {
+	q := *p
+	q.profile, q.opts = profile, opts
+	switch profile {
+	case "host":
+		q.manner = manner{strict: true, foreground: true, jobs: true}
+	case "container":
+		q.opts.Root = "" // the container is the wall
+		q.manner = manner{blind: true}
+	default:
+		q.opts.Root = "" // the virtual tree is all there is
+		q.manner = manner{foreground: true, watched: true}
+	}
+	return &q
+}
+
+// Profile returns the name of the profile in whose manner p is applied.
+func (p *Policy) Profile() string {
+	if p == nil {
+		return ""
+	}
+	return p.profile
+}

@@ -1,0 +1,55 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hako/shell"
+)
+
+var basenameCmd = shell.Command{
+	Name: "basename", Args: "name [suffix] | -a [-s SUFFIX] name...", Summary: "strip directory and suffix from names",
+	Help: `  -a         several names
+  -s SUFFIX  remove SUFFIX; implies -a
+  -z         end each with a zero byte
+
+  basename /a/b.txt .txt
+  basename -s .go *.go`,
+	Run: runBasename,
+}
+
+func runBasename(_ context.Context, c *shell.Call) error {
+	opts, operands, err := getopt(c, "+ a,multiple s,suffix: z,zero")
+	if err != nil {
+		return err
+	}
+	many, suffix, end := false, "", "\n"
+	for _, o := range opts {
+		switch o.Name {
+		case "a":
+			many = true
+		case "s":
+			many, suffix = true, o.Value
+		case "z":
+			end = "\x00"
+		}
+	}
+	switch {
+	case len(operands) == 0:
+		return usage(c, errors.New("missing operand"))
+	case !many && len(operands) > 2:
+		return usage(c, fmt.Errorf("extra operand %s", curly(operands[2])))
+	case !many && len(operands) == 2:
+		suffix, operands = operands[1], operands[:1]
+	}
+	for _, name := range operands {
+		base := baseOf(name)
+		if cut := strings.TrimSuffix(base, suffix); cut != "" && base != "/" {
+			base = cut
+		}
+		c.Stdout.WriteString(base + end)
+	}
+	return nil
+}

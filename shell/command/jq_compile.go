@@ -1,0 +1,486 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// jq programs are parsed by gojq and turned into Go functions here. Its own
+// evaluator is not used: it sorts the keys of objects, where jq keeps their
+// order, and it can neither be metered nor stopped inside of an operation.
+
+// A jqFilter calls out with each of its results for the input v. p is where v
+// was found, if somebody wants paths; else nil.
+type jqFilter func(e *jqEnv, v any, p *jqPath, out jqOut) error
+
+type jqOut func(v any, p *jqPath) error
+
+// A jqEnv is one variable, closure or function, and what surrounds it. Names
+// were turned into distances when the program was compiled.
+type jqEnv struct {
+	val any
+	fn  jqFilter // a closure, to be called with env
+	env *jqEnv
+	up  *jqEnv
+}
+
+func (e *jqEnv) hop(n int) *jqEnv {
+	for ; n > 0; n-- {
+		e = e.up
+	}
+	return e
+}
+
+// A jqDef is a function of the program.
+type jqDef struct {
+	params []string
+	body   jqFilter
+	home   *jqEnv // of a function that belongs to no scope
+}
+
+// A jqName is a name in scope; each has a place in the jqEnv chain.
+type jqName struct {
+	name  string // "$x" for variables, "*x" for labels
+	arity int
+	def   *jqDef // nil for variables, closures and labels
+}
+
+type jqCompiler struct {
+	run   *jqRun
+	scope []jqName
+	depth int
+	extra map[string]*jqDef // functions of the prelude that were needed
+}
+
+func (c *jqCompiler) push(n jqName) { c.scope = append(c.scope, n) }
+func (c *jqCompiler) pop(n int)     { c.scope = c.scope[:len(c.scope)-n] }
+
+// find returns how far away a name is.
+func (c *jqCompiler) find(name string, arity int) (*jqName, int) {
+	for i := len(c.scope) - 1; i >= 0; i-- {
+		if n := &c.scope[i]; n.name == name && n.arity == arity {
+			return n, len(c.scope) - 1 - i
+		}
+	}
+	return nil, 0
+}
+
+// jqMaxNesting is how deep the text of a program may nest.
+const jqMaxNesting = 4000
+
+var errJqNested = errors.New("the program is nested too deeply")
+
+// query compiles any expression.
+func (c *jqCompiler) query(q *gojq.Query) (jqFilter, error) {
+	if c.depth++; c.depth > jqMaxNesting {
+		return nil, errJqNested
+	}
+	defer func() { c.depth-- }()
+	if len(q.Imports) > 0 {
+		return nil, errors.New("modules cannot be loaded here")
+	}
+	if len(q.FuncDefs) > 0 {
+		return c.definitions(q)
+	}
+	if q.Term != nil {
+		return c.term(q.Term)
+	}
+	if q.Right == nil {
+		return jqIdentity, nil
+	}
+	if len(q.Patterns) > 0 {
+		return c.bind(q)
+	}
+	return c.operator(q)
+}
+
+func jqIdentity(e *jqEnv, v any, p *jqPath, out jqOut) error { return out(v, p) }
+
+func (c *jqCompiler) definitions(q *gojq.Query) (jqFilter, error) {
+	before := len(c.scope)
+	defer func() { c.scope = c.scope[:before] }()
+	for _, fd := range q.FuncDefs {
+		if err := c.define(fd); err != nil {
+			return nil, err
+		}
+	}
+	rest := *q
+	rest.FuncDefs = nil
+	body, err := c.query(&rest)
+	if err != nil {
+		return nil, err
+	}
+	n := len(q.FuncDefs)
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		for range n {
+			e = &jqEnv{up: e}
+		}
+		return body(e, v, p, out)
+	}, nil
+}
+
+// define compiles a function and leaves its name in scope.
+func (c *jqCompiler) define(fd *gojq.FuncDef) error {
+	def := &jqDef{params: fd.Args}
+	c.push(jqName{fd.Name, len(fd.Args), def})
+	values := 0
+	for _, param := range fd.Args {
+		c.push(jqName{strings.TrimPrefix(param, "$"), 0, nil})
+	}
+	for _, param := range fd.Args {
+		if param[0] == '$' {
+			c.push(jqName{param, -1, nil})
+			values++
+		}
+	}
+	body, err := c.query(fd.Body)
+	c.pop(len(fd.Args) + values)
+	def.body = body
+	return err
+}
+
+// call compiles the use of a function of the program.
+func (c *jqCompiler) call(def *jqDef, hops int, args []jqFilter) jqFilter {
+	run := c.run
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		inner := def.home
+		if inner == nil {
+			inner = e.hop(hops)
+		}
+		for _, a := range args {
+			inner = &jqEnv{fn: a, env: e, up: inner}
+		}
+		at, err := run.invoke()
+		if err != nil {
+			return err
+		}
+		if err := run.alloc(int64(len(args)) * 48); err != nil {
+			return err
+		}
+		err = def.apply(run, 0, args, e, inner, v, p, out)
+		run.returned(at)
+		return err
+	}
+}
+
+// apply binds the parameters that are values, then runs the body.
+func (d *jqDef) apply(run *jqRun, i int, args []jqFilter, caller, inner *jqEnv, v any, p *jqPath, out jqOut) error {
+	for ; i < len(d.params); i++ {
+		if d.params[i][0] != '$' {
+			continue
+		}
+		at, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = args[i](caller, v, nil, func(x any, _ *jqPath) error {
+			run.roots[at].v = x
+			return d.apply(run, i+1, args, caller, &jqEnv{val: x, up: inner}, v, p, out)
+		})
+		run.leave(at)
+		return err
+	}
+	return d.body(inner, v, p, out)
+}
+
+// function compiles a name with arguments: of the program, native, or of the
+// prelude.
+func (c *jqCompiler) function(f *gojq.Func) (jqFilter, error) {
+	if f.Name[0] == '$' {
+		return c.variable(f.Name)
+	}
+	if n, hops := c.find(f.Name, len(f.Args)); n != nil {
+		if n.def == nil {
+			return c.run.counted(func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+				node := e.hop(hops)
+				return node.fn(node.env, v, p, out)
+			}), nil
+		}
+		args, err := c.queries(f.Args)
+		return c.call(n.def, hops, args), err
+	}
+	key := fmt.Sprintf("%s/%d", f.Name, len(f.Args))
+	if native, ok := jqNatives[key]; ok {
+		args, err := c.queries(f.Args)
+		if err != nil {
+			return nil, err
+		}
+		f := native(c.run, args)
+		if len(args) > 0 {
+			f = c.run.counted(f)
+		}
+		return f, nil
+	}
+	def, err := c.prelude(key)
+	if err != nil {
+		return nil, err
+	}
+	if def == nil {
+		return nil, fmt.Errorf("%s is not defined", key)
+	}
+	args, err := c.queries(f.Args)
+	return c.call(def, 0, args), err
+}
+
+func (c *jqCompiler) queries(qs []*gojq.Query) ([]jqFilter, error) {
+	all := make([]jqFilter, len(qs))
+	for i, q := range qs {
+		f, err := c.query(q)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = f
+	}
+	return all, nil
+}
+
+// prelude compiles a function that is written in jq, outside of any scope.
+func (c *jqCompiler) prelude(key string) (*jqDef, error) {
+	if def, ok := c.extra[key]; ok {
+		return def, nil
+	}
+	src, ok := jqPrelude[key]
+	if !ok {
+		return nil, nil
+	}
+	q, err := gojq.Parse(src + " .")
+	if err != nil {
+		return nil, err
+	}
+	inner := &jqCompiler{run: c.run, extra: c.extra}
+	if err := inner.define(q.FuncDefs[0]); err != nil {
+		return nil, err
+	}
+	def := inner.scope[0].def
+	def.home = &jqEnv{}
+	c.extra[key] = def
+	return def, nil
+}
+
+func (c *jqCompiler) variable(name string) (jqFilter, error) {
+	n, hops := c.find(name, -1)
+	if n != nil {
+		return func(e *jqEnv, v any, p *jqPath, out jqOut) error { return out(e.hop(hops).val, p.lost()) }, nil
+	}
+	if v, ok := c.run.globals[name]; ok {
+		return jqConst(v), nil
+	}
+	if name == "$ENV" {
+		return jqConst(c.run.environ()), nil
+	}
+	return nil, fmt.Errorf("%s is not defined", name)
+}
+
+func jqConst(v any) jqFilter {
+	return func(e *jqEnv, _ any, p *jqPath, out jqOut) error { return out(v, p.lost()) }
+}
+
+// bind compiles "source as pattern | body", with alternatives.
+func (c *jqCompiler) bind(q *gojq.Query) (jqFilter, error) {
+	source, err := c.query(q.Left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.patterns(q.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range b.names {
+		c.push(jqName{name, -1, nil})
+	}
+	body, err := c.query(q.Right)
+	c.pop(len(b.names))
+	if err != nil {
+		return nil, err
+	}
+	run := c.run
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		at, err := run.enter()
+		if err != nil {
+			return err
+		}
+		err = source(e, v, nil, func(x any, _ *jqPath) error {
+			run.roots[at].v = x
+			if err := run.alloc(48 * int64(len(b.names))); err != nil {
+				return err
+			}
+			return b.each(e, v, x, func(inner *jqEnv) error { return body(inner, v, p, out) })
+		})
+		run.leave(at)
+		return err
+	}, nil
+}
+
+// A jqBinder destructures a value into variables.
+type jqBinder struct {
+	size     int // patterns inside of patterns; all of them nest when they are matched
+	names    []string
+	patterns []jqPattern
+}
+
+// jqMaxPattern is how many variables and containers one pattern may have.
+const jqMaxPattern = 200
+
+// A jqPattern calls next once for each way to take x apart; vals are the
+// variables in the order of the binder's names.
+type jqPattern func(e *jqEnv, v, x any, vals []any, next func() error) error
+
+func (c *jqCompiler) patterns(ps []*gojq.Pattern) (*jqBinder, error) {
+	b := &jqBinder{}
+	for _, p := range ps {
+		f, err := c.pattern(b, p)
+		if err != nil {
+			return nil, err
+		}
+		b.patterns = append(b.patterns, f)
+	}
+	return b, nil
+}
+
+func (b *jqBinder) each(e *jqEnv, v, x any, body func(*jqEnv) error) error {
+	if len(b.patterns) == 1 && len(b.names) == 1 && b.patterns[0] == nil {
+		return body(&jqEnv{val: x, up: e})
+	}
+	var err error
+	for i, p := range b.patterns {
+		vals := make([]any, len(b.names))
+		next := func() error {
+			inner := e
+			for _, v := range vals {
+				inner = &jqEnv{val: v, up: inner}
+			}
+			return body(inner)
+		}
+		if p == nil {
+			vals[0] = x
+			err = next()
+		} else {
+			err = p(e, v, x, vals, next)
+		}
+		var caught *jqError
+		if err == nil || i == len(b.patterns)-1 || !errors.As(err, &caught) {
+			return err
+		}
+	}
+	return err
+}
+
+// slot returns the place of a variable, adding it if it is new.
+func (b *jqBinder) slot(name string) int {
+	if i := slices.Index(b.names, name); i >= 0 {
+		return i
+	}
+	b.names = append(b.names, name)
+	return len(b.names) - 1
+}
+
+// pattern compiles one pattern; nil stands for the plain first variable.
+func (c *jqCompiler) pattern(b *jqBinder, p *gojq.Pattern) (jqPattern, error) {
+	if b.size++; b.size+len(p.Object) > jqMaxPattern {
+		return nil, errJqNested
+	}
+	switch {
+	case p.Name != "":
+		at := b.slot(p.Name)
+		if at == 0 && len(b.names) == 1 && len(b.patterns) == 0 {
+			return nil, nil
+		}
+		return func(e *jqEnv, v, x any, vals []any, next func() error) error {
+			vals[at] = x
+			return next()
+		}, nil
+	case p.Array != nil:
+		return c.arrayPattern(b, p.Array)
+	}
+	return c.objectPattern(b, p.Object)
+}
+
+// sub compiles a pattern inside another.
+func (c *jqCompiler) sub(b *jqBinder, p *gojq.Pattern) (jqPattern, error) {
+	f, err := c.pattern(b, p)
+	if f == nil && err == nil {
+		f = func(e *jqEnv, v, x any, vals []any, next func() error) error {
+			vals[0] = x
+			return next()
+		}
+	}
+	return f, err
+}
+
+func (c *jqCompiler) arrayPattern(b *jqBinder, ps []*gojq.Pattern) (jqPattern, error) {
+	subs := make([]jqPattern, len(ps))
+	for i, p := range ps {
+		var err error
+		if subs[i], err = c.sub(b, p); err != nil {
+			return nil, err
+		}
+	}
+	run := c.run
+	var at func(i int, e *jqEnv, v, x any, vals []any, next func() error) error
+	at = func(i int, e *jqEnv, v, x any, vals []any, next func() error) error {
+		if i == len(subs) {
+			return next()
+		}
+		item, err := run.indexValue(x, float64(i))
+		if err != nil {
+			return err
+		}
+		return subs[i](e, v, item, vals, func() error { return at(i+1, e, v, x, vals, next) })
+	}
+	return func(e *jqEnv, v, x any, vals []any, next func() error) error { return at(0, e, v, x, vals, next) }, nil
+}
+
+func (c *jqCompiler) objectPattern(b *jqBinder, entries []*gojq.PatternObject) (jqPattern, error) {
+	type entry struct {
+		key  jqFilter
+		slot int // -1 if the key binds nothing
+		sub  jqPattern
+	}
+	all := make([]entry, len(entries))
+	for i, o := range entries {
+		all[i].slot = -1
+		var err error
+		switch {
+		case o.Key != "" && o.Key[0] == '$':
+			all[i].key, all[i].slot = jqConst(o.Key[1:]), b.slot(o.Key)
+		case o.Key != "":
+			all[i].key = jqConst(o.Key)
+		case o.KeyString != nil:
+			all[i].key, err = c.text(o.KeyString, "")
+		default:
+			all[i].key, err = c.query(o.KeyQuery)
+		}
+		if err == nil && o.Val != nil {
+			all[i].sub, err = c.sub(b, o.Val)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	run := c.run
+	var at func(i int, e *jqEnv, v, x any, vals []any, next func() error) error
+	at = func(i int, e *jqEnv, v, x any, vals []any, next func() error) error {
+		if i == len(all) {
+			return next()
+		}
+		return all[i].key(e, v, nil, func(key any, _ *jqPath) error {
+			item, err := run.indexValue(x, key)
+			if err != nil {
+				return err
+			}
+			if all[i].slot >= 0 {
+				vals[all[i].slot] = item
+			}
+			rest := func() error { return at(i+1, e, v, x, vals, next) }
+			if all[i].sub == nil {
+				return rest()
+			}
+			return all[i].sub(e, v, item, vals, rest)
+		})
+	}
+	return func(e *jqEnv, v, x any, vals []any, next func() error) error { return at(0, e, v, x, vals, next) }, nil
+}

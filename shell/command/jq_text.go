@@ -1,0 +1,406 @@
+package command
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Functions of strings: conversion, formats, searching.
+
+const jqSpace = " \t\n\v\f\r"
+
+func (r *jqRun) tostring(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	return r.tojson(v)
+}
+
+// jqText maps the ASCII letters of a string.
+func jqText(f func(string) string) jqNative {
+	return jqFn(func(r *jqRun, v any, _ []any) (any, error) {
+		s, ok := v.(string)
+		if !ok {
+			return nil, r.fail("explode input must be a string")
+		}
+		if err := r.alloc(int64(len(s))); err != nil {
+			return nil, err
+		}
+		return jqASCII(s, f), nil
+	})
+}
+
+// jqASCII applies f to stretches of ASCII only.
+func jqASCII(s string, f func(string) string) string {
+	var b strings.Builder
+	for s != "" {
+		n := 0
+		for n < len(s) && s[n] < utf8.RuneSelf {
+			n++
+		}
+		b.WriteString(f(s[:n]))
+		s = s[n:]
+		for n = 0; n < len(s) && s[n] >= utf8.RuneSelf; {
+			n++
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func jqTrim(f func(string) string) jqNative {
+	return jqFn(func(r *jqRun, v any, _ []any) (any, error) {
+		s, ok := v.(string)
+		if !ok {
+			return nil, r.fail("%s (%s) cannot be trimmed", jqType(v), r.preview(v))
+		}
+		return r.shortened(s, f(s))
+	})
+}
+
+// shortened is a part of a text as a result.
+func (r *jqRun) shortened(whole, part string) (any, error) {
+	if err := r.alloc(int64(len(part)) + 16); err != nil {
+		return nil, err
+	}
+	return jqPart(whole, part), nil
+}
+
+func jqTrimstr(left, right bool) func(r *jqRun, v any, a []any) (any, error) {
+	return func(r *jqRun, v any, a []any) (any, error) {
+		s, ok := v.(string)
+		part, ok2 := a[0].(string)
+		if !ok || !ok2 {
+			return v, nil
+		}
+		short := s
+		if left {
+			short = strings.TrimPrefix(short, part)
+		}
+		if right {
+			short = strings.TrimSuffix(short, part)
+		}
+		return r.shortened(s, short)
+	}
+}
+
+func jqAffix(name string, f func(s, part string) bool) func(r *jqRun, v any, a []any) (any, error) {
+	return func(r *jqRun, v any, a []any) (any, error) {
+		s, ok := v.(string)
+		part, ok2 := a[0].(string)
+		if !ok || !ok2 {
+			return nil, r.fail("%s() requires string inputs", name)
+		}
+		return f(s, part), nil
+	}
+}
+
+func jqExplode(r *jqRun, v any, _ []any) (any, error) {
+	s, ok := v.(string)
+	if !ok {
+		return nil, r.fail("explode input must be a string")
+	}
+	if err := r.alloc(24 * int64(len(s))); err != nil {
+		return nil, err
+	}
+	items := make([]any, 0, utf8.RuneCountInString(s))
+	for _, ch := range s {
+		items = append(items, float64(ch))
+	}
+	return newJqArray(items...), nil
+}
+
+func jqImplode(r *jqRun, v any, _ []any) (any, error) {
+	a, ok := v.(*jqArray)
+	if !ok {
+		return nil, r.fail("implode input must be an array")
+	}
+	if err := r.alloc(4 * int64(len(a.items))); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, item := range a.items {
+		n, ok := jqFloat(item)
+		if !ok {
+			return nil, r.fail("%s (%s) can't be imploded, unicode codepoint needs to be numeric", jqType(item), r.preview(item))
+		}
+		b.WriteRune(rune(min(max(jqInt(n), -1), utf8.MaxRune+1)))
+	}
+	return b.String(), nil
+}
+
+func jqSplit(r *jqRun, v any, a []any) (any, error) {
+	s, ok := v.(string)
+	sep, ok2 := a[0].(string)
+	if !ok || !ok2 {
+		return nil, r.fail("split input and separator must be strings")
+	}
+	return r.split(s, sep)
+}
+
+// jqJoin accepts everything but arrays and objects; null is empty.
+func jqJoin(r *jqRun, v any, a []any) (any, error) {
+	sep, ok := a[0].(string)
+	var b strings.Builder
+	first := true
+	err := r.each(v, nil, func(item any, _ *jqPath) error {
+		text := ""
+		switch item := item.(type) {
+		case nil:
+		case *jqArray, *jqObject:
+			return r.cannot(b.String()+sep, item, "added")
+		default:
+			var err error
+			if text, err = r.tostring(item); err != nil {
+				return err
+			}
+		}
+		if b.Len()+len(text)+len(sep) > b.Cap() {
+			if err := r.alloc(int64(b.Len()+len(text)+len(sep)) * 2); err != nil {
+				return err
+			}
+		}
+		if !first && !ok {
+			return r.cannot(b.String(), a[0], "added")
+		}
+		if !first {
+			b.WriteString(sep)
+		}
+		first = false
+		b.WriteString(text)
+		return nil
+	})
+	return b.String(), err
+}
+
+// format compiles a format such as @csv.
+func (r *jqRun) format(name string) jqFilter {
+	return func(e *jqEnv, v any, p *jqPath, out jqOut) error {
+		r.pin()
+		s, err := r.formatValue(strings.TrimPrefix(name, "@"), v)
+		r.unpin()
+		if err != nil {
+			return err
+		}
+		return out(s, p.lost())
+	}
+}
+
+func jqFormatFn(r *jqRun, args []jqFilter) jqFilter {
+	return jqFn(func(r *jqRun, v any, a []any) (any, error) {
+		name, ok := a[0].(string)
+		if !ok {
+			return nil, r.fail("%s (%s) is not a valid format", jqType(a[0]), r.preview(a[0]))
+		}
+		return r.formatValue(name, v)
+	})(r, args)
+}
+
+var jqHTML = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&#39;", `"`, "&quot;")
+
+func (r *jqRun) formatValue(name string, v any) (string, error) {
+	switch name {
+	case "csv", "tsv":
+		return r.row(name, v)
+	case "sh":
+		return r.shellWords(v)
+	case "json":
+		return r.tojson(v)
+	}
+	s, err := r.tostring(v)
+	if err != nil {
+		return "", err
+	}
+	if err := r.alloc(6 * int64(len(s))); err != nil {
+		return "", err
+	}
+	switch name {
+	case "text":
+		return s, nil
+	case "html":
+		return jqHTML.Replace(s), nil
+	case "uri":
+		return jqURI(s), nil
+	case "urid":
+		return jqUnURI(s), nil
+	case "base64":
+		return base64.StdEncoding.EncodeToString([]byte(s)), nil
+	case "base64d":
+		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+		if err != nil {
+			return "", r.fail("%s (%s) is not valid base64 data", jqType(v), r.preview(v))
+		}
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
+	case "base32":
+		return base32.StdEncoding.EncodeToString([]byte(s)), nil
+	case "base32d":
+		raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(s, "="))
+		if err != nil {
+			return "", r.fail("%s (%s) is not valid base32 data", jqType(v), r.preview(v))
+		}
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
+	}
+	return "", r.fail("%s is not a valid format", name)
+}
+
+func jqURI(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		ch := s[i]
+		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("-_.~", ch) >= 0 {
+			b.WriteByte(ch)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", ch)
+		}
+	}
+	return b.String()
+}
+
+func jqUnURI(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) && hexValue(s[i+1]) >= 0 && hexValue(s[i+2]) >= 0 {
+			b = append(b, byte(hexValue(s[i+1])<<4|hexValue(s[i+2])))
+			i += 2
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+var jqTSV = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+
+// row is one line of a table.
+func (r *jqRun) row(kind string, v any) (string, error) {
+	a, ok := v.(*jqArray)
+	if !ok {
+		return "", r.fail("%s (%s) cannot be %s-formatted, only array", jqType(v), r.preview(v), kind)
+	}
+	var b strings.Builder
+	for i, item := range a.items {
+		if i > 0 {
+			b.WriteByte(map[string]byte{"csv": ',', "tsv": '\t'}[kind])
+		}
+		switch item := item.(type) {
+		case nil:
+		case string:
+			if err := r.alloc(2 * int64(len(item))); err != nil {
+				return "", err
+			}
+			if kind == "csv" {
+				b.WriteString(`"` + strings.ReplaceAll(item, `"`, `""`) + `"`)
+			} else {
+				b.WriteString(jqTSV.Replace(item))
+			}
+		case *jqArray, *jqObject:
+			return "", r.fail("%s (%s) is not valid in a csv row", jqType(item), r.preview(item))
+		default:
+			text, err := r.tojson(item)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+		}
+	}
+	return b.String(), nil
+}
+
+// shellWords quotes for a shell.
+func (r *jqRun) shellWords(v any) (string, error) {
+	items := []any{v}
+	if a, ok := v.(*jqArray); ok {
+		items = a.items
+	}
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch item := item.(type) {
+		case string:
+			if err := r.alloc(4 * int64(len(item))); err != nil {
+				return "", err
+			}
+			b.WriteString("'" + strings.ReplaceAll(item, "'", `'\''`) + "'")
+		case *jqArray, *jqObject:
+			return "", r.fail("%s (%s) can not be escaped for shell", jqType(item), r.preview(item))
+		default:
+			text, err := r.tojson(item)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+		}
+	}
+	return b.String(), nil
+}
+
+// jqIndices finds a string in a string, or an item or run of items in an array.
+func jqIndices(r *jqRun, v any, a []any) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		part, ok := a[0].(string)
+		if !ok {
+			return r.indexValue(v, a[0])
+		}
+		if part == "" {
+			return nil, nil
+		}
+		return r.textIndices(x, part)
+	case *jqArray:
+		if list, ok := a[0].(*jqArray); ok {
+			return r.indices(x, list)
+		}
+		return r.indices(x, newJqArray(a[0]))
+	}
+	return r.indexValue(v, a[0])
+}
+
+func (r *jqRun) textIndices(s, part string) (any, error) {
+	var found []any
+	at, chars := 0, 0
+	for {
+		i := strings.Index(s[at:], part)
+		if i < 0 {
+			return newJqArray(found...), nil
+		}
+		chars += utf8.RuneCountInString(s[at : at+i])
+		found = append(found, float64(chars))
+		if err := r.alloc(32); err != nil {
+			return nil, err
+		}
+		_, size := utf8.DecodeRuneInString(s[at+i:])
+		at += i + size
+		chars++
+	}
+}
+
+func (r *jqRun) indices(a, part *jqArray) (any, error) {
+	if len(part.items) == 0 {
+		return nil, nil
+	}
+	var found []any
+	for i := 0; i+len(part.items) <= len(a.items); i++ {
+		same := true
+		for k, want := range part.items {
+			c, err := r.compare(a.items[i+k], want)
+			if err != nil {
+				return nil, err
+			}
+			if same = c == 0; !same {
+				break
+			}
+		}
+		if same {
+			found = append(found, float64(i))
+		}
+	}
+	return newJqArray(found...), r.alloc(24 * int64(len(found)))
+}

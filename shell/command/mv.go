@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"hako/shell"
+	"hako/shell/vfs"
+)
+
+var mvCmd = shell.Command{
+	Name: "mv", Args: "[-finuvbT] [-t DIR] source... destination", Summary: "move or rename files",
+	Help: `  -f      overwrite (the default); -i asks (the answer is no)
+  -n      never overwrite; -u only with something newer
+  -b      keep what is overwritten as NAME~
+  -t DIR  move into DIR; -T the destination is not a directory to move into
+  -v      say what is done
+Between mounted directories files are copied, then removed.
+
+  mv old.txt new.txt
+  mv -v *.log logs/`,
+	Run: runMv,
+}
+
+func runMv(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := getopt(c, "f,force i,interactive n,no-clobber u,update? v,verbose b backup? t,target-directory: T,no-target-directory strip-trailing-slashes")
+	if err != nil {
+		return err
+	}
+	t := &transfer{c: c, ctx: ctx, recursive: true, preserve: true, follow: 'P'}
+	for _, o := range opts {
+		t.option(o)
+	}
+	sources, dest, dir, err := t.places(operands)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		to := dest
+		if dir {
+			to = under(dest, baseOf(src))
+		}
+		if err := t.move(src, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transfer) move(src, dst string) error {
+	c := t.c
+	if err := halted(t.ctx, c); err != nil {
+		return err
+	}
+	fi, err := c.FS.Lstat(c.Path(src))
+	if err == nil {
+		err = mustDirLink(c, src, fi)
+	}
+	if err != nil {
+		c.Warn("cannot stat %s: %s", quoted(src), vfs.Reason(err))
+		return nil
+	}
+	if last := baseOf(src); last == "." || last == ".." {
+		c.Warn("cannot move %s to %s: Device or resource busy", quoted(src), quoted(dst))
+		return nil
+	}
+	from, to := c.Path(src), c.Path(dst)
+	if fi.IsDir() && strings.HasPrefix(to+"/", from+"/") {
+		c.Warn("cannot move %s to a subdirectory of itself, %s", quoted(src), quoted(dst))
+		return nil
+	}
+	if !t.mayMove(src, dst, fi) {
+		return nil
+	}
+	if err := c.FS.Rename(from, to); err != nil {
+		return t.moveByCopy(src, dst, err)
+	}
+	t.sayMoved(src, dst)
+	return nil
+}
+
+// mustDirLink lets "link/" stand for a link to a directory and for nothing else.
+func mustDirLink(c *shell.Call, name string, fi fs.FileInfo) error {
+	if to, err := c.FS.Stat(c.Path(name)); err == nil {
+		return mustDir(name, to)
+	}
+	return mustDir(name, fi)
+}
+
+// mayMove is mayReplace on the names themselves: a link is replaced, not followed.
+func (t *transfer) mayMove(src, dst string, fi fs.FileInfo) bool {
+	old, err := t.c.FS.Lstat(t.c.Path(dst))
+	if err != nil {
+		if strings.HasSuffix(dst, "/") && !fi.IsDir() {
+			t.c.Warn("cannot move %s to %s: Not a directory", quoted(src), quoted(dst))
+			return false
+		}
+		return true
+	}
+	if sameFile(old, fi) && t.c.Path(src) == t.c.Path(dst) {
+		t.c.Warn("%s and %s are the same file", quoted(src), quoted(dst))
+		return false
+	}
+	if fi.Mode().IsRegular() && sameFile(old, fi) {
+		return true // two names of one file: the rename drops one
+	}
+	return t.mayReplaceName(src, dst, fi, old)
+}
+
+func (t *transfer) mayReplaceName(src, dst string, fi, old fs.FileInfo) bool {
+	switch {
+	case fi.IsDir() && !old.IsDir():
+		t.c.Warn("cannot overwrite non-directory %s with directory %s", quoted(dst), quoted(src))
+	case !fi.IsDir() && old.IsDir():
+		t.c.Warn("cannot overwrite directory %s with non-directory", quoted(dst))
+	case t.noClobber, t.update && !fi.ModTime().After(old.ModTime()):
+	case t.ask:
+		fmt.Fprintf(t.c.Stderr, "%s: overwrite %s? ", t.c.Name, quoted(dst))
+	default:
+		return !t.backup || t.makeRoom(dst, old)
+	}
+	return false
+}
+
+func (t *transfer) sayMoved(src, dst string) {
+	if t.verbose {
+		fmt.Fprintf(t.c.Stdout, "renamed %s -> %s\n", quoted(src), quoted(dst))
+	}
+}
+
+// moveByCopy is for what cannot be renamed because it lies on another mount.
+func (t *transfer) moveByCopy(src, dst string, why error) error {
+	c := t.c
+	if !errors.Is(why, vfs.ErrCrossDevice) {
+		c.Warn("cannot move %s to %s: %s", quoted(src), quoted(dst), vfs.Reason(why))
+		return halted(t.ctx, c)
+	}
+	quiet := &transfer{c: c, ctx: t.ctx, recursive: true, preserve: true, follow: 'P'}
+	failed := c.Failed()
+	if err := quiet.copy(src, dst, true, nil); err != nil {
+		return err
+	}
+	if c.Failed() && !failed {
+		return nil
+	}
+	if err := c.FS.RemoveAll(c.Path(src)); err != nil {
+		c.Warn("cannot remove %s: %s", quoted(src), vfs.Reason(err))
+		return halted(t.ctx, c)
+	}
+	t.sayMoved(src, dst)
+	return nil
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hako/shell"
+)
+
+// zoneOf returns the time zone the script asked for by TZ: one that is written
+// down (UTC, JST-9, EST5, <+09>-9) or a place (Europe/Berlin).
+func zoneOf(c *shell.Call) (*time.Location, error) {
+	tz, _ := c.Getenv("TZ")
+	return parseZone(tz)
+}
+
+// zoneOrUTC is zoneOf for commands that only show times by the way.
+func zoneOrUTC(c *shell.Call) *time.Location {
+	if loc, err := zoneOf(c); err == nil {
+		return loc
+	}
+	return time.UTC
+}
+
+func parseZone(tz string) (*time.Location, error) {
+	tz = strings.TrimPrefix(tz, ":")
+	if loc, ok := knownZones[tz]; ok {
+		return loc, nil
+	}
+	name, rest := cutZoneName(tz)
+	off, rest, ok := cutOffset(rest)
+	if name != "" && ok && rest == "" {
+		return time.FixedZone(name, -off), nil
+	}
+	if loc, err := place(tz); err == nil {
+		return loc, nil
+	}
+	return nil, fmt.Errorf("TZ=%s: there is no such time zone; known are places such as Europe/Berlin, and zones with their offset such as JST-9 or EST5", tz)
+}
+
+// place returns the zone of a place, from the database of this machine or the one
+// that the program brings along. Other names are not looked up: one of them tells
+// where the machine is.
+func place(name string) (*time.Location, error) {
+	area, city, _ := strings.Cut(name, "/")
+	if !capital(area) || !capital(city) || strings.ContainsFunc(name, notInPlaces) {
+		return nil, fmt.Errorf("%q is not a place", name)
+	}
+	return time.LoadLocation(name)
+}
+
+func capital(word string) bool { return word != "" && 'A' <= word[0] && word[0] <= 'Z' }
+
+func notInPlaces(r rune) bool {
+	return r > 'z' || !isLetter(byte(r)) && !isDigit(byte(r)) && !strings.ContainsRune("_+-/", r)
+}
+
+var knownZones = map[string]*time.Location{
+	"": time.UTC, "UTC": time.UTC, "UTC0": time.UTC, "Etc/UTC": time.UTC, "Universal": time.UTC, "Zulu": time.UTC,
+	"GMT": time.FixedZone("GMT", 0), "GMT0": time.FixedZone("GMT", 0), "Etc/GMT": time.FixedZone("GMT", 0),
+	"Asia/Tokyo": time.FixedZone("JST", 9*3600), "Japan": time.FixedZone("JST", 9*3600),
+}
+
+func cutZoneName(tz string) (name, rest string) {
+	if quoted, ok := strings.CutPrefix(tz, "<"); ok {
+		name, rest, _ = strings.Cut(quoted, ">")
+		return name, rest
+	}
+	i := 0
+	for i < len(tz) && isLetter(tz[i]) {
+		i++
+	}
+	if i < 3 {
+		return "", tz
+	}
+	return tz[:i], tz[i:]
+}
+
+// cutOffset reads [+-]h[h][:mm[:ss]] in seconds.
+func cutOffset(s string) (seconds int, rest string, ok bool) {
+	sign := 1
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		if s[0] == '-' {
+			sign = -1
+		}
+		s = s[1:]
+	}
+	for unit := 3600; unit > 0; unit /= 60 {
+		n, after, found := cutNumber(s, 2)
+		if !found || unit == 3600 && n > 24 || unit < 3600 && n > 59 {
+			return 0, s, false
+		}
+		seconds += n * unit
+		if s = after; !strings.HasPrefix(s, ":") {
+			break
+		}
+		s = s[1:]
+	}
+	return sign * seconds, s, true
+}
+
+// cutNumber takes up to most digits off the front of s.
+func cutNumber(s string, most int) (n int, rest string, ok bool) {
+	i := 0
+	for i < len(s) && i < most && isDigit(s[i]) {
+		n = n*10 + int(s[i]-'0')
+		i++
+	}
+	return n, s[i:], i > 0
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
