@@ -48,7 +48,7 @@ func (b bare) Exec(ctx context.Context, cmd guest.Command) (guest.Result, error)
 
 // bareSpec describes a container without a guest. Its workspace is a plain
 // volume, prepared by the first process.
-func (d *Dock) bareSpec(s engine.Spec) engine.Spec {
+func (d *Manager) bareSpec(s engine.Spec) engine.Spec {
 	s.User = fmt.Sprintf("%d:%d", user(), user())
 	s.CapAdd = nil
 	s.Entrypoint = []string{"/bin/sh", "-c", "mkdir -p " + Project + " " + scratch + " " + home + " && exec sleep infinity"}
@@ -57,7 +57,7 @@ func (d *Dock) bareSpec(s engine.Spec) engine.Spec {
 }
 
 // settleIn waits until the first process has prepared the workspace.
-func (d *Dock) settleIn(ctx context.Context, b *box) error {
+func (d *Manager) settleIn(ctx context.Context, b *box) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {

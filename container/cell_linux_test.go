@@ -22,7 +22,7 @@ import (
 // hold.
 type cell struct {
 	*guest.Client
-	dock *Dock
+	dock *Manager
 	task string
 	box  *box
 }
@@ -51,7 +51,7 @@ func openEngine(t *testing.T, image string) *engine.Engine {
 
 // newDock returns a dock without policy whose environment python is an image.
 // Nothing may be left of it.
-func newDock(t *testing.T, image string, change func(*Options)) *Dock {
+func newDock(t *testing.T, image string, change func(*Options)) *Manager {
 	t.Helper()
 	o := Options{
 		Enabled: true, State: newState(t), Engine: openEngine(t, image), Binary: guestBinary(t), Images: map[string]string{"python": image},
@@ -80,7 +80,7 @@ func newCell(t *testing.T, image string, change func(*Options)) *cell {
 	return prepared(t, newDock(t, image, change), Task{ID: unique("cell")})
 }
 
-func prepared(t *testing.T, d *Dock, task Task) *cell {
+func prepared(t *testing.T, d *Manager, task Task) *cell {
 	t.Helper()
 	if _, err := d.Prepare(t.Context(), task, "python"); err != nil {
 		t.Fatal(err)

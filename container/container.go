@@ -106,10 +106,10 @@ func (n Network) Covers(less Network) bool {
 }
 
 // networkOf is the network of a task.
-func (d *Dock) networkOf(t Task) Network { return cmp.Or(t.Network, d.Network) }
+func (d *Manager) networkOf(t Task) Network { return cmp.Or(t.Network, d.Network) }
 
-// A Dock is where the containers of tasks lie. It is safe for concurrent use.
-type Dock struct {
+// A Manager is where the containers of tasks lie. It is safe for concurrent use.
+type Manager struct {
 	Options
 	binary string
 	id     string // of the state directory: others on the same engine have another
@@ -125,8 +125,8 @@ type Dock struct {
 }
 
 // New returns a dock. Nothing is started and nobody is contacted.
-func New(o Options) (*Dock, error) {
-	d := &Dock{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
+func New(o Options) (*Manager, error) {
+	d := &Manager{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}
@@ -145,7 +145,7 @@ func New(o Options) (*Dock, error) {
 }
 
 // fill puts the usual in the place of what was not said.
-func (d *Dock) fill() (err error) {
+func (d *Manager) fill() (err error) {
 	if d.Languages == nil {
 		if d.Languages, err = lang.All(); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (d *Dock) fill() (err error) {
 // Close lets go of everything: connections, and locks with which containers are
 // held. Those of a dock that is not Detached belong to nobody then; see
 // [Dock.CleanupAll].
-func (d *Dock) Close() {
+func (d *Manager) Close() {
 	d.pool.stop()
 	d.mu.Lock()
 	lines := maps.Clone(d.lines)
@@ -188,18 +188,18 @@ func (d *Dock) Close() {
 }
 
 // IsEnabled reports whether models are offered containers.
-func (d *Dock) IsEnabled() bool { return d.Enabled }
+func (d *Manager) IsEnabled() bool { return d.Enabled }
 
 // AvailableEnvironments returns the image of each environment.
-func (d *Dock) AvailableEnvironments() map[string]string { return maps.Clone(d.Images) }
+func (d *Manager) AvailableEnvironments() map[string]string { return maps.Clone(d.Images) }
 
 // DefaultEnvironment returns the name of the environment that is used when none,
 // or none that exists, was asked for.
-func (d *Dock) DefaultEnvironment() string { return d.Default }
+func (d *Manager) DefaultEnvironment() string { return d.Default }
 
 // language returns what is known about an environment; one that only the
 // settings know may need anything.
-func (d *Dock) language(name string) lang.Language {
+func (d *Manager) language(name string) lang.Language {
 	i := slices.IndexFunc(d.Languages, func(l lang.Language) bool { return l.Name == name })
 	if i >= 0 {
 		l := d.Languages[i]
@@ -213,14 +213,14 @@ func (d *Dock) language(name string) lang.Language {
 	return l
 }
 
-func (d *Dock) say(text string) {
+func (d *Manager) say(text string) {
 	if d.Progress != nil {
 		d.Progress(text)
 	}
 }
 
 // relay says what may come from inside a container, or from a server.
-func (d *Dock) relay(text string) { d.say(quoted(text)) }
+func (d *Manager) relay(text string) { d.say(quoted(text)) }
 
 // quote stands before every line that others may have written: without it one
 // could pass for ours.

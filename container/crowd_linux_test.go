@@ -76,7 +76,7 @@ func TestEightTasks(t *testing.T) {
 }
 
 // pooled opens a dock that keeps containers warm, and waits until it does.
-func pooled(t *testing.T, state string, n int) *Dock {
+func pooled(t *testing.T, state string, n int) *Manager {
 	t.Helper()
 	d := dockAt(t, state, func(o *Options) { o.Warm = map[string]int{"python": n} })
 	d.Warmly(context.Background())
@@ -84,7 +84,7 @@ func pooled(t *testing.T, state string, n int) *Dock {
 	return d
 }
 
-func fill(t *testing.T, d *Dock) {
+func fill(t *testing.T, d *Manager) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -94,7 +94,7 @@ func fill(t *testing.T, d *Dock) {
 }
 
 // warmIDs returns the containers of the pool.
-func warmIDs(t *testing.T, d *Dock) map[string]bool {
+func warmIDs(t *testing.T, d *Manager) map[string]bool {
 	t.Helper()
 	all, err := d.boxes()
 	if err != nil {
@@ -226,7 +226,7 @@ func TestPoolLosses(t *testing.T) {
 	}
 }
 
-func kill(t *testing.T, d *Dock, ids map[string]bool) {
+func kill(t *testing.T, d *Manager, ids map[string]bool) {
 	t.Helper()
 	for id := range ids {
 		if err := d.Engine.Kill(t.Context(), id, "KILL"); err != nil {

@@ -19,7 +19,7 @@ import (
 // judged returns the files of a build with a Dockerfile that may be built; nil
 // means that there is none. It is written anew from what was understood of it:
 // what an engine reads otherwise than we do is not there any more.
-func (d *Dock) judged(files []byte) ([]byte, error) {
+func (d *Manager) judged(files []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, r := tar.NewWriter(&out), tar.NewReader(bytes.NewReader(files))
 	var text []byte
@@ -64,7 +64,7 @@ func copyEntry(w *tar.Writer, h *tar.Header, r io.Reader) error {
 
 // mayBeBase lists what images of repositories may be made of: the environments.
 // Any other image of the engine may be another project's.
-func (d *Dock) mayBeBase() (list []string) {
+func (d *Manager) mayBeBase() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, tagged(l.Image))
 	}

@@ -89,7 +89,7 @@ func FuzzRewrite(f *testing.F) {
 // TestJudged checks that the archive has the Dockerfile that was judged, and none
 // besides it.
 func TestJudged(t *testing.T) {
-	d := &Dock{Options: Options{Images: map[string]string{"x": "env"}}}
+	d := &Manager{Options: Options{Images: map[string]string{"x": "env"}}}
 	pack := func(names ...string) []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)

@@ -19,7 +19,7 @@ const removals = 3
 
 // Cleanup removes the container of a task with all that belongs to it. Processes
 // get ten seconds to end by themselves.
-func (d *Dock) Cleanup(ctx context.Context, task string) error {
+func (d *Manager) Cleanup(ctx context.Context, task string) error {
 	if err := CheckTask(task); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (d *Dock) Cleanup(ctx context.Context, task string) error {
 	return err
 }
 
-func (d *Dock) cleanup(ctx context.Context, task string) error {
+func (d *Manager) cleanup(ctx context.Context, task string) error {
 	turn, err := d.turn(ctx, task)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (d *Dock) cleanup(ctx context.Context, task string) error {
 
 // CleanupAll removes the containers that this process owns, several at a time:
 // each may take its ten seconds.
-func (d *Dock) CleanupAll(ctx context.Context) error {
+func (d *Manager) CleanupAll(ctx context.Context) error {
 	all, err := d.boxes()
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
@@ -76,14 +76,14 @@ func (d *Dock) CleanupAll(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (d *Dock) holds(id string) bool {
+func (d *Manager) holds(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held[id] != nil
 }
 
 // farewell asks the processes of a container to end, and waits for that.
-func (d *Dock) farewell(ctx context.Context, b *box) {
+func (d *Manager) farewell(ctx context.Context, b *box) {
 	ctx, cancel := context.WithTimeout(ctx, grace+2*time.Second)
 	defer cancel()
 	c, err := d.client(ctx, b)
@@ -98,7 +98,7 @@ func (d *Dock) farewell(ctx context.Context, b *box) {
 
 // remove removes the container of a box and then its folder. What could not be
 // removed stays on record.
-func (d *Dock) remove(ctx context.Context, b *box) error {
+func (d *Manager) remove(ctx context.Context, b *box) error {
 	d.hangUp(b.Box)
 	d.unkeep(b.Box)
 	b.Doomed, b.Status = true, Stopped
@@ -121,7 +121,7 @@ func (d *Dock) remove(ctx context.Context, b *box) error {
 // removeEach removes what was made for a box. The engine may still be busy with
 // what was asked for by somebody who was killed, or did not wait: such a box is
 // watched a little.
-func (d *Dock) removeEach(ctx context.Context, b *box) error {
+func (d *Manager) removeEach(ctx context.Context, b *box) error {
 	err := d.removeContainer(ctx, b)
 	for try := 0; err == nil && b.ContainerID == "" && !b.unmade && try < 10; try++ {
 		time.Sleep(50 * time.Millisecond)
@@ -132,7 +132,7 @@ func (d *Dock) removeEach(ctx context.Context, b *box) error {
 
 // removeContainer removes every container that was made for a box: of one that
 // nobody got to note down the label tells.
-func (d *Dock) removeContainer(ctx context.Context, b *box) error {
+func (d *Manager) removeContainer(ctx context.Context, b *box) error {
 	all, err := d.Engine.List(ctx, map[string]string{labelState: d.id, labelBox: b.Box})
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *Dock) removeContainer(ctx context.Context, b *box) error {
 
 // removeVolumes removes volumes that nobody uses. They go with their container,
 // unless that was removed by somebody who did not say so.
-func (d *Dock) removeVolumes(ctx context.Context, labels map[string]string, unwanted func(box string) bool) error {
+func (d *Manager) removeVolumes(ctx context.Context, labels map[string]string, unwanted func(box string) bool) error {
 	all, err := d.Engine.Volumes(ctx, labels)
 	for _, v := range all {
 		if !unwanted(v.Labels[labelBox]) {

@@ -23,7 +23,7 @@ import (
 
 // hands returns what runs commands in a box: its guest, or the engine where
 // there is none.
-func (d *Dock) hands(ctx context.Context, b *box) (guest.Executor, error) {
+func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
 		return bare{d.Engine, b.ContainerID}, nil
 	}
@@ -33,7 +33,7 @@ func (d *Dock) hands(ctx context.Context, b *box) (guest.Executor, error) {
 // taskRunner runs scripts in the container of a task. It is never handed out
 // without a gate.
 type taskRunner struct {
-	dock *Dock
+	dock *Manager
 	task string
 	jobs bool // scripts run in the background, and their handle is printed
 }
@@ -80,7 +80,7 @@ func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Re
 
 // lost explains a connection that broke: the container was killed, or ran out of
 // memory as a whole. Who hung up is not asked: others use the same line.
-func (d *Dock) lost(ctx context.Context, b *box, err error) error {
+func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (d *Dock) lost(ctx context.Context, b *box, err error) error {
 
 // outlives reports whether the container of a box still runs. The engine learns
 // of its end a little later than those who talk to it.
-func (d *Dock) outlives(ctx context.Context, b *box) bool {
+func (d *Manager) outlives(ctx context.Context, b *box) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // a guest may be mute
 	defer cancel()
 	for range 10 {
@@ -110,7 +110,7 @@ func (d *Dock) outlives(ctx context.Context, b *box) bool {
 
 // readyBox returns the box of a task that commands can run in, or one that is
 // being removed: [Dock.use] waits for the end of that.
-func (d *Dock) readyBox(task string) (*box, error) {
+func (d *Manager) readyBox(task string) (*box, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return nil, err
@@ -122,22 +122,24 @@ func (d *Dock) readyBox(task string) (*box, error) {
 }
 
 // Runner runs scripts in the container of a task, behind the gate.
-func (d *Dock) Runner(task string) run.Runner { return d.Gate(task, taskRunner{dock: d, task: task}) }
+func (d *Manager) Runner(task string) run.Runner {
+	return d.Gate(task, taskRunner{dock: d, task: task})
+}
 
 // Background is a [Dock.Runner] that starts scripts as jobs and prints the
 // handle of each; see [Dock.Guest].
-func (d *Dock) Background(task string) run.Runner {
+func (d *Manager) Background(task string) run.Runner {
 	return d.Gate(task, taskRunner{dock: d, task: task, jobs: true})
 }
 
 // SetCurrentTask says which task Execute and CallTextEditor are for.
-func (d *Dock) SetCurrentTask(task string) {
+func (d *Manager) SetCurrentTask(task string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.current = task
 }
 
-func (d *Dock) currentTask() (string, error) {
+func (d *Manager) currentTask() (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.current == "" {
@@ -156,7 +158,7 @@ type Result struct {
 }
 
 // Execute runs a command of a model for the current task.
-func (d *Dock) Execute(ctx context.Context, command, workingDirectory string) (Result, error) {
+func (d *Manager) Execute(ctx context.Context, command, workingDirectory string) (Result, error) {
 	task, err := d.currentTask()
 	if err != nil {
 		return Result{}, err
@@ -166,7 +168,7 @@ func (d *Dock) Execute(ctx context.Context, command, workingDirectory string) (R
 
 // ExecuteIn runs a request in the container of a task and keeps what it prints:
 // the end of it in the result, and all of it, up to a limit, in a log.
-func (d *Dock) ExecuteIn(ctx context.Context, task string, req *run.Request) (Result, error) {
+func (d *Manager) ExecuteIn(ctx context.Context, task string, req *run.Request) (Result, error) {
 	b, err := d.readyBox(task)
 	if err != nil {
 		return Result{}, err
@@ -297,7 +299,7 @@ func prune(dir string, keep int, most int64) {
 }
 
 // Log opens what a command printed whose result was cut.
-func (d *Dock) Log(task, name, stream string) (io.ReadCloser, error) {
+func (d *Manager) Log(task, name, stream string) (io.ReadCloser, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return nil, err

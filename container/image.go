@@ -15,7 +15,7 @@ import (
 
 // Build builds the image of an environment. Base is what it is built on; empty
 // means the usual one.
-func (d *Dock) Build(ctx context.Context, environment, base string, anew bool, progress func(string)) error {
+func (d *Manager) Build(ctx context.Context, environment, base string, anew bool, progress func(string)) error {
 	l, ok := d.known(environment)
 	if !ok {
 		return d.unknown(environment)
@@ -39,7 +39,7 @@ func (d *Dock) Build(ctx context.Context, environment, base string, anew bool, p
 }
 
 // known finds an environment that there is a Dockerfile for.
-func (d *Dock) known(name string) (lang.Language, bool) {
+func (d *Manager) known(name string) (lang.Language, bool) {
 	if _, ok := d.Images[name]; !ok {
 		return lang.Language{}, false
 	}
@@ -47,7 +47,7 @@ func (d *Dock) known(name string) (lang.Language, bool) {
 	return l, l.Dockerfile != ""
 }
 
-func (d *Dock) unknown(name string) error {
+func (d *Manager) unknown(name string) error {
 	e := &fault.Error{Kind: fault.NotFound, Op: "build environment", Subject: shown(name), Why: "there is none of this name", Hint: "hako env list shows which there are"}
 	if near, ok := fault.Nearest(name, d.names()); ok {
 		e.Hint = "did you mean " + near + "?"
@@ -58,7 +58,7 @@ func (d *Dock) unknown(name string) error {
 }
 
 // names lists the environments in the order in which they are offered.
-func (d *Dock) names() (list []string) {
+func (d *Manager) names() (list []string) {
 	for _, l := range d.EnvironmentList() {
 		list = append(list, l.Name)
 	}
@@ -66,7 +66,7 @@ func (d *Dock) names() (list []string) {
 }
 
 // EnvironmentList returns the environments in the order in which they are offered.
-func (d *Dock) EnvironmentList() (list []lang.Language) {
+func (d *Manager) EnvironmentList() (list []lang.Language) {
 	seen := make(map[string]bool)
 	for _, l := range d.Languages {
 		if _, ok := d.Images[l.Name]; ok {
@@ -82,7 +82,7 @@ func (d *Dock) EnvironmentList() (list []lang.Language) {
 }
 
 // HasImage reports whether an environment can be started.
-func (d *Dock) HasImage(ctx context.Context, l lang.Language) (bool, error) {
+func (d *Manager) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 	_, err := d.Engine.Image(ctx, l.Image)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
@@ -92,7 +92,7 @@ func (d *Dock) HasImage(ctx context.Context, l lang.Language) (bool, error) {
 
 // buildContext packs what Dockerfiles copy, with the certificates that are to be
 // trusted besides the usual.
-func (d *Dock) buildContext() (io.Reader, error) {
+func (d *Manager) buildContext() (io.Reader, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	err := fs.WalkDir(docker.Files, ".", func(name string, e fs.DirEntry, err error) error {

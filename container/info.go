@@ -20,7 +20,7 @@ type Details struct {
 }
 
 // ContainerInfo returns what is on record about the container of a task.
-func (d *Dock) ContainerInfo(task string) (Info, error) {
+func (d *Manager) ContainerInfo(task string) (Info, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return Info{}, err
@@ -29,7 +29,7 @@ func (d *Dock) ContainerInfo(task string) (Info, error) {
 }
 
 // Look asks the container of a task how it is.
-func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
+func (d *Manager) Look(ctx context.Context, task string) (Details, error) {
 	b, err := d.find(task)
 	if err != nil {
 		return Details{}, err
@@ -56,7 +56,7 @@ func (d *Dock) Look(ctx context.Context, task string) (Details, error) {
 }
 
 // lookBare asks the engine how a container is.
-func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
+func (d *Manager) lookBare(ctx context.Context, b *box, x *Details) error {
 	if b.ContainerID == "" {
 		return nil // it does not exist yet, or nobody got to note it down
 	}
@@ -79,7 +79,7 @@ func (d *Dock) lookBare(ctx context.Context, b *box, x *Details) error {
 }
 
 // Tasks lists what is on record about all tasks.
-func (d *Dock) Tasks(ctx context.Context) ([]Info, error) {
+func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	all, err := d.boxes()
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (d *Dock) Tasks(ctx context.Context) ([]Info, error) {
 
 // running tells which of our containers run; an engine that does not answer
 // tells nothing.
-func (d *Dock) running(ctx context.Context) (ids map[string]bool, known bool) {
+func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
 	ids = make(map[string]bool)
 	for _, c := range listed {
@@ -110,7 +110,7 @@ func (d *Dock) running(ctx context.Context) (ids map[string]bool, known bool) {
 }
 
 // WarmCount counts the containers that wait for a task, by environment.
-func (d *Dock) WarmCount() map[string]int {
+func (d *Manager) WarmCount() map[string]int {
 	all, _ := d.boxes()
 	count := make(map[string]int)
 	for _, b := range all {
@@ -131,7 +131,7 @@ type Desk interface {
 }
 
 // Desk returns what answers about the jobs of a task. It starts nothing.
-func (d *Dock) Desk(ctx context.Context, task string) (Desk, error) {
+func (d *Manager) Desk(ctx context.Context, task string) (Desk, error) {
 	b, done, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (d *Dock) Desk(ctx context.Context, task string) (Desk, error) {
 }
 
 // CallTextEditor makes one call of the text editor for the current task.
-func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
+func (d *Manager) CallTextEditor(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
 	task, err := d.currentTask()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (d *Dock) CallTextEditor(ctx context.Context, call json.RawMessage) (json.R
 }
 
 // Edit makes one call of the text editor in the container of a task.
-func (d *Dock) Edit(ctx context.Context, task string, call json.RawMessage) (answer json.RawMessage, err error) {
+func (d *Manager) Edit(ctx context.Context, task string, call json.RawMessage) (answer json.RawMessage, err error) {
 	b, finish, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func failed(answer json.RawMessage, err error) error {
 }
 
 // recordEdit puts a call of the editor on record: what it does and to which file.
-func (d *Dock) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
+func (d *Manager) recordEdit(task string, call json.RawMessage) (done func(error), err error) {
 	var c struct{ Command, Path string }
 	_ = json.Unmarshal(call, &c) // the editor says what is wrong with it
 	return d.record(task, "text_editor "+shown(c.Command)+" "+shown(c.Path))
@@ -196,7 +196,7 @@ func (d *Dock) recordEdit(task string, call json.RawMessage) (done func(error), 
 
 // record puts on record what is about to be done. What cannot be recorded is not
 // done.
-func (d *Dock) record(task, what string) (done func(error), err error) {
+func (d *Manager) record(task, what string) (done func(error), err error) {
 	if d.Record == nil {
 		return nil, &fault.Error{Kind: fault.Denied, Op: what, Subject: task, Why: "nobody keeps a record"}
 	}

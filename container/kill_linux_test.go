@@ -17,7 +17,7 @@ import (
 )
 
 // sweepAll does what the next two starts of hako do.
-func sweepAll(t *testing.T, d *Dock) {
+func sweepAll(t *testing.T, d *Manager) {
 	t.Helper()
 	for range 2 {
 		if _, err := d.CleanupStale(context.Background()); err != nil {
@@ -151,7 +151,7 @@ func waitWarm(t *testing.T, state string) {
 }
 
 // waitOnlyWarm sweeps until nothing is there but what is in the pool.
-func waitOnlyWarm(t *testing.T, d *Dock) {
+func waitOnlyWarm(t *testing.T, d *Manager) {
 	t.Helper()
 	var all []*box
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -166,7 +166,7 @@ func waitOnlyWarm(t *testing.T, d *Dock) {
 }
 
 // waitGone sweeps until no more than that many containers are there.
-func waitGone(t *testing.T, d *Dock, want int) {
+func waitGone(t *testing.T, d *Manager, want int) {
 	t.Helper()
 	var n int
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -252,7 +252,7 @@ func TestStale(t *testing.T) {
 	living.says(t, "begin")
 	living.says(t, "done")
 
-	for _, sweeper := range []*Dock{other, d} {
+	for _, sweeper := range []*Manager{other, d} {
 		if n, err := sweeper.CleanupStale(t.Context()); n != 0 || err != nil {
 			t.Errorf("removed %d, %v", n, err)
 		}
@@ -280,7 +280,7 @@ func TestStale(t *testing.T) {
 }
 
 // age makes the container of a task look older.
-func age(t *testing.T, d *Dock, task string, by time.Duration) {
+func age(t *testing.T, d *Manager, task string, by time.Duration) {
 	t.Helper()
 	b, err := d.find(task)
 	if err != nil {
@@ -326,7 +326,7 @@ func TestAbandoned(t *testing.T) {
 }
 
 // plainDock opens a dock that talks to no engine.
-func plainDock(t *testing.T, state string) *Dock {
+func plainDock(t *testing.T, state string) *Manager {
 	t.Helper()
 	d, err := New(wish{State: state}.options(nil))
 	if err != nil {

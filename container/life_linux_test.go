@@ -69,7 +69,7 @@ func TestGated(t *testing.T) {
 func TestLife(t *testing.T) {
 	task := unique("life")
 	var seen []State
-	var d *Dock
+	var d *Manager
 	look := func() {
 		if info, err := d.ContainerInfo(task); err == nil {
 			seen = append(seen, info.Status)
@@ -108,7 +108,7 @@ func TestLife(t *testing.T) {
 }
 
 // watchMaking expects a task to be seen in a state while it is made.
-func watchMaking(t *testing.T, d *Dock, task string, want State) {
+func watchMaking(t *testing.T, d *Manager, task string, want State) {
 	saw := make(chan bool, 1)
 	go func() {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -127,7 +127,7 @@ func watchMaking(t *testing.T, d *Dock, task string, want State) {
 }
 
 // checkRunning looks at a container while a command runs in it.
-func checkRunning(t *testing.T, d *Dock, task string) {
+func checkRunning(t *testing.T, d *Manager, task string) {
 	t.Helper()
 	started, done := make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -153,7 +153,7 @@ func (s *signalWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func checkStatus(t *testing.T, d *Dock, task string, want State) {
+func checkStatus(t *testing.T, d *Manager, task string, want State) {
 	t.Helper()
 	var x Details
 	var err error

@@ -62,7 +62,7 @@ func (l *line) hangUp() {
 }
 
 // line returns that of a box.
-func (d *Dock) line(id string) *line {
+func (d *Manager) line(id string) *line {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.lines[id]
@@ -73,7 +73,7 @@ func (d *Dock) line(id string) *line {
 	return l
 }
 
-func (d *Dock) hangUp(id string) {
+func (d *Manager) hangUp(id string) {
 	d.mu.Lock()
 	l := d.lines[id]
 	delete(d.lines, id)
@@ -84,12 +84,12 @@ func (d *Dock) hangUp(id string) {
 }
 
 // dial connects to the guest of a box.
-func (d *Dock) dial(ctx context.Context, b *box) (*guest.Client, error) {
+func (d *Manager) dial(ctx context.Context, b *box) (*guest.Client, error) {
 	return d.line(b.Box).dial(ctx, b.socket())
 }
 
 // client returns the connection to the guest of the box of a task.
-func (d *Dock) client(ctx context.Context, b *box) (*guest.Client, error) {
+func (d *Manager) client(ctx context.Context, b *box) (*guest.Client, error) {
 	c, err := d.dial(ctx, b)
 	if err == nil || ctx.Err() != nil || fault.KindOf(err) == fault.Denied {
 		return c, err

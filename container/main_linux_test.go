@@ -177,7 +177,7 @@ func beChild(text string) int {
 	return 0
 }
 
-func (w wish) fulfil(d *Dock) error {
+func (w wish) fulfil(d *Manager) error {
 	ctx := context.Background()
 	switch w.Verb {
 	case "prepare":
@@ -197,7 +197,7 @@ func (w wish) fulfil(d *Dock) error {
 }
 
 // roundTrip prepares a task, runs a command in it and cleans up.
-func roundTrip(ctx context.Context, d *Dock, task string) error {
+func roundTrip(ctx context.Context, d *Manager, task string) error {
 	if _, err := d.Prepare(ctx, Task{ID: task}, "python"); err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func newState(t *testing.T) string {
 }
 
 // dockAt opens a dock on a state directory.
-func dockAt(t *testing.T, state string, change func(*Options)) *Dock {
+func dockAt(t *testing.T, state string, change func(*Options)) *Manager {
 	t.Helper()
 	o := wish{State: state, Binary: guestBinary(t)}.options(realEngine(t))
 	if change != nil {
@@ -322,7 +322,7 @@ func dockAt(t *testing.T, state string, change func(*Options)) *Dock {
 }
 
 // ownDock opens a dock on a state directory of its own.
-func ownDock(t *testing.T, change func(*Options)) *Dock { return dockAt(t, newState(t), change) }
+func ownDock(t *testing.T, change func(*Options)) *Manager { return dockAt(t, newState(t), change) }
 
 // slow is for tests that take a while, most of it waiting for the engine.
 func slow(t *testing.T) {
@@ -337,7 +337,7 @@ func slow(t *testing.T) {
 func unique(word string) string { return "t-" + word + "-" + strings.ToLower(rand.Text()[:8]) }
 
 // prepare gives a task a container that has to work.
-func prepare(t *testing.T, d *Dock, task string) Info {
+func prepare(t *testing.T, d *Manager, task string) Info {
 	t.Helper()
 	info, err := d.Prepare(t.Context(), Task{ID: task}, "python")
 	if err != nil {

@@ -50,7 +50,7 @@ const (
 )
 
 // image returns what the engine has under a name.
-func (d *Dock) image(ctx context.Context, environment, name string) (engine.Image, error) {
+func (d *Manager) image(ctx context.Context, environment, name string) (engine.Image, error) {
 	img, err := d.Engine.Image(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return img, &fault.Error{Kind: fault.NotFound, Op: "start " + environment + " environment", Why: "docker has no image " + name, Hint: obtain(environment, name)}
@@ -73,7 +73,7 @@ func obtain(environment, image string) string {
 
 // make makes a container and waits until its guest answers. It is that of its
 // task before it exists: whoever comes after us finds it.
-func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
+func (d *Manager) make(ctx context.Context, l lang.Language, img engine.Image, t Task) (*box, error) {
 	name := ""
 	if t.ID != "" {
 		name = Name(t.ID)
@@ -102,7 +102,7 @@ func (d *Dock) make(ctx context.Context, l lang.Language, img engine.Image, t Ta
 }
 
 // launch creates and starts the container of a box.
-func (d *Dock) launch(ctx context.Context, b *box, l lang.Language, img engine.Image) error {
+func (d *Manager) launch(ctx context.Context, b *box, l lang.Language, img engine.Image) error {
 	spec, vol, err := d.spec(b, l, pathOf(img))
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (d *Dock) launch(ctx context.Context, b *box, l lang.Language, img engine.I
 }
 
 // start starts a container that was created. Vol may be nil.
-func (d *Dock) start(ctx context.Context, b *box, vol *disk.Disk) error {
+func (d *Manager) start(ctx context.Context, b *box, vol *disk.Disk) error {
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func pathOf(img engine.Image) string {
 
 // spec describes the container of a box. Where this machine can, its workspace
 // is a file system of its own, which the caller closes once it is in use.
-func (d *Dock) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Disk, error) {
+func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk.Disk, error) {
 	s := engine.Spec{
 		Name: b.Name, Image: l.Image, Hostname: "hako", Dir: Workspace, User: "0:0", ReadOnly: true,
 		Labels: map[string]string{labelState: d.id, labelBox: b.Box, labelOwner: self().String(), labelEnv: l.Name},
@@ -196,7 +196,7 @@ var plainRuntime = []string{"GODEBUG=", "GOTRACEBACK=", "GOGC=", "GOMEMLIMIT="}
 
 // inMemory are the directories whose files count as memory of the container, and
 // stay when their writer is ended: together they leave room for the guest.
-func (d *Dock) inMemory() map[string]string {
+func (d *Manager) inMemory() map[string]string {
 	size := func(most, part int64) string {
 		return "size=" + strconv.FormatInt(min(most, d.Resources.Memory/part), 10)
 	}
@@ -208,7 +208,7 @@ func (d *Dock) inMemory() map[string]string {
 }
 
 // furnish puts the guest and what it needs into a container.
-func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
+func (d *Manager) furnish(b *box, l lang.Language, s *engine.Spec) error {
 	o := guest.Options{
 		Socket: runDir + "/guest.sock", UID: user(), GID: user(), Dir: Project, Home: home, Spool: "/run", Within: Workspace,
 		Owner: os.Getuid(), OwnerGroup: os.Getgid(), Make: []string{Project, scratch, home}, Disk: d.Resources.Disk, Log: 8 << 20,
@@ -228,7 +228,7 @@ func (d *Dock) furnish(b *box, l lang.Language, s *engine.Spec) error {
 }
 
 // trust mounts the certificates that are to be trusted besides the usual.
-func (d *Dock) trust(s *engine.Spec) error {
+func (d *Manager) trust(s *engine.Spec) error {
 	if d.CA == nil {
 		return nil
 	}
@@ -283,7 +283,7 @@ func systemRoots() []byte {
 
 // fit says what a warm container was made for: one that was made for anything
 // else is of no use.
-func (d *Dock) fit(image string, n Network) string {
+func (d *Manager) fit(image string, n Network) string {
 	info, _ := os.Stat(d.binary)
 	made := ""
 	if info != nil {
@@ -295,7 +295,7 @@ func (d *Dock) fit(image string, n Network) string {
 }
 
 // greet connects to the guest of a container that was just started.
-func (d *Dock) greet(ctx context.Context, b *box) (*guest.Client, error) {
+func (d *Manager) greet(ctx context.Context, b *box) (*guest.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	pause := time.Millisecond
@@ -319,7 +319,7 @@ func (d *Dock) greet(ctx context.Context, b *box) (*guest.Client, error) {
 }
 
 // whyDead explains a container that did not stay up; nil means that it runs.
-func (d *Dock) whyDead(ctx context.Context, b *box) error {
+func (d *Manager) whyDead(ctx context.Context, b *box) error {
 	c, err := d.Engine.Inspect(context.WithoutCancel(ctx), b.ContainerID)
 	if err != nil {
 		return err

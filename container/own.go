@@ -23,7 +23,7 @@ const (
 
 // imageFor finds the image of a task: that of its environment, or the one that
 // its repository brings, if the user allows that.
-func (d *Dock) imageFor(ctx context.Context, t Task, p *prospect) (err error) {
+func (d *Manager) imageFor(ctx context.Context, t Task, p *prospect) (err error) {
 	if d.Own && t.Repository != "" && d.Clones != nil {
 		if err := d.ownImage(ctx, t, p); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (d *Dock) imageFor(ctx context.Context, t Task, p *prospect) (err error) {
 
 // ownImage makes the image that a repository brings that of a task. One that
 // brings none has that of its environment.
-func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
+func (d *Manager) ownImage(ctx context.Context, t Task, p *prospect) error {
 	src, ours := d.ownSource(t)
 	if !ours {
 		p.warnings = append(p.warnings, notOurs)
@@ -59,7 +59,7 @@ func (d *Dock) ownImage(ctx context.Context, t Task, p *prospect) error {
 // ownSource returns what to read the image from, if it may be. Its steps run as
 // root: they are not taken from a fork, which anybody can make, nor from kept
 // work, in which a model may have changed them.
-func (d *Dock) ownSource(t Task) (src clone.Source, ours bool) {
+func (d *Manager) ownSource(t Task) (src clone.Source, ours bool) {
 	src = d.source(t)
 	src.Commit = ""
 	return src, t.Start == "" || strings.HasPrefix(t.Start, "refs/heads/")
@@ -73,7 +73,7 @@ const pastTheProxy = "the steps of " + ownFolder + "/Dockerfile have the engine'
 // buildOwn builds the image of a repository, unless these very files were built
 // before. Its steps have a network only if the task's is open: there is no proxy
 // for them, so no list of hosts would hold.
-func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (built bool, err error) {
+func (d *Manager) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (built bool, err error) {
 	b := engine.Build{
 		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none", CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
 	}
@@ -105,7 +105,7 @@ func (d *Dock) buildOwn(ctx context.Context, p *prospect, files clone.Folder) (b
 
 // noteOwn notes down that an image was brought by a repository, and is in use
 // now.
-func (d *Dock) noteOwn(tag string) error {
+func (d *Manager) noteOwn(tag string) error {
 	dir := filepath.Join(d.State, "own")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *Dock) noteOwn(tag string) error {
 
 // sweepImages removes images that repositories brought, once nobody has used them
 // for long and no box is made of them, with the stages that were built on the way.
-func (d *Dock) sweepImages(ctx context.Context, boxes []*box) (err error) {
+func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
 	notes, _ := os.ReadDir(filepath.Join(d.State, "own"))
 	for _, note := range notes {
 		info, ierr := note.Info()
@@ -139,7 +139,7 @@ func (d *Dock) sweepImages(ctx context.Context, boxes []*box) (err error) {
 
 // sweepStages removes what was built on the way to images that repositories
 // brought.
-func (d *Dock) sweepStages(ctx context.Context) error {
+func (d *Manager) sweepStages(ctx context.Context) error {
 	all, err := d.Engine.Images(ctx, map[string]string{labelOwn: d.id})
 	for _, img := range all {
 		if len(img.Tags) > 0 || time.Since(img.Created) < d.Stale {

@@ -20,7 +20,7 @@ import (
 )
 
 // brought builds a Dockerfile the way a repository's own is built.
-func brought(t *testing.T, d *Dock, text string) (prospect, error) {
+func brought(t *testing.T, d *Manager, text string) (prospect, error) {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -69,7 +69,7 @@ func TestOwnImage(t *testing.T) {
 }
 
 // checkSwept checks when an own image is removed.
-func checkSwept(t *testing.T, d *Dock, image string) {
+func checkSwept(t *testing.T, d *Manager, image string) {
 	t.Helper()
 	note := filepath.Join(d.State, "own", strings.TrimPrefix(image, ownName+":"))
 	sweep := func(boxes ...*box) bool {
@@ -171,7 +171,7 @@ func TestVolumesOfRemovedContainers(t *testing.T) {
 	}
 }
 
-func newCellIn(t *testing.T, d *Dock) *cell { return prepared(t, d, Task{ID: unique("cell")}) }
+func newCellIn(t *testing.T, d *Manager) *cell { return prepared(t, d, Task{ID: unique("cell")}) }
 
 // TestImageVariables checks that an image does not change how the guest works,
 // and how many files a process may have open.

@@ -30,11 +30,11 @@ func (p *pool) stop() {
 }
 
 // Rest fills the pool no more.
-func (d *Dock) Rest() { d.pool.stop() }
+func (d *Manager) Rest() { d.pool.stop() }
 
 // Warmly fills the pool as Options.Warm says and keeps it filled until the dock
 // is closed.
-func (d *Dock) Warmly(ctx context.Context) {
+func (d *Manager) Warmly(ctx context.Context) {
 	d.pool.once.Do(func() {
 		ctx, d.pool.cancel = context.WithCancel(ctx)
 		d.pool.done, d.pool.wake, d.pool.made = make(chan struct{}), make(chan struct{}, 1), make(map[string]*os.File)
@@ -42,7 +42,7 @@ func (d *Dock) Warmly(ctx context.Context) {
 	})
 }
 
-func (d *Dock) keepWarm(ctx context.Context) {
+func (d *Manager) keepWarm(ctx context.Context) {
 	defer close(d.pool.done)
 	for {
 		for name, want := range d.Warm {
@@ -73,7 +73,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // letGo drops our locks of boxes that somebody has taken: they are his, also if
 // he did not live to note that down.
-func (d *Dock) letGo() {
+func (d *Manager) letGo() {
 	for id, f := range d.pool.made {
 		if _, err := os.Lstat(filepath.Join(d.State, "boxes", id, poolMark)); err == nil {
 			continue
@@ -90,7 +90,7 @@ func (d *Dock) letGo() {
 
 // weed removes boxes that we made and that are of no use any more: they died, or
 // what they were made for has changed.
-func (d *Dock) weed(ctx context.Context, environment, fit string) {
+func (d *Manager) weed(ctx context.Context, environment, fit string) {
 	for id := range d.pool.made {
 		b, err := load(filepath.Join(d.State, "boxes", id))
 		if err != nil || b.Environment != environment || b.Fit == fit && !d.died(ctx, b) {
@@ -103,7 +103,7 @@ func (d *Dock) weed(ctx context.Context, environment, fit string) {
 }
 
 // died reports whether the guest of a warm box is certainly gone.
-func (d *Dock) died(ctx context.Context, b *box) bool {
+func (d *Manager) died(ctx context.Context, b *box) bool {
 	if b.Bare {
 		return false
 	}
@@ -112,7 +112,7 @@ func (d *Dock) died(ctx context.Context, b *box) bool {
 }
 
 // warm makes as many containers of an environment as are missing.
-func (d *Dock) warm(ctx context.Context, environment string, want int) error {
+func (d *Manager) warm(ctx context.Context, environment string, want int) error {
 	l := d.language(environment)
 	img, err := d.image(ctx, environment, l.Image)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Dock) warm(ctx context.Context, environment string, want int) error {
 }
 
 // countWarm counts the containers of the pool that are of use.
-func (d *Dock) countWarm(environment, fit string) (n int) {
+func (d *Manager) countWarm(environment, fit string) (n int) {
 	all, _ := d.boxes()
 	for _, b := range all {
 		if b.warm(environment, fit) {
@@ -150,7 +150,7 @@ func (b *box) warm(environment, fit string) bool {
 }
 
 // WaitWarm waits until the pool is full.
-func (d *Dock) WaitWarm(ctx context.Context) error {
+func (d *Manager) WaitWarm(ctx context.Context) error {
 	for {
 		missing := false
 		for name, want := range d.Warm {
@@ -173,7 +173,7 @@ func (d *Dock) WaitWarm(ctx context.Context) error {
 
 // claim takes a container out of the pool, whoever filled it. Nil means that
 // there is none.
-func (d *Dock) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
+func (d *Manager) claim(ctx context.Context, t Task, environment, image string) (*box, error) {
 	all, err := d.boxes()
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (b *box) take() (*os.File, error) {
 }
 
 // adopt makes a warm container that of a task.
-func (d *Dock) adopt(ctx context.Context, b *box, f *os.File, task string) error {
+func (d *Manager) adopt(ctx context.Context, b *box, f *os.File, task string) error {
 	b.TaskUUID, b.Name, b.Status, b.Created = task, Name(task), Initializing, time.Now().UTC()
 	if err := d.owned(b, f); err != nil {
 		return err
@@ -236,7 +236,7 @@ func (d *Dock) adopt(ctx context.Context, b *box, f *os.File, task string) error
 }
 
 // wake makes sure that a warm container lives.
-func (d *Dock) wake(ctx context.Context, b *box) error {
+func (d *Manager) wake(ctx context.Context, b *box) error {
 	if b.Bare {
 		return nil // the engine says so when it is renamed
 	}
@@ -247,14 +247,14 @@ func (d *Dock) wake(ctx context.Context, b *box) error {
 	return c.Ping(ctx)
 }
 
-func (d *Dock) lockOf(id string) *os.File {
+func (d *Manager) lockOf(id string) *os.File {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.held[id]
 }
 
 // stir has the pool filled up again.
-func (d *Dock) stir() {
+func (d *Manager) stir() {
 	select {
 	case d.pool.wake <- struct{}{}:
 	default:

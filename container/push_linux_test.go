@@ -146,7 +146,7 @@ func wait(t *testing.T, what string, done func() bool) {
 }
 
 // used makes a box look as if it had been used last some time ago.
-func used(t *testing.T, d *Dock, task string, ago time.Duration) *box {
+func used(t *testing.T, d *Manager, task string, ago time.Duration) *box {
 	t.Helper()
 	b, err := d.find(task)
 	if err != nil {

@@ -91,7 +91,7 @@ func (b *box) save() error {
 
 // newBox makes a folder that is ours. Who sweeps takes the same lock: a folder
 // without a record is then one that nobody is about to finish.
-func (d *Dock) newBox(r record) (*box, error) {
+func (d *Manager) newBox(r record) (*box, error) {
 	var id [6]byte
 	rand.Read(id[:])
 	r.Box = hex.EncodeToString(id[:])
@@ -115,10 +115,10 @@ func (d *Dock) newBox(r record) (*box, error) {
 	return b, d.own(b)
 }
 
-func (d *Dock) makingLock() string { return filepath.Join(d.State, "making") }
+func (d *Manager) makingLock() string { return filepath.Join(d.State, "making") }
 
 // own makes this process the owner of a box.
-func (d *Dock) own(b *box) error {
+func (d *Manager) own(b *box) error {
 	f, err := b.lock()
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (d *Dock) own(b *box) error {
 }
 
 // owned notes down that this process holds a lock of a box.
-func (d *Dock) owned(b *box, f *os.File) error {
+func (d *Manager) owned(b *box, f *os.File) error {
 	d.hold(b.Box, f)
 	b.Owner, b.Settled = self(), false
 	return b.save()
@@ -155,7 +155,7 @@ func (b *box) lock() (*os.File, error) {
 	return f, nil
 }
 
-func (d *Dock) hold(id string, f *os.File) {
+func (d *Manager) hold(id string, f *os.File) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if old := d.held[id]; old != nil {
@@ -165,7 +165,7 @@ func (d *Dock) hold(id string, f *os.File) {
 }
 
 // settle ends the making of a box. A detached one then belongs to nobody.
-func (d *Dock) settle(b *box) error {
+func (d *Manager) settle(b *box) error {
 	b.Status, b.Settled = Ready, d.Detached
 	b.touch()
 	if err := b.save(); err != nil || !d.Detached {
@@ -175,7 +175,7 @@ func (d *Dock) settle(b *box) error {
 	return nil
 }
 
-func (d *Dock) release(id string) {
+func (d *Manager) release(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.held[id]; f != nil {
@@ -225,7 +225,7 @@ func load(dir string) (*box, error) {
 }
 
 // boxes returns all that have a record.
-func (d *Dock) boxes() ([]*box, error) {
+func (d *Manager) boxes() ([]*box, error) {
 	entries, err := os.ReadDir(filepath.Join(d.State, "boxes"))
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (d *Dock) boxes() ([]*box, error) {
 }
 
 // find returns the box of a task.
-func (d *Dock) find(task string) (*box, error) {
+func (d *Manager) find(task string) (*box, error) {
 	if err := CheckTask(task); err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (d *Dock) find(task string) (*box, error) {
 }
 
 // enter makes a task lead to its box.
-func (d *Dock) enter(b *box) error {
+func (d *Manager) enter(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	fresh := link + "." + b.Box + "~"
 	_ = os.Remove(fresh)
@@ -274,7 +274,7 @@ func (d *Dock) enter(b *box) error {
 const goneMark = "~"
 
 // forget removes what is on disk about a box.
-func (d *Dock) forget(b *box) error {
+func (d *Manager) forget(b *box) error {
 	link := filepath.Join(d.State, "tasks", b.TaskUUID)
 	if target, err := os.Readlink(link); b.TaskUUID != "" && err == nil && filepath.Base(target) == b.Box {
 		_ = os.Remove(link)

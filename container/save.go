@@ -17,7 +17,7 @@ type Save = clone.Save
 // reference is at then, or nothing if there is nothing to keep. A container that
 // begins from that commit, see [Task], goes on where this one is. Nothing in this
 // one is changed, and nobody is asked where nothing changed since the last time.
-func (d *Dock) Save(ctx context.Context, task string, s Save) (commit string, err error) {
+func (d *Manager) Save(ctx context.Context, task string, s Save) (commit string, err error) {
 	if err := s.Check(); err != nil {
 		return "", err
 	}
@@ -35,7 +35,7 @@ func (d *Dock) Save(ctx context.Context, task string, s Save) (commit string, er
 	return commit, err
 }
 
-func (d *Dock) save(ctx context.Context, b *box, s Save) (string, error) {
+func (d *Manager) save(ctx context.Context, b *box, s Save) (string, error) {
 	if b.Source.URL == "" || d.Clones == nil {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "save task", Subject: b.TaskUUID, Why: "no repository was cloned for it", Hint: "name one when the task is prepared"}
 	}
@@ -53,14 +53,14 @@ func (d *Dock) save(ctx context.Context, b *box, s Save) (string, error) {
 }
 
 // keptOf returns what was kept of a box so far.
-func (d *Dock) keptOf(id string) map[string]clone.Kept {
+func (d *Manager) keptOf(id string) map[string]clone.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.kept[id])
 }
 
 // keep notes down what was kept of a box.
-func (d *Dock) keep(id string, s Save, kept clone.Kept) {
+func (d *Manager) keep(id string, s Save, kept clone.Kept) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.kept[id] == nil {
@@ -71,7 +71,7 @@ func (d *Dock) keep(id string, s Save, kept clone.Kept) {
 }
 
 // unkeep forgets what was kept of a box.
-func (d *Dock) unkeep(id string) {
+func (d *Manager) unkeep(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.kept, id)

@@ -19,7 +19,7 @@ import (
 type smithy struct {
 	t      *testing.T
 	forge  *forge.Server
-	dock   *Dock
+	dock   *Manager
 	token  string
 	cache  string
 	record []string // what was put on record, with how it ended
@@ -254,7 +254,7 @@ func TestSalt(t *testing.T) {
 
 // TestOwnSource reads steps that run as root from nowhere but a branch.
 func TestOwnSource(t *testing.T) {
-	d := &Dock{Options: Options{Clones: &clone.Store{}}}
+	d := &Manager{Options: Options{Clones: &clone.Store{}}}
 	var p prospect
 	if err := d.ownImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"}, &p); err != nil || len(p.warnings) != 1 {
 		t.Errorf("%v, %q", err, p.warnings)

@@ -25,7 +25,7 @@ func TestShown(t *testing.T) {
 // TestRelay checks that nobody's lines pass for ours.
 func TestRelay(t *testing.T) {
 	var told []string
-	d := &Dock{Options: Options{Progress: func(line string) { told = append(told, line) }}}
+	d := &Manager{Options: Options{Progress: func(line string) { told = append(told, line) }}}
 	d.say("ours")
 	d.relay("hako: warning: your token is needed\nready: x")
 	want := []string{"ours", "| hako: warning: your token is needed\n| ready: x"}

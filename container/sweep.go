@@ -16,7 +16,7 @@ import (
 // CleanupStale removes what is left of processes that have certainly ended, and
 // containers that nobody owns once nobody has used them for long. It returns how many
 // containers and records it removed. What others own, or may own, is left alone.
-func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
+func (d *Manager) CleanupStale(ctx context.Context) (int, error) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
 	if err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func (d *Dock) CleanupStale(ctx context.Context) (int, error) {
 }
 
 // stale reports whether nobody wants a box any more.
-func (d *Dock) stale(ctx context.Context, b *box) bool {
+func (d *Manager) stale(ctx context.Context, b *box) bool {
 	switch {
 	case b.Doomed:
 		return true
@@ -68,7 +68,7 @@ func (b *box) wrest() bool {
 
 // homeless reports whether a box has no folder: none before it is removed is
 // without one.
-func (d *Dock) homeless(id string) bool {
+func (d *Manager) homeless(id string) bool {
 	_, err := os.Stat(filepath.Join(d.State, "boxes", id))
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -76,7 +76,7 @@ func (d *Dock) homeless(id string) bool {
 // sweepOrphans removes containers of ours without a record, if the process that
 // made them has ended, or is this one: the engine may have made what nobody
 // waited for any more.
-func (d *Dock) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int, err error) {
+func (d *Manager) sweepOrphans(ctx context.Context, listed []engine.Container, known map[string]bool) (n int, err error) {
 	for _, c := range listed {
 		id := c.Labels[labelBox]
 		if known[id] || !d.homeless(id) {
@@ -98,7 +98,7 @@ const stillborn = 10 * time.Minute
 // sweepFolders removes folders whose makers did not even come to the record, or
 // whose removers did not come beyond it. While we hold the lock nobody is on the
 // way between.
-func (d *Dock) sweepFolders() {
+func (d *Manager) sweepFolders() {
 	making, err := os.OpenFile(d.makingLock(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return
@@ -127,7 +127,7 @@ func (d *Dock) sweepFolders() {
 
 // sweepTasks removes links that nobody came to put in their place, and the locks
 // of tasks that are no more.
-func (d *Dock) sweepTasks() {
+func (d *Manager) sweepTasks() {
 	links, _ := os.ReadDir(filepath.Join(d.State, "tasks"))
 	for _, e := range links {
 		name, fresh := strings.CutSuffix(e.Name(), "~")
@@ -145,7 +145,7 @@ func (d *Dock) sweepTasks() {
 }
 
 // Watch sweeps now and then until ctx ends.
-func (d *Dock) Watch(ctx context.Context, every time.Duration) {
+func (d *Manager) Watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -14,7 +14,7 @@ import (
 )
 
 // sweeps removes what is stale and compares how many that were.
-func sweeps(t *testing.T, d *Dock, want int, when string) {
+func sweeps(t *testing.T, d *Manager, want int, when string) {
 	t.Helper()
 	if n, err := d.CleanupStale(t.Context()); n != want || err != nil {
 		t.Errorf("%s: %d were removed, %v", when, n, err)

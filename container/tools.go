@@ -37,7 +37,7 @@ const executeSchema = `{"type":"object","properties":{` +
 
 // Functions describes the tool that runs commands; there is none where
 // containers are not enabled.
-func (d *Dock) Functions() []Function {
+func (d *Manager) Functions() []Function {
 	if !d.Enabled {
 		return nil
 	}
@@ -45,13 +45,13 @@ func (d *Dock) Functions() []Function {
 }
 
 // Tools are the Functions in the form of OpenAI.
-func (d *Dock) Tools() []Tool { return wrap(d.Functions()) }
+func (d *Manager) Tools() []Tool { return wrap(d.Functions()) }
 
 // TextEditorEnabled reports whether models are offered the text editor.
-func (d *Dock) TextEditorEnabled() bool { return d.Enabled }
+func (d *Manager) TextEditorEnabled() bool { return d.Enabled }
 
 // TextEditorFunctions describes the text editor.
-func (d *Dock) TextEditorFunctions() []Function {
+func (d *Manager) TextEditorFunctions() []Function {
 	if !d.TextEditorEnabled() {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (d *Dock) TextEditorFunctions() []Function {
 }
 
 // TextEditorTools are the TextEditorFunctions in the form of OpenAI.
-func (d *Dock) TextEditorTools() []Tool { return wrap(d.TextEditorFunctions()) }
+func (d *Manager) TextEditorTools() []Tool { return wrap(d.TextEditorFunctions()) }
 
 func wrap(list []Function) (out []Tool) {
 	for _, f := range list {
@@ -76,12 +76,12 @@ type Allowed struct {
 }
 
 // AllowedCommands returns the commands that the policy allows, by kind.
-func (d *Dock) AllowedCommands() map[string][]string { return d.allowed().Commands }
+func (d *Manager) AllowedCommands() map[string][]string { return d.allowed().Commands }
 
 // AllowedCommandsText returns them in lines, for prompts.
-func (d *Dock) AllowedCommandsText() string { return d.allowed().Text }
+func (d *Manager) AllowedCommandsText() string { return d.allowed().Text }
 
-func (d *Dock) allowed() Allowed {
+func (d *Manager) allowed() Allowed {
 	if d.Allowed == nil {
 		return Allowed{}
 	}
@@ -90,7 +90,7 @@ func (d *Dock) allowed() Allowed {
 
 // SystemPrompt is what a model is told about running commands in an
 // environment; empty where containers are not enabled.
-func (d *Dock) SystemPrompt(environment string) string {
+func (d *Manager) SystemPrompt(environment string) string {
 	if !d.Enabled {
 		return ""
 	}
@@ -98,6 +98,6 @@ func (d *Dock) SystemPrompt(environment string) string {
 }
 
 // SelectionPrompt is what a model is told when it chooses an environment.
-func (d *Dock) SelectionPrompt() string { return lang.Table(d.EnvironmentList()) }
+func (d *Manager) SelectionPrompt() string { return lang.Table(d.EnvironmentList()) }
 
 func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

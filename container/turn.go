@@ -11,7 +11,7 @@ import (
 
 // turn waits until no other process prepares or removes the container of a task.
 // Closing what it returns lets the next go on.
-func (d *Dock) turn(ctx context.Context, task string) (*os.File, error) {
+func (d *Manager) turn(ctx context.Context, task string) (*os.File, error) {
 	dir := filepath.Join(d.State, "turns")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 // or else the default one, with its repository cloned and dependencies
 // installed. One that the task had before is removed. What went wrong without
 // being in the way is among the warnings.
-func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
+func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
@@ -32,7 +32,7 @@ func (d *Dock) Prepare(ctx context.Context, t Task, environment string) (Info, e
 	return info, err
 }
 
-func (d *Dock) prepare(ctx context.Context, t Task, environment string) (Info, error) {
+func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info, error) {
 	turn, err := d.turn(ctx, t.ID)
 	if err != nil {
 		return Info{}, err
@@ -65,7 +65,7 @@ func (d *Dock) prepare(ctx context.Context, t Task, environment string) (Info, e
 	return b.Info, nil
 }
 
-func (d *Dock) check(t Task) error {
+func (d *Manager) check(t Task) error {
 	if err := CheckTask(t.ID); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (d *Dock) check(t Task) error {
 	return d.Clones.Check(d.source(t))
 }
 
-func (d *Dock) source(t Task) clone.Source {
+func (d *Manager) source(t Task) clone.Source {
 	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target, Full: d.Full, Depth: d.Depth}
 }
 
@@ -99,7 +99,7 @@ type prospect struct {
 
 // survey finds out what can be known before anything is removed or made: whoever
 // mistypes a branch shall not lose the container there was.
-func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
+func (d *Manager) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
 	p.network = d.networkOf(t)
 	name, warning := lang.Choose(environment, d.Images, d.Default)
 	if warning != "" {
@@ -121,7 +121,7 @@ func (d *Dock) survey(ctx context.Context, t Task, environment string) (p prospe
 }
 
 // clear removes what a task had before.
-func (d *Dock) clear(ctx context.Context, task string) error {
+func (d *Manager) clear(ctx context.Context, task string) error {
 	b, err := d.find(task)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
@@ -135,7 +135,7 @@ func (d *Dock) clear(ctx context.Context, task string) error {
 
 // raise takes a warm container or makes one, and fills it. What it returns
 // beside an error is to be discarded.
-func (d *Dock) raise(ctx context.Context, t Task, p prospect) (*box, error) {
+func (d *Manager) raise(ctx context.Context, t Task, p prospect) (*box, error) {
 	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
 		d.say("starting the " + p.Name + " environment")
@@ -159,7 +159,7 @@ func nameTaken(err error, task string) error {
 }
 
 // equip opens the way out, clones and installs.
-func (d *Dock) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
+func (d *Manager) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
 	if err := d.openWay(ctx, b, t); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (d *Dock) equip(ctx context.Context, b *box, t Task, l lang.Language) error
 	return d.permitPush(ctx, b)
 }
 
-func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
+func (d *Manager) fetch(ctx context.Context, b *box, t Task) error {
 	if d.Clones == nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "clone", Subject: shown(t.Repository), Why: "there is no place for clones"}
 	}
@@ -198,7 +198,7 @@ func (d *Dock) fetch(ctx context.Context, b *box, t Task) error {
 
 // install installs dependencies. That it did not work is for the model to know,
 // not a reason to stop.
-func (d *Dock) install(ctx context.Context, b *box, l lang.Language) error {
+func (d *Manager) install(ctx context.Context, b *box, l lang.Language) error {
 	h, err := d.hands(ctx, b)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func salt(b *box) string {
 }
 
 // discard removes a box that did not become ready.
-func (d *Dock) discard(ctx context.Context, b *box) {
+func (d *Manager) discard(ctx context.Context, b *box) {
 	if b == nil {
 		return
 	}

@@ -22,7 +22,7 @@ const (
 // use returns the box of a task and marks it as in use until done is called. A
 // box in use is not swept: the lock is taken under the guard, which whoever
 // sweeps holds from its last look until the box is gone.
-func (d *Dock) use(ctx context.Context, task string) (b *box, done func(), err error) {
+func (d *Manager) use(ctx context.Context, task string) (b *box, done func(), err error) {
 	for {
 		if b, err = d.readyBox(task); err != nil {
 			return nil, nil, err
@@ -99,7 +99,7 @@ func (b *box) lastUse() time.Time {
 
 // unused reports whether nobody has used a box for as long as Options.Stale says,
 // and nothing runs in it.
-func (d *Dock) unused(ctx context.Context, b *box) bool {
+func (d *Manager) unused(ctx context.Context, b *box) bool {
 	if b.Owner.Host != self().Host && !b.Owner.before(self()) {
 		return false // only its own machine can find out
 	}
@@ -112,7 +112,7 @@ func (d *Dock) unused(ctx context.Context, b *box) bool {
 
 // Busy reports whether something runs in the container of a task. If it cannot be
 // found out, it does.
-func (d *Dock) Busy(ctx context.Context, task string) bool {
+func (d *Manager) Busy(ctx context.Context, task string) bool {
 	b, err := d.find(task)
 	if err != nil {
 		return fault.KindOf(err) != fault.NotFound
@@ -127,7 +127,7 @@ const askActivity = 5 * time.Second
 // activity asks a container whether something runs in it, and when the last job
 // ended. One that does not answer may be too busy to do so; one that has ended is
 // not.
-func (d *Dock) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
+func (d *Manager) activity(ctx context.Context, b *box) (busy bool, last time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, askActivity)
 	defer cancel()
 	if b.Bare {
@@ -152,7 +152,7 @@ func (d *Dock) activity(ctx context.Context, b *box) (busy bool, last time.Time)
 }
 
 // activityBare asks the engine: in an idle container without guest is one process.
-func (d *Dock) activityBare(ctx context.Context, b *box) bool {
+func (d *Manager) activityBare(ctx context.Context, b *box) bool {
 	c, err := d.Engine.Inspect(ctx, b.ContainerID)
 	if errors.Is(err, engine.ErrGone) || err == nil && c.State != "running" {
 		return false
@@ -163,7 +163,7 @@ func (d *Dock) activityBare(ctx context.Context, b *box) bool {
 
 // sweepBox removes a box that nobody wants any more, and reports whether it did.
 // Between the last look and the removal nobody begins to use it.
-func (d *Dock) sweepBox(ctx context.Context, b *box) (bool, error) {
+func (d *Manager) sweepBox(ctx context.Context, b *box) (bool, error) {
 	guard, err := os.OpenFile(filepath.Join(b.dir, guardName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return false, nil // somebody else was faster

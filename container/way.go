@@ -26,7 +26,7 @@ type Way struct {
 
 // openWay makes the socket that leads out of a container and has it served. It
 // listens before the one who serves it is there: nobody has to wait.
-func (d *Dock) openWay(ctx context.Context, b *box, t Task) error {
+func (d *Manager) openWay(ctx context.Context, b *box, t Task) error {
 	if b.Network == None || d.Keep == nil || b.Bare {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (d *Dock) openWay(ctx context.Context, b *box, t Task) error {
 
 // pushLater lets credentials be used for pushes, once [Dock.permitPush] is called:
 // code that runs while dependencies are installed shall not push.
-func (d *Dock) pushLater(b *box, list []egress.Credential) error {
+func (d *Manager) pushLater(b *box, list []egress.Credential) error {
 	if len(list) == 0 {
 		return &fault.Error{Kind: fault.Invalid, Op: "permit pushes of task", Subject: b.TaskUUID, Why: "there is no token for its repository",
 			Hint:     "set GITHUB_PERSONAL_ACCESS_TOKEN or GITLAB_PERSONAL_ACCESS_TOKEN",
@@ -78,7 +78,7 @@ func (d *Dock) pushLater(b *box, list []egress.Credential) error {
 // permitPush lets git in a container push, if that was asked for. What the
 // installation of dependencies left running is ended before: it would have waited
 // for this.
-func (d *Dock) permitPush(ctx context.Context, b *box) error {
+func (d *Manager) permitPush(ctx context.Context, b *box) error {
 	if b.push == nil {
 		return nil
 	}

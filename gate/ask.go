@@ -36,7 +36,7 @@ const defaultAskTimeout = 300 * time.Second
 
 // ask puts a verdict about a command in dir to a person, unless one has approved
 // the same before.
-func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
+func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 	what := p.matter(dir, v)
 	done, err := p.agreedBefore(what, v)
 	if done || err != nil {
@@ -66,7 +66,7 @@ func (p *passage) ask(ctx context.Context, dir string, v policy.Verdict) error {
 }
 
 // describe makes the question of a verdict.
-func (p *passage) describe(dir string, v policy.Verdict) Question {
+func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
 		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.Secrets.Text(dir)), Argv: g.Secrets.Argv(v.Argv),
@@ -75,7 +75,7 @@ func (p *passage) describe(dir string, v policy.Verdict) Question {
 }
 
 // afterNo says what to do when nobody agreed.
-func (p *passage) afterNo(v policy.Verdict) string {
+func (p *gateRun) afterNo(v policy.Verdict) string {
 	switch {
 	case !p.readable(v):
 		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
@@ -88,7 +88,7 @@ func (p *passage) afterNo(v policy.Verdict) string {
 }
 
 // question waits for a person. Silence, absence and failure are a no.
-func (p *passage) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
+func (p *gateRun) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
 	g := p.gate
 	if g.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil
@@ -111,7 +111,7 @@ func (p *passage) question(ctx context.Context, what matter, q Question) (_ Answ
 }
 
 // wait calls Ask but does not rely on it to return in time.
-func (p *passage) wait(ctx context.Context, q Question) (_ Answer, why string, cause error) {
+func (p *gateRun) wait(ctx context.Context, q Question) (_ Answer, why string, cause error) {
 	limit := p.gate.AskTimeout
 	if limit == 0 {
 		limit = defaultAskTimeout
@@ -148,7 +148,7 @@ func (p *passage) wait(ctx context.Context, q Question) (_ Answer, why string, c
 
 // waits measures for how long a person is waited for. Several parts of a script
 // may wait at the same time, which counts once.
-func (p *passage) waits() (over func()) {
+func (p *gateRun) waits() (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting++; p.waiting == 1 {
@@ -165,7 +165,7 @@ func (p *passage) waits() (over func()) {
 }
 
 // hasWaited is for how long a person was waited for so far.
-func (p *passage) hasWaited() time.Duration {
+func (p *gateRun) hasWaited() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waited

@@ -12,7 +12,7 @@ import (
 // confirm puts the whole script to a person. What is denied anyway is not worth
 // a question, and what a rule would ask about is named in this one, so that
 // nobody is asked twice about the same words.
-func (p *passage) confirm(ctx context.Context, verdicts []policy.Verdict) error {
+func (p *gateRun) confirm(ctx context.Context, verdicts []policy.Verdict) error {
 	v := policy.Verdict{Effect: policy.Ask, Why: "the request itself asks for confirmation", Where: "confirm"}
 	var covered []policy.Verdict
 	for _, part := range verdicts {
@@ -50,7 +50,7 @@ func readable(command string) bool {
 
 // readable reports whether a person can look through what is asked about, as it
 // is, not as it is shown: nothing long may look short.
-func (p *passage) readable(v policy.Verdict) bool {
+func (p *gateRun) readable(v policy.Verdict) bool {
 	if whole(v) {
 		return readable(p.req.Script + strings.Join(p.req.Args, " "))
 	}
@@ -58,7 +58,7 @@ func (p *passage) readable(v policy.Verdict) bool {
 }
 
 // command spells what an approver must see: all of it.
-func (p *passage) command(v policy.Verdict) string {
+func (p *gateRun) command(v policy.Verdict) string {
 	shown := p.gate.Secrets.Shown
 	if !p.readable(v) {
 		shown = p.gate.Secrets.Text // nobody is asked; somebody may be told
@@ -74,7 +74,7 @@ func (p *passage) command(v policy.Verdict) string {
 }
 
 // subject spells what a refusal is about.
-func (p *passage) subject(v policy.Verdict) string {
+func (p *gateRun) subject(v policy.Verdict) string {
 	if !whole(v) {
 		return p.gate.spell(v.Argv)
 	}
@@ -92,7 +92,7 @@ func (p *passage) subject(v policy.Verdict) string {
 const longestScript = 16 << 10
 
 // script spells the whole script for those who can show it beside the question.
-func (p *passage) script() string {
+func (p *gateRun) script() string {
 	text := spelled(p.gate.Secrets.Shown(p.req.Script))
 	if len(text) > longestScript {
 		return ""

@@ -24,10 +24,10 @@ const (
 	anywhere = "\x00anywhere" // in all of a script that a person has seen
 )
 
-func (p *passage) matter(dir string, v policy.Verdict) matter { return matter{dir, p.words(v)} }
+func (p *gateRun) matter(dir string, v policy.Verdict) matter { return matter{dir, p.words(v)} }
 
 // words tells what was approved from what was not.
-func (p *passage) words(v policy.Verdict) string {
+func (p *gateRun) words(v policy.Verdict) string {
 	if whole(v) {
 		parts := slices.Concat([]string{v.Where, p.req.Script}, p.req.Args, []string{""}, p.req.Env)
 		return strings.Join(parts, "\x00")
@@ -36,7 +36,7 @@ func (p *passage) words(v policy.Verdict) string {
 }
 
 // start is where the script begins, as far as that is known.
-func (p *passage) start() string {
+func (p *gateRun) start() string {
 	p.gate.mu.Lock()
 	stands := p.gate.stands
 	p.gate.mu.Unlock()
@@ -55,7 +55,7 @@ func absolute(dir string) bool { return path.IsAbs(dir) || filepath.IsAbs(dir) }
 
 // beginAt notes where the script began: where its first command is, because
 // every command, cd too, is checked before it runs.
-func (p *passage) beginAt(dir string) {
+func (p *gateRun) beginAt(dir string) {
 	p.mu.Lock()
 	first := !p.stood
 	if first {
@@ -73,7 +73,7 @@ func (p *passage) beginAt(dir string) {
 }
 
 // consented returns what a person agreed to before the script began.
-func (p *passage) consented() map[string]Answer {
+func (p *gateRun) consented() map[string]Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[string]Answer{}
@@ -87,7 +87,7 @@ func (p *passage) consented() map[string]Answer {
 
 // agreedBefore reports whether the same was approved for this request, or for the
 // session; the latter is put on record once a request.
-func (p *passage) agreedBefore(what matter, v policy.Verdict) (bool, error) {
+func (p *gateRun) agreedBefore(what matter, v policy.Verdict) (bool, error) {
 	if p.agrees(what) {
 		return true, nil
 	}
@@ -99,7 +99,7 @@ func (p *passage) agreedBefore(what matter, v policy.Verdict) (bool, error) {
 }
 
 // agrees reports whether a matter was approved for this request.
-func (p *passage) agrees(what matter) bool {
+func (p *gateRun) agrees(what matter) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	here := !p.stood || what.dir == p.began
@@ -108,7 +108,7 @@ func (p *passage) agrees(what matter) bool {
 
 // agree writes an approval down. One that was given before anybody knew where the
 // script begins holds there, for the session too.
-func (p *passage) agree(what matter, a Answer) {
+func (p *gateRun) agree(what matter, a Answer) {
 	p.mu.Lock()
 	later := !p.stood && !p.opaque && what.dir != anywhere && !absolute(what.dir)
 	if later {

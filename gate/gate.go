@@ -112,8 +112,8 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 }
 
 // enter begins the passage of one request.
-func (g *Gate) enter(req *run.Request) *passage {
-	p := &passage{gate: g, req: *req}
+func (g *Gate) enter(req *run.Request) *gateRun {
+	p := &gateRun{gate: g, req: *req}
 	if p.req.ID == "" {
 		g.mu.Lock()
 		g.count++
@@ -125,7 +125,7 @@ func (g *Gate) enter(req *run.Request) *passage {
 }
 
 // run judges the script and hands it on.
-func (p *passage) run(ctx context.Context) (run.Result, error) {
+func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	judged, err := p.gate.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
 	if err != nil {
 		return run.Result{}, err
@@ -151,7 +151,7 @@ func (p *passage) run(ctx context.Context) (run.Result, error) {
 
 // respell replaces the script by the judged tree, spelled anew, before a runner
 // that reads the text itself: another shell need not read what our parser read.
-func (p *passage) respell(ctx context.Context, judged policy.Judged) error {
+func (p *gateRun) respell(ctx context.Context, judged policy.Judged) error {
 	if !p.opaque {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (p *passage) respell(ctx context.Context, judged policy.Judged) error {
 }
 
 // permit settles everything that can be settled before anything runs.
-func (p *passage) permit(ctx context.Context, verdicts []policy.Verdict) error {
+func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 	if p.req.Confirm {
 		if err := p.confirm(ctx, verdicts); err != nil {
 			return err
@@ -186,7 +186,7 @@ func changesDir(v policy.Verdict) bool {
 // foresee settles a verdict before anything runs. What only the expanded words
 // can settle is left to check. A runner that never calls it gets only what is
 // allowed whatever those words turn out to be.
-func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
+func (p *gateRun) foresee(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
 		return p.settle(ctx, p.start(), v)
 	}
@@ -202,7 +202,7 @@ func (p *passage) foresee(ctx context.Context, v policy.Verdict) error {
 }
 
 // hand runs the judged tree, and nothing else, with checks and meters in place.
-func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
+func (p *gateRun) hand(ctx context.Context, file *syntax.File) (run.Result, error) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
 	inside, stop := p.limitTime(ctx)
@@ -225,7 +225,7 @@ func (p *passage) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	return res, err
 }
 
-func (p *passage) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func (p *gateRun) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := p.gate.Meter.Deadline(); ok {
 		return context.WithDeadline(ctx, end)
 	}
@@ -237,7 +237,7 @@ func (p *passage) limitTime(ctx context.Context) (context.Context, context.Cance
 const notRun = 126
 
 // leave writes down what came of the request.
-func (p *passage) leave(res run.Result, err error) error {
+func (p *gateRun) leave(res run.Result, err error) error {
 	if lerr := p.summarize(); lerr != nil {
 		return lerr
 	}

@@ -18,8 +18,8 @@ import (
 	"hako/run/fault"
 )
 
-// A passage is one request on its way through the gate.
-type passage struct {
+// A gateRun is one request on its way through the gate.
+type gateRun struct {
 	gate    *Gate
 	req     run.Request
 	opaque  bool
@@ -51,14 +51,14 @@ const distinct = 200
 // others stands for all commands after the first so many names.
 const others = "(others)"
 
-func (p *passage) append(e audit.Event) error {
+func (p *gateRun) append(e audit.Event) error {
 	e.ID, e.Actor = p.req.ID, p.req.Actor
 	return p.gate.Log.Append(e)
 }
 
 // check is the last word on every command. Its error also stops the script by
 // itself: a runner that overlooked it would still be cut short.
-func (p *passage) check(ctx context.Context, dir string, argv []string) error {
+func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
 	p.beginAt(dir)
 	if p.req.Check != nil {
 		if err := p.req.Check(ctx, dir, argv); err != nil {
@@ -82,7 +82,7 @@ func (p *passage) check(ctx context.Context, dir string, argv []string) error {
 
 // redirect is the last word on every file that a redirection opens. What is
 // allowed is on record once the file is closed, with its bytes.
-func (p *passage) redirect(ctx context.Context, dir, op, file string) error {
+func (p *gateRun) redirect(ctx context.Context, dir, op, file string) error {
 	p.beginAt(dir)
 	if p.req.Redirect != nil {
 		if err := p.req.Redirect(ctx, dir, op, file); err != nil {
@@ -96,7 +96,7 @@ func (p *passage) redirect(ctx context.Context, dir, op, file string) error {
 }
 
 // countCommand counts the command and reports whether it is to be recorded.
-func (p *passage) countCommand(argv []string) bool {
+func (p *gateRun) countCommand(argv []string) bool {
 	name := ""
 	if len(argv) > 0 {
 		name = argv[0]
@@ -132,7 +132,7 @@ func (g *Gate) sum(argv []string) uint64 {
 }
 
 // settle turns a verdict about a command in dir into an error or nil, asking and recording if need be.
-func (p *passage) settle(ctx context.Context, dir string, v policy.Verdict) error {
+func (p *gateRun) settle(ctx context.Context, dir string, v policy.Verdict) error {
 	switch v.Effect {
 	case policy.Allow:
 		return nil
@@ -146,7 +146,7 @@ func (p *passage) settle(ctx context.Context, dir string, v policy.Verdict) erro
 	return p.refusal(v, why, cause)
 }
 
-func (p *passage) refusal(v policy.Verdict, why string, cause error) error {
+func (p *gateRun) refusal(v policy.Verdict, why string, cause error) error {
 	return &fault.Error{Kind: fault.Denied, Op: "denied", Subject: p.subject(v), Why: why, Rule: v.Where, Hint: v.Hint, Err: cause}
 }
 
@@ -180,7 +180,7 @@ func quoted(argv []string, most int, clean func(string) string) string {
 }
 
 // stop cuts the script short; the first reason counts.
-func (p *passage) stop(err error) error {
+func (p *gateRun) stop(err error) error {
 	p.mu.Lock()
 	if p.cause == nil {
 		p.cause = err
@@ -190,7 +190,7 @@ func (p *passage) stop(err error) error {
 	return err
 }
 
-func (p *passage) stopped() error {
+func (p *gateRun) stopped() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cause
@@ -204,7 +204,7 @@ type tally struct {
 }
 
 // touched records an effect and charges it.
-func (p *passage) touched(e run.Effect) {
+func (p *gateRun) touched(e run.Effect) {
 	if p.req.Touched != nil {
 		p.req.Touched(e)
 	}
@@ -227,7 +227,7 @@ func (p *passage) touched(e run.Effect) {
 
 // countFile counts the effect and reports whether it is to be recorded now.
 // The rest is recorded in sum when the request ends.
-func (p *passage) countFile(e run.Effect) bool {
+func (p *gateRun) countFile(e run.Effect) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := e.What + " " + e.Path
@@ -249,7 +249,7 @@ func (p *passage) countFile(e run.Effect) bool {
 	return false
 }
 
-func (p *passage) newTally(key string, e run.Effect) *tally {
+func (p *gateRun) newTally(key string, e run.Effect) *tally {
 	if p.files == nil {
 		p.files = make(map[string]*tally)
 	}
@@ -260,7 +260,7 @@ func (p *passage) newTally(key string, e run.Effect) *tally {
 }
 
 // summarize records what was counted but not recorded one by one.
-func (p *passage) summarize() error {
+func (p *gateRun) summarize() error {
 	for _, t := range p.order {
 		if t.times == 0 {
 			continue

@@ -11,7 +11,7 @@ import (
 
 // meter wraps the two streams of a request. Where both are the same writer, they
 // stay so: their lines must not overtake each other.
-func (p *passage) meter(stdout, stderr io.Writer) (io.Writer, io.Writer) {
+func (p *gateRun) meter(stdout, stderr io.Writer) (io.Writer, io.Writer) {
 	out := &metered{passage: p, to: stdout}
 	if same(stdout, stderr) {
 		return out, out
@@ -26,7 +26,7 @@ func same(a, b io.Writer) bool {
 // A metered writer charges what a script writes. The write that goes over fails
 // and stops the script: a failed write alone would only stop one command.
 type metered struct {
-	passage *passage
+	passage *gateRun
 
 	mu sync.Mutex
 	to io.Writer // nil means discard

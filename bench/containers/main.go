@@ -36,7 +36,7 @@ type bench struct {
 	dir    string
 	hako   string // the program as users have it
 	engine *engine.Engine
-	dock   *container.Dock
+	dock   *container.Manager
 	rows   []row
 }
 

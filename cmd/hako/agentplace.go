@@ -14,7 +14,7 @@ import (
 
 // yard is where the containers of tasks stand. It implements [work.Hands].
 type yard struct {
-	dock   *container.Dock
+	dock   *container.Manager
 	author func(coder.Task) string
 	left   func(task string) // what else there is of a task is to end
 	guard  []string          // files that the result must not change; nil means none

@@ -89,7 +89,7 @@ type studio struct {
 	worker   *dispatch.Worker   // nil means that others work
 	view     *view
 
-	dock    *container.Dock // nil without a worker
+	dock    *container.Manager // nil without a worker
 	options container.Options
 	model   chosen
 	prices  func(model string, u quota.Usage) (float64, bool)

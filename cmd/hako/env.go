@@ -77,14 +77,14 @@ func (o *envFlags) ofTask(cmd *cobra.Command) {
 
 // A berth is a dock with what is open for it.
 type berth struct {
-	*container.Dock
+	*container.Manager
 	*opened
 	conf    *config.Config
 	options container.Options
 }
 
 func (b *berth) close() {
-	b.Dock.Close()
+	b.Manager.Close()
 	b.opened.close()
 }
 

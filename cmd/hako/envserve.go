@@ -81,7 +81,7 @@ func (b *berth) serve(ctx context.Context, s streams) error {
 		return err
 	}
 	<-ctx.Done()
-	b.Dock.Rest()
+	b.Manager.Rest()
 	return b.CleanupAll(context.WithoutCancel(ctx))
 }
 

@@ -90,4 +90,3 @@ func skipOrFailMan(t *testing.T, why string) {
 	}
 	t.Skip(why)
 }
-

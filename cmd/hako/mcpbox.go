@@ -30,8 +30,8 @@ type mcpMaker struct {
 	sweeping sync.WaitGroup
 
 	mu   sync.Mutex
-	pier *container.Dock  // nil until the first container
-	asks map[string]asker // by task of a container
+	pier *container.Manager // nil until the first container
+	asks map[string]asker   // by task of a container
 }
 
 func (m *mcpMaker) close() {
@@ -157,7 +157,7 @@ func then(first, second func()) func() {
 }
 
 // dockFor opens the dock when the first container is wanted.
-func (m *mcpMaker) dockFor() (*container.Dock, error) {
+func (m *mcpMaker) dockFor() (*container.Manager, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.pier != nil {
@@ -243,7 +243,7 @@ func (m *mcpMaker) forget(task string) {
 // A dockBox is a container, with an editor and jobs.
 type dockBox struct {
 	run.Runner
-	dock *container.Dock
+	dock *container.Manager
 	task string
 	left func()
 	info mcpserver.Info

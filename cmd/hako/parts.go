@@ -367,12 +367,12 @@ func (g gateParts) hands(ctx context.Context, o host.Options, judge *policy.Poli
 
 // dock is where containers lie: everything that runs in one passes a gate of its
 // task first, and what is not on record is not done.
-func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*container.Dock, error) {
+func (b *opened) dock(o container.Options, judge *policy.Policy, ask asker) (*container.Manager, error) {
 	return b.dockAsking(o, judge, func(string) asker { return ask })
 }
 
 // dockAsking is a dock in which each task has its own person to ask.
-func (b *opened) dockAsking(o container.Options, judge *policy.Policy, ask func(task string) asker) (*container.Dock, error) {
+func (b *opened) dockAsking(o container.Options, judge *policy.Policy, ask func(task string) asker) (*container.Manager, error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
 		return b.gateParts().gate(b.judgeOf("container", judge), r, container.Project, ask(task), nil)
 	}

@@ -62,7 +62,7 @@ func guestBinary(t *testing.T) string {
 }
 
 // dockOn opens a dock on a state directory of its own.
-func dockOn(t *testing.T, e *engine.Engine, binary string) *container.Dock {
+func dockOn(t *testing.T, e *engine.Engine, binary string) *container.Manager {
 	t.Helper()
 	state, err := os.MkdirTemp("", "hako-t") // short: the path of a socket must be
 	fine(t, err)
@@ -145,7 +145,7 @@ func checkQuick(t *testing.T, w *Boxes) {
 }
 
 // onRecord writes down a container that is not there.
-func onRecord(t *testing.T, d *container.Dock, task string) {
+func onRecord(t *testing.T, d *container.Manager, task string) {
 	t.Helper()
 	dir := filepath.Join(d.State, "boxes", "b-"+task)
 	fine(t, os.Mkdir(dir, 0o700))
