@@ -11,8 +11,6 @@ import (
 
 // What od, hexdump and xxd share.
 
-const lowerHex = "0123456789abcdef"
-
 // appendPadded appends v in the given base with leading zeros.
 func appendPadded(b []byte, v uint64, base, width int) []byte {
 	var buf [24]byte

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,7 +254,7 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	case src.err != nil:
 		return src.err
 	case p.Gauge.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
-		return firstError(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
+		return cmp.Or(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.tool.trouble(p, packGarbage, name, "")
 	case isLimit(err):
@@ -308,16 +309,6 @@ func (p *packer) move(name string, src *watchedReader, w *stream.Writer) (in, ou
 		out, err = io.Copy(struct{ io.Writer }{w}, zr)
 	}
 	return src.n, out, err
-}
-
-// firstError returns the first of several errors that is one.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // watchedReader counts, stops with the context, and keeps the error of the

@@ -2,6 +2,7 @@ package command
 
 import (
 	"archive/tar"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -111,7 +112,7 @@ func (w *tarWriter) members(out io.Writer, before int64) error {
 // add writes a file, or a directory with all it holds.
 func (w *tarWriter) add(dir, name string) error {
 	if w.ctx.Err() != nil {
-		return firstError(w.Gauge.Err(), w.ctx.Err())
+		return cmp.Or(w.Gauge.Err(), w.ctx.Err())
 	}
 	if w.excluded(name) {
 		return nil
@@ -267,17 +268,6 @@ func tarEnd(f *vfs.File) (int64, error) {
 			end += (h.Size + 511) &^ 511
 		}
 	}
-}
-
-type countedReader struct {
-	r io.Reader
-	n *int64
-}
-
-func (c *countedReader) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	*c.n += int64(n)
-	return n, err
 }
 
 // tarDir is the directory part of a member's name.

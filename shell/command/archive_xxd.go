@@ -222,15 +222,3 @@ func (x *xxd) revertPlain(r *stream.Reader) error {
 		}
 	}
 }
-
-func hexValue(ch byte) int {
-	switch {
-	case ch >= '0' && ch <= '9':
-		return int(ch - '0')
-	case ch >= 'a' && ch <= 'f':
-		return int(ch-'a') + 10
-	case ch >= 'A' && ch <= 'F':
-		return int(ch-'A') + 10
-	}
-	return -1
-}

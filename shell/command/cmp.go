@@ -10,7 +10,6 @@ import (
 
 	"hako/shell"
 	"hako/shell/stream"
-	"hako/shell/vfs"
 )
 
 var cmpCmd = shell.Command{
@@ -109,23 +108,6 @@ func (d *byteDiff) run(ctx context.Context) error {
 		}
 	}
 	return d.compare(ctx, in)
-}
-
-// openBytes opens an operand, which may be standard input.
-func openBytes(c *shell.Call, name string) (*stream.Reader, func(), error) {
-	if shell.IsStdin(name) {
-		return c.Stdin, func() {}, nil
-	}
-	f, err := c.OpenBytes(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.IsDir() {
-		f.Close()
-		return nil, nil, vfs.ErrIsDir
-	}
-	r := c.Reader(f)
-	return r, func() { r.Release(); f.Close() }, nil
 }
 
 func discard(r *stream.Reader, n int64) error {

@@ -62,3 +62,11 @@ func textColumns(s []byte) int {
 	}
 	return n
 }
+
+func widest(column []string) int {
+	w := 0
+	for _, s := range column {
+		w = max(w, len(s))
+	}
+	return w
+}

@@ -54,13 +54,6 @@ func (t *transfer) places(operands []string) (sources []string, dest string, dir
 	return sources, dest, dir, nil
 }
 
-func notDirReason(err error) string {
-	if err == nil {
-		err = vfs.ErrNotDir
-	}
-	return vfs.Reason(err)
-}
-
 // copy copies src to dst; top is set for operands, above are the directories
 // on the way down.
 func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
@@ -209,11 +202,6 @@ func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo)
 	}
 	t.keepTimes(to, fi)
 	return nil
-}
-
-func isDir(c *shell.Call, abs string) bool {
-	fi, err := c.FS.Stat(abs)
-	return err == nil && fi.IsDir()
 }
 
 // newMode is the source's mode, without what the umask takes unless everything

@@ -1,33 +1,14 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
 	"hako/shell"
 	"hako/shell/vfs"
 )
-
-// What the tree says about everybody: there is one user, and nothing of the
-// host shows through.
-const (
-	userName = "user"
-	userID   = 1000
-	hostName = "hako"
-)
-
-// halted returns why a long walk has to end: the script was cancelled or a
-// limit was passed. Errors of single files are not reasons.
-func halted(ctx context.Context, c *shell.Call) error {
-	if err := c.Gauge.Err(); err != nil {
-		return err
-	}
-	return context.Cause(ctx)
-}
 
 // lookAt is Lstat, or Stat for a name that follows links: one that ends in a
 // slash, or any name if follow is set.
@@ -102,25 +83,6 @@ func goMode(bits uint32) fs.FileMode {
 	return m
 }
 
-// typeLetter is the first column of ls -l.
-func typeLetter(m fs.FileMode) byte {
-	switch {
-	case m.IsDir():
-		return 'd'
-	case m&fs.ModeSymlink != 0:
-		return 'l'
-	case m&fs.ModeCharDevice != 0:
-		return 'c'
-	case m&fs.ModeDevice != 0:
-		return 'b'
-	case m&fs.ModeNamedPipe != 0:
-		return 'p'
-	case m&fs.ModeSocket != 0:
-		return 's'
-	}
-	return '-'
-}
-
 // modeText is the mode as ls -l prints it.
 func modeText(m fs.FileMode) string {
 	b := []byte("-rwxrwxrwx")
@@ -144,28 +106,6 @@ func specialLetter(letter byte, executable bool) byte {
 		return letter
 	}
 	return letter - 'a' + 'A'
-}
-
-// typeWords names the kind of a file as stat does.
-func typeWords(fi fs.FileInfo) string {
-	switch typeLetter(fi.Mode()) {
-	case 'd':
-		return "directory"
-	case 'l':
-		return "symbolic link"
-	case 'c':
-		return "character special file"
-	case 'b':
-		return "block special file"
-	case 'p':
-		return "fifo"
-	case 's':
-		return "socket"
-	}
-	if fi.Size() == 0 {
-		return "regular empty file"
-	}
-	return "regular file"
 }
 
 // human writes a size as ls -h does: at most three digits, rounded up.
@@ -203,25 +143,4 @@ func mustDir(name string, fi fs.FileInfo) error {
 		return vfs.ErrNotDir
 	}
 	return nil
-}
-
-// as gives an error that only carries a status another status, for commands
-// whose usage errors are not 1.
-func as(err error, status int) error {
-	if _, ok := err.(shell.Status); ok {
-		return shell.Status(status)
-	}
-	return err
-}
-
-// sameFile reports whether two names lead to one file.
-func sameFile(a, b fs.FileInfo) bool {
-	x, ok1 := a.(vfs.Info)
-	y, ok2 := b.(vfs.Info)
-	return ok1 && ok2 && vfs.SameFile(x, y)
-}
-
-// indexFile finds a file among others, -1 if it is not there.
-func indexFile(list []fs.FileInfo, fi fs.FileInfo) int {
-	return slices.IndexFunc(list, func(o fs.FileInfo) bool { return sameFile(o, fi) })
 }

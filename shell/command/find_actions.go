@@ -318,22 +318,3 @@ func (f *finder) timeField(file *findFile, kind byte) string {
 	}
 	return strftime.Format(t, "%"+string(kind))
 }
-
-// cEscape reads the backslash escape at the front of s and says how long it is.
-func cEscape(s string) (string, int) {
-	if len(s) < 2 {
-		return s, len(s)
-	}
-	if i := strings.IndexByte("abfnrtv\\", s[1]); i >= 0 {
-		return "\a\b\f\n\r\t\v\\"[i : i+1], 2
-	}
-	n, i := 0, 1
-	for i < len(s) && i < 4 && '0' <= s[i] && s[i] <= '7' {
-		n = n*8 + int(s[i]-'0')
-		i++
-	}
-	if i > 1 {
-		return string([]byte{byte(n)}), i
-	}
-	return s[:2], 2
-}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -50,21 +49,6 @@ func getopt(c *shell.Call, spec string) (opts []option, operands []string, err e
 		}
 	}
 	return opts, operands, nil
-}
-
-// usageStatus lists the commands that report a usage error with 2, as GNU's do.
-var usageStatus = map[string]int{"grep": 2, "egrep": 2, "fgrep": 2, "sort": 2, "diff": 2, "ls": 2, "cmp": 2, "patch": 2, "jq": 2, "awk": 2, "tar": 2}
-
-// usage reports a bad option the way GNU commands do.
-func usage(c *shell.Call, err error) error {
-	c.Warn("%v", err)
-	hint := "Try '" + c.Name + " --help' for more information.\n"
-	switch c.Name {
-	case "diff", "cmp", "patch":
-		hint = c.Name + ": " + hint
-	}
-	io.WriteString(c.Stderr, hint)
-	return shell.Status(max(1, usageStatus[c.Name]))
 }
 
 type optSpec struct {

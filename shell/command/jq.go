@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itchyny/gojq"
-
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/stream"
@@ -66,7 +64,7 @@ type jqCall struct {
 
 func runJq(ctx context.Context, c *shell.Call) error {
 	j := &jqCall{Call: c, indent: 2, named: &jqObject{}, positional: newJqArray(), closing: func() {}}
-	j.run = newJqRun(ctx, c)
+	j.run = newJqRun(ctx, jqHostOf(c))
 	defer j.run.release()
 	defer func() { j.closing() }()
 	if err := j.parse(c.Args); err != nil {
@@ -99,48 +97,9 @@ func runJq(ctx context.Context, c *shell.Call) error {
 	return j.execute(f)
 }
 
-func newJqRun(ctx context.Context, c *shell.Call) *jqRun {
-	return &jqRun{
-		jqMeter: newJqMeter(ctx, c), globals: map[string]any{}, via: map[string]jqScalar{}, patterns: map[string]*jqRegexp{},
-		input: func() (any, error) { return nil, io.EOF }, where: func() (any, int) { return nil, 0 },
-		names: jqBuiltinNames,
-	}
-}
-
-const (
-	jqLongestProgram = 256 << 10 // bytes
-	jqByteCost       = 400       // bytes of memory for one byte of a program
-)
-
-// compile turns the text of a program into a filter.
-func (r *jqRun) compile(src string) (jqFilter, error) {
-	if len(src) > jqLongestProgram {
-		return nil, fmt.Errorf("the program is longer than %d KB", jqLongestProgram>>10)
-	}
-	if err := r.keep(jqByteCost * int64(len(src))); err != nil {
-		return nil, err
-	}
-	loc := newJqObject(2)
-	loc.put("file", "<top-level>")
-	loc.put("line", float64(strings.Count(src[:max(strings.Index(src, "$__loc__"), 0)], "\n")+1))
-	r.globals["$__loc__"] = loc
-	q, err := gojq.Parse(src)
-	if err != nil {
-		return nil, jqSyntaxError(src, err)
-	}
-	c := &jqCompiler{run: r, extra: map[string]*jqDef{}}
-	return c.query(q)
-}
-
-func jqSyntaxError(src string, err error) error {
-	var bad *gojq.ParseError
-	if !errors.As(err, &bad) {
-		return fmt.Errorf("syntax error: %w", err)
-	}
-	if bad.Token == "" {
-		return errors.New("syntax error, unexpected $end (Unix shell quoting issues?)")
-	}
-	return fmt.Errorf("syntax error, unexpected '%s' (Unix shell quoting issues?)", bad.Token)
+// jqHostOf gives a program the surroundings of its call.
+func jqHostOf(c *shell.Call) jqHost {
+	return jqHost{Gauge: c.Gauge, Now: c.Now, Environ: c.Environ, Stderr: c.Stderr}
 }
 
 // execute runs the filter on every input.
@@ -292,11 +251,10 @@ func (j *jqCall) print(v any) error {
 		_, err := j.Stdout.WriteString(end)
 		return err
 	}
-	e := &jqEncoder{m: j.run.jqMeter, ascii: j.ascii, sort: j.sort, buf: j.Stdout.Free(0)[:0], drain: func(b []byte) error {
+	e := &jqEncoder{m: j.run.jqMeter, ascii: j.ascii, sort: j.sort, buf: make([]byte, 0, 512), drain: func(b []byte) error {
 		_, err := j.Stdout.Write(b)
 		return err
 	}}
-	e.buf = make([]byte, 0, 512)
 	if !j.compact {
 		e.indent = strings.Repeat(" ", j.indent)
 		if j.tab {

@@ -484,3 +484,39 @@ func (c *jqCompiler) objectPattern(b *jqBinder, entries []*gojq.PatternObject) (
 	}
 	return func(e *jqEnv, v, x any, vals []any, next func() error) error { return at(0, e, v, x, vals, next) }, nil
 }
+
+const (
+	jqLongestProgram = 256 << 10 // bytes
+	jqByteCost       = 400       // bytes of memory for one byte of a program
+)
+
+// compile turns the text of a program into a filter.
+func (r *jqRun) compile(src string) (jqFilter, error) {
+	if len(src) > jqLongestProgram {
+		return nil, fmt.Errorf("the program is longer than %d KB", jqLongestProgram>>10)
+	}
+	if err := r.keep(jqByteCost * int64(len(src))); err != nil {
+		return nil, err
+	}
+	loc := newJqObject(2)
+	loc.put("file", "<top-level>")
+	loc.put("line", float64(strings.Count(src[:max(strings.Index(src, "$__loc__"), 0)], "\n")+1))
+	r.globals["$__loc__"] = loc
+	q, err := gojq.Parse(src)
+	if err != nil {
+		return nil, jqSyntaxError(src, err)
+	}
+	c := &jqCompiler{run: r, extra: map[string]*jqDef{}}
+	return c.query(q)
+}
+
+func jqSyntaxError(src string, err error) error {
+	var bad *gojq.ParseError
+	if !errors.As(err, &bad) {
+		return fmt.Errorf("syntax error: %w", err)
+	}
+	if bad.Token == "" {
+		return errors.New("syntax error, unexpected $end (Unix shell quoting issues?)")
+	}
+	return fmt.Errorf("syntax error, unexpected '%s' (Unix shell quoting issues?)", bad.Token)
+}

@@ -322,7 +322,7 @@ func jqDebug(r *jqRun, args []jqFilter) jqFilter {
 	note := func(v any) error {
 		text, err := r.tojson(newJqArray("DEBUG:", v))
 		if err == nil {
-			_, err = fmt.Fprintln(r.call.Stderr, text)
+			_, err = fmt.Fprintln(r.host.Stderr, text)
 		}
 		return err
 	}
@@ -347,7 +347,7 @@ func jqStderr(r *jqRun, _ []jqFilter) jqFilter {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprint(r.call.Stderr, text); err != nil {
+		if _, err := fmt.Fprint(r.host.Stderr, text); err != nil {
 			return err
 		}
 		return out(v, p)

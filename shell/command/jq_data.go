@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -300,7 +301,7 @@ func jqBsearch(r *jqRun, v any, a []any) (any, error) {
 	var failed error
 	i, found := sort.Find(len(list.items), func(i int) int {
 		c, err := r.compare(a[0], list.items[i])
-		failed = firstError(failed, err)
+		failed = cmp.Or(failed, err)
 		return c
 	})
 	if found {
@@ -312,7 +313,7 @@ func jqBsearch(r *jqRun, v any, a []any) (any, error) {
 // environ is the environment of the session, not of the process.
 func (r *jqRun) environ() any {
 	o := &jqObject{}
-	for _, kv := range r.call.Environ() {
+	for _, kv := range r.host.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
 		o.put(name, value)
 	}

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +157,7 @@ func (e *jqEncoder) text(s string) error {
 		}
 		e.buf = appendJSONText(e.buf, s[:n], e.ascii)
 		s = s[n:]
-		if err := firstError(e.m.spend(int64(n)), e.full()); err != nil {
+		if err := cmp.Or(e.m.spend(int64(n)), e.full()); err != nil {
 			return err
 		}
 	}
@@ -201,7 +203,7 @@ func appendJSONText(b []byte, s string, ascii bool) []byte {
 }
 
 func appendU(b []byte, r rune) []byte {
-	return append(b, '\\', 'u', lowerHex[r>>12&15], lowerHex[r>>8&15], lowerHex[r>>4&15], lowerHex[r&15])
+	return fmt.Appendf(b, `\u%04x`, r)
 }
 
 // jsonPlain is how many bytes of s need no escape.

@@ -1,11 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"time"
 
+	"hako/quota"
 	"hako/run/fault"
-	"hako/shell"
 )
 
 // A jqMeter holds a jq program to the limits of the session: depth, time and
@@ -24,7 +27,7 @@ import (
 // refer to are measured, and the count becomes what they hold ([jqMeter.trace]).
 type jqMeter struct {
 	ctx  context.Context
-	call *shell.Call
+	host jqHost
 
 	roots   []jqRoot // one for each filter that runs
 	extra   any      // an operand that is in no entry
@@ -56,8 +59,16 @@ const (
 	jqWork      = 1 << 20   // the work between two looks at the clock
 )
 
-func newJqMeter(ctx context.Context, c *shell.Call) *jqMeter {
-	return &jqMeter{ctx: ctx, call: c, next: jqSlice}
+// A jqHost is what a program may use of its surroundings.
+type jqHost struct {
+	Gauge   *quota.Gauge // limits its memory; nil counts nothing
+	Now     func() time.Time
+	Environ func() []string // what $ENV and env show, as NAME=value
+	Stderr  io.Writer       // for debug, stderr and input_line_number
+}
+
+func newJqMeter(ctx context.Context, h jqHost) *jqMeter {
+	return &jqMeter{ctx: ctx, host: h, next: jqSlice}
 }
 
 // alloc counts n bytes that are about to be allocated.
@@ -77,7 +88,7 @@ func (m *jqMeter) alloc(n int64) error {
 // allocated yet. Some is charged ahead, in proportion, so that a program near
 // its limit does not trace at every step.
 func (m *jqMeter) charge(n int64) error {
-	gauge := m.call.Gauge
+	gauge := m.host.Gauge
 	if ahead := max(jqSlack, m.count/16); m.count > m.next || gauge.Room() < m.count+ahead-m.held {
 		m.count -= n
 		if err := m.trace(); err != nil {
@@ -117,7 +128,7 @@ func (m *jqMeter) unpin() { m.pins-- }
 
 // release gives everything back when the program ends.
 func (m *jqMeter) release() {
-	m.call.Gauge.Hold(-m.held)
+	m.host.Gauge.Hold(-m.held)
 	m.held = 0
 }
 
@@ -136,7 +147,7 @@ func (m *jqMeter) spend(n int64) error {
 func (m *jqMeter) check() error {
 	m.work = 0
 	if m.ctx.Err() != nil {
-		return firstError(m.call.Gauge.Err(), context.Cause(m.ctx))
+		return cmp.Or(m.host.Gauge.Err(), context.Cause(m.ctx))
 	}
 	return nil
 }

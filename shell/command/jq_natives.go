@@ -234,7 +234,7 @@ var jqNatives = map[string]jqNative{
 		return float64(line), nil
 	}),
 	"now/0": jqFn(func(r *jqRun, v any, _ []any) (any, error) {
-		return float64(r.call.Now().UnixNano()/int64(time.Microsecond)) / 1e6, nil
+		return float64(r.host.Now().UnixNano()/int64(time.Microsecond)) / 1e6, nil
 	}),
 	"builtins/0": jqFn(func(r *jqRun, v any, _ []any) (any, error) { return r.names(), nil }),
 

@@ -468,15 +468,8 @@ func hex4(s []byte) (rune, bool) {
 	if len(s) < 5 {
 		return 0, false
 	}
-	var r rune
-	for _, ch := range s[1:5] {
-		v := hexValue(ch)
-		if v < 0 {
-			return 0, false
-		}
-		r = r<<4 | rune(v)
-	}
-	return r, true
+	n, err := strconv.ParseUint(string(s[1:5]), 16, 16)
+	return rune(n), err == nil
 }
 
 // parseJqNumber reads a number as jq does: whatever strtod takes, without

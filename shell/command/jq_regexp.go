@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -234,7 +235,7 @@ func (r *jqRun) compileRegexp(src string) (*jqRegexp, error) {
 	if size > jqLargestRegexp {
 		return nil, fmt.Errorf("it would take %d instructions, and the limit is %d", size, jqLargestRegexp)
 	}
-	if err := firstError(r.alloc(jqInstSize*size), r.spend(1000*size)); err != nil {
+	if err := cmp.Or(r.alloc(jqInstSize*size), r.spend(1000*size)); err != nil {
 		return nil, err
 	}
 	return compileJqRegexp(src, tree)

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // A jqRun is one program with what it may see.
@@ -163,4 +165,12 @@ func jqUntil(f jqFilter, e *jqEnv, v any, p *jqPath, take func(x any, xp *jqPath
 		return nil
 	}
 	return err
+}
+
+func newJqRun(ctx context.Context, h jqHost) *jqRun {
+	return &jqRun{
+		jqMeter: newJqMeter(ctx, h), globals: map[string]any{}, via: map[string]jqScalar{}, patterns: map[string]*jqRegexp{},
+		input: func() (any, error) { return nil, io.EOF }, where: func() (any, int) { return nil, 0 },
+		names: jqBuiltinNames,
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -263,12 +264,14 @@ func jqURI(s string) string {
 func jqUnURI(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) && hexValue(s[i+1]) >= 0 && hexValue(s[i+2]) >= 0 {
-			b = append(b, byte(hexValue(s[i+1])<<4|hexValue(s[i+2])))
-			i += 2
-		} else {
-			b = append(b, s[i])
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b = append(b, byte(n))
+				i += 2
+				continue
+			}
 		}
+		b = append(b, s[i])
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }

@@ -210,7 +210,13 @@ func (m *jqMeter) compare(a, b any) (int, error) {
 	}
 	switch ta {
 	case "boolean":
-		return boolIndex(a.(bool)) - boolIndex(b.(bool)), nil
+		switch {
+		case a == b:
+			return 0, nil
+		case a == true:
+			return 1, nil
+		}
+		return -1, nil
 	case "number":
 		x, y := a, b
 		if p, ok := x.(jqBig); ok {

@@ -67,14 +67,6 @@ func prefix(cells, column []string) {
 	}
 }
 
-func widest(column []string) int {
-	w := 0
-	for _, s := range column {
-		w = max(w, len(s))
-	}
-	return w
-}
-
 // label is the name with its mark, and in the long form where a link leads.
 func (l *ls) label(e lsEntry) string {
 	text := l.spell(e.name)

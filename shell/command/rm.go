@@ -68,13 +68,6 @@ func runRm(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
 func (r *remover) operand(name string) error {
 	fi, err := lookAt(r.c, name, false)
 	switch last := baseOf(name); {

@@ -67,10 +67,6 @@ func (k *sortKey) counts(b byte) bool {
 	return !k.printing || b >= ' ' && b < 0x7f
 }
 
-func isAlnum(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
-}
-
 func (k *sortKey) compareText(a, b []byte) int {
 	if k.foldOnly() {
 		return compareFold(a, b)
@@ -147,14 +143,6 @@ func parseSortNumber(b []byte) (d sortNumber) {
 		}
 	}
 	return d
-}
-
-func countDigits(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
-	return n
 }
 
 func compareNumbers(a, b sortNumber) int {

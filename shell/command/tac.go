@@ -140,24 +140,3 @@ func (t *reverser) find(data []byte, from int) (start, end int) {
 	}
 	return from + i, from + i + len(t.sep)
 }
-
-// slurp reads everything; the caller gives back the capacity.
-func slurp(c *shell.Call, in io.Reader) ([]byte, error) {
-	var data []byte
-	for {
-		if len(data) == cap(data) {
-			more := max(4<<10, cap(data))
-			if err := c.Gauge.Hold(int64(more)); err != nil {
-				return data, err
-			}
-			grown := make([]byte, len(data), cap(data)+more)
-			copy(grown, data)
-			data = grown
-		}
-		n, err := in.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if err != nil {
-			return data, notEOF(err)
-		}
-	}
-}

@@ -2,13 +2,9 @@ package command
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"iter"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -120,31 +116,6 @@ func compiled(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// multipliers are the suffixes GNU knows after a number of bytes or lines.
-var multipliers = map[string]float64{
-	"": 1, "b": 512, "c": 1, "w": 2,
-	"kB": 1e3, "KB": 1e3, "k": 1 << 10, "K": 1 << 10, "KiB": 1 << 10,
-	"MB": 1e6, "m": 1 << 20, "M": 1 << 20, "MiB": 1 << 20,
-	"GB": 1e9, "g": 1 << 30, "G": 1 << 30, "GiB": 1 << 30,
-	"TB": 1e12, "T": 1 << 40, "TiB": 1 << 40,
-	"PB": 1e15, "P": 1 << 50, "PiB": 1 << 50,
-	"EB": 1e18, "E": 1 << 60, "EiB": 1 << 60,
-}
-
-// parseAmount reads "10", "4K", "1MB". What does not fit becomes the largest number.
-func parseAmount(text string) (int64, bool) {
-	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
-	factor, known := multipliers[text[digits:]]
-	if digits == 0 || !known {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(text[:digits], 10, 64)
-	if err != nil || float64(n)*factor >= math.MaxInt64 {
-		return math.MaxInt64, true
-	}
-	return n * int64(factor), true
-}
-
 // expandDigits rewrites the old "-5" into "-n", "5" where it is the first
 // word; anywhere else it could be the value of an option.
 func expandDigits(args []string, option string) []string {
@@ -162,23 +133,51 @@ func finish(c *shell.Call, err error) error {
 	return c.Stdout.Err()
 }
 
-// every calls ctx.Err now and then in a loop that does no input or output.
-type every struct {
-	ctx context.Context
-	n   uint
+type countedReader struct {
+	r io.Reader
+	n *int64
 }
 
-func (e *every) err() error {
-	if e.n++; e.n&4095 != 0 {
-		return nil
+func (c *countedReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	*c.n += int64(n)
+	return n, err
+}
+
+// openBytes opens an operand, which may be standard input.
+func openBytes(c *shell.Call, name string) (*stream.Reader, func(), error) {
+	if shell.IsStdin(name) {
+		return c.Stdin, func() {}, nil
 	}
-	return e.ctx.Err()
+	f, err := c.OpenBytes(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.IsDir() {
+		f.Close()
+		return nil, nil, vfs.ErrIsDir
+	}
+	r := c.Reader(f)
+	return r, func() { r.Release(); f.Close() }, nil
 }
 
-// usageError is a message with its arguments, for [usage].
-type usageError struct {
-	format string
-	args   []any
+// slurp reads everything; the caller gives back the capacity.
+func slurp(c *shell.Call, in io.Reader) ([]byte, error) {
+	var data []byte
+	for {
+		if len(data) == cap(data) {
+			more := max(4<<10, cap(data))
+			if err := c.Gauge.Hold(int64(more)); err != nil {
+				return data, err
+			}
+			grown := make([]byte, len(data), cap(data)+more)
+			copy(grown, data)
+			data = grown
+		}
+		n, err := in.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if err != nil {
+			return data, notEOF(err)
+		}
+	}
 }
-
-func (e usageError) Error() string { return fmt.Sprintf(e.format, e.args...) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
 	"strings"
 
 	"hako/shell"
@@ -73,38 +72,6 @@ func parseResize(size string) (op byte, n int64, ok bool) {
 	}
 	n, ok = parseBytes(size)
 	return op, n, ok && (n > 0 || op != '/' && op != '%')
-}
-
-// parseBytes reads 10, 4K, 1MB, 2MiB.
-func parseBytes(s string) (int64, bool) {
-	i := len(s) - len(strings.TrimLeft(s, "0123456789"))
-	n, err := strconv.ParseInt(s[:i], 10, 62)
-	suffix := s[i:]
-	if err != nil && !(i == 0 && suffix != "") {
-		return 0, false
-	}
-	if i == 0 {
-		n = 1
-	}
-	if suffix == "" || suffix == "c" || suffix == "B" {
-		return n, i > 0
-	}
-	power := strings.IndexByte("KMGTPE", suffix[0]&^0x20) + 1
-	unit := int64(1024)
-	switch suffix[1:] {
-	case "", "iB":
-	case "B":
-		unit = 1000
-	default:
-		return 0, false
-	}
-	for range power {
-		if n > (1<<62)/unit {
-			return 0, false
-		}
-		n *= unit
-	}
-	return n, power > 0
 }
 
 func resize(c *shell.Call, name string, create bool, base int64, op byte, n int64) error {

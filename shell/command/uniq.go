@@ -67,11 +67,6 @@ func runUniq(ctx context.Context, c *shell.Call) error {
 	return u.files(c, names)
 }
 
-// misuse reports wrong operands the way GNU commands do.
-func misuse(c *shell.Call, format string, args ...any) error {
-	return usage(c, usageError{format, args})
-}
-
 func (u *uniqState) set(c *shell.Call, o option) error {
 	switch o.Name {
 	case "c":

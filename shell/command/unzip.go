@@ -2,6 +2,7 @@ package command
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -213,7 +214,7 @@ func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 // one prints, tests or unpacks one member.
 func (u *unzip) one(f *zip.File) error {
 	if u.ctx.Err() != nil {
-		return firstError(u.Gauge.Err(), u.ctx.Err())
+		return cmp.Or(u.Gauge.Err(), u.ctx.Err())
 	}
 	switch {
 	case u.print && strings.HasSuffix(f.Name, "/"):

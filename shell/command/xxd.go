@@ -326,13 +326,6 @@ func (x *xxd) dumpC(in io.Reader) error {
 	return err
 }
 
-func boolIndex(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // cName makes an identifier of the file's name.
 func (x *xxd) cName() string {
 	b := []byte(x.name)

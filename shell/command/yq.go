@@ -54,7 +54,7 @@ const yqSpec = "o,output-format: p,input-format: r,unwrapScalar? i,inplace n,nul
 	"j,tojson y,yaml-output C,colors M,no-colors v,verbose"
 
 func runYq(ctx context.Context, c *shell.Call) error {
-	y := &yqCall{Call: c, in: "yaml", out: "yaml", indent: 2, run: newJqRun(ctx, c)}
+	y := &yqCall{Call: c, in: "yaml", out: "yaml", indent: 2, run: newJqRun(ctx, jqHostOf(c))}
 	defer y.run.release()
 	opts, words, err := getopt(c, yqSpec)
 	if err != nil {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"archive/zip"
+	"cmp"
 	"compress/flate"
 	"context"
 	"fmt"
@@ -161,7 +162,7 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 // collect finds what one operand stands for.
 func (z *zipCall) collect(name string) error {
 	if z.ctx.Err() != nil {
-		return firstError(z.Gauge.Err(), z.ctx.Err())
+		return cmp.Or(z.Gauge.Err(), z.ctx.Err())
 	}
 	if name == "-" {
 		z.items = append(z.items, zipItem{stored: "-", stdin: true})

@@ -99,15 +99,3 @@ func cutOffset(s string) (seconds int, rest string, ok bool) {
 	}
 	return sign * seconds, s, true
 }
-
-// cutNumber takes up to most digits off the front of s.
-func cutNumber(s string, most int) (n int, rest string, ok bool) {
-	i := 0
-	for i < len(s) && i < most && isDigit(s[i]) {
-		n = n*10 + int(s[i]-'0')
-		i++
-	}
-	return n, s[i:], i > 0
-}
-
-func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }

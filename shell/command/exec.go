@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-
 	"hako/shell"
 )
 

@@ -55,8 +55,6 @@ func extensionStart(name []byte) int {
 	return start
 }
 
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
 // compareRuns compares stretches without digits by character and stretches of
 // digits by value, in turn.
 func compareRuns(a, b []byte) int {

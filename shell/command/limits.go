@@ -3,10 +3,18 @@ package command
 import (
 	"context"
 	"fmt"
-
 	"hako/shell"
 	"hako/shell/regex"
 )
+
+// halted returns why a long walk has to end: the script was cancelled or a
+// limit was passed. Errors of single files are not reasons.
+func halted(ctx context.Context, c *shell.Call) error {
+	if err := c.Gauge.Err(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
 
 // longestScript is how long a program of sed or awk may be, in bytes, and
 // scriptByteCost what one of them takes in memory when it is parsed.
@@ -49,4 +57,17 @@ func (h *holding) script(size int) error {
 func (h *holding) bound(ctx context.Context, how regex.Options) regex.Options {
 	how.Done, how.Hold = ctx.Done(), h.hold
 	return how
+}
+
+// every calls ctx.Err now and then in a loop that does no input or output.
+type every struct {
+	ctx context.Context
+	n   uint
+}
+
+func (e *every) err() error {
+	if e.n++; e.n&4095 != 0 {
+		return nil
+	}
+	return e.ctx.Err()
 }
