@@ -67,7 +67,7 @@ func runCmp(ctx context.Context, c *shell.Call) error {
 }
 
 func cmpUsage(c *shell.Call, format string, args ...any) error {
-	return usage(c, usageError{format, args})
+	return misuse(c, format, args...)
 }
 
 func (d *byteDiff) operands(words []string) error {

@@ -151,7 +151,7 @@ func (r *iconvRun) run(names []string) error {
 // character is what decoders give for bytes that make no sense.
 func (r *iconvRun) convert(in io.Reader) error {
 	taken := int64(0)
-	src := io.Reader(&countedReader{in, &taken})
+	src := io.Reader(&countedReader{R: in, N: &taken})
 	if r.from != unicode.UTF8 {
 		src = transform.NewReader(src, r.from.NewDecoder())
 	}

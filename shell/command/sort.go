@@ -132,7 +132,7 @@ func (s *sorter) set(c *shell.Call, o option) error {
 	case "sort":
 		letter, ok := map[string]byte{"general-numeric": 'g', "human-numeric": 'h', "month": 'M', "numeric": 'n', "random": 'R', "version": 'V'}[o.Value]
 		if !ok {
-			return usage(c, usageError{"invalid argument %s for ‘--sort’", []any{curly(o.Value)}})
+			return misuse(c, "invalid argument %s for ‘--sort’", curly(o.Value))
 		}
 		s.global.letter(letter)
 	default:

@@ -133,14 +133,15 @@ func finish(c *shell.Call, err error) error {
 	return c.Stdout.Err()
 }
 
+// A countedReader adds the bytes that were read to N.
 type countedReader struct {
-	r io.Reader
-	n *int64
+	R io.Reader
+	N *int64
 }
 
 func (c *countedReader) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	*c.n += int64(n)
+	n, err := c.R.Read(b)
+	*c.N += int64(n)
 	return n, err
 }
 

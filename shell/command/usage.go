@@ -30,15 +30,7 @@ func usage(c *shell.Call, err error) error {
 	return shell.Status(max(1, usageStatus[c.Name]))
 }
 
-// usageError is a message with its arguments, for [usage].
-type usageError struct {
-	format string
-	args   []any
-}
-
-func (e usageError) Error() string { return fmt.Sprintf(e.format, e.args...) }
-
 // misuse reports wrong operands the way GNU commands do.
 func misuse(c *shell.Call, format string, args ...any) error {
-	return usage(c, usageError{format, args})
+	return usage(c, fmt.Errorf(format, args...))
 }

@@ -46,7 +46,7 @@ func (t *tarCall) read() error {
 	unpacked, p, err := t.unpack(watched)
 	if err == nil {
 		reader := &tarReader{tarCall: t}
-		reader.r = tar.NewReader(&countedReader{unpacked, &reader.plain})
+		reader.r = tar.NewReader(&countedReader{R: unpacked, N: &reader.plain})
 		err = reader.members()
 		if p == nil && reader.seen == 0 && (err == nil && reader.plain == 0 || errors.Is(err, io.ErrUnexpectedEOF)) {
 			err = tar.ErrHeader

@@ -254,7 +254,7 @@ func (t *tarCall) extend() error {
 // tarEnd finds where the last member of an archive ends.
 func tarEnd(f *vfs.File) (int64, error) {
 	var n, end int64
-	r := tar.NewReader(&countedReader{f, &n})
+	r := tar.NewReader(&countedReader{R: f, N: &n})
 	for {
 		h, err := r.Next()
 		if err == io.EOF {
