@@ -10,7 +10,7 @@ import (
 
 // startsLight are the packages that make no regular expression when the program
 // starts: a shell is started thousands of times, and waits for all of them.
-const startsLight = "container/lang internal/app/coder internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config llm/rules policy shell/command"
+const startsLight = "container/lang internal/app/coder internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config llm/rules policy shell/command shell/command/archive shell/command/data shell/command/file shell/command/internal/cli shell/command/internal/datetime shell/command/number shell/command/system shell/command/text shell/jq"
 
 // TestStart checks that nothing is made at the start which most runs don't use.
 func TestStart(t *testing.T) {
@@ -73,10 +73,13 @@ func isMustCompile(call *ast.CallExpr) bool {
 	return ok && x.Name == "regexp" && sel.Sel.Name == "MustCompile"
 }
 
-// latePattern returns the pattern in compiled("pattern").
+// latePattern returns the pattern in compiled("pattern") and cli.LazyRegexp("pattern").
 func latePattern(call *ast.CallExpr) (string, bool) {
 	name, ok := call.Fun.(*ast.Ident)
-	if !ok || name.Name != "compiled" {
+	if sel, of := call.Fun.(*ast.SelectorExpr); of {
+		name, ok = sel.Sel, true
+	}
+	if !ok || name.Name != "compiled" && name.Name != "LazyRegexp" {
 		return "", false
 	}
 	text, ok := call.Args[0].(*ast.BasicLit)

@@ -1,9 +1,0 @@
-package command
-
-// What the tree says about everybody: there is one user, and nothing of the
-// host shows through.
-const (
-	userName = "user"
-	userID   = 1000
-	hostName = "hako"
-)
