@@ -96,7 +96,7 @@ func TestDeadline(t *testing.T) {
 // TestCancelled cancels the same scripts, as a client does that has gone away.
 func TestCancelled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the same scripts as TestDeadline")
+		t.Skip("long: the same scripts as TestDeadline")
 	}
 	for name, script := range endless {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ const programTime = "HAKO_PROGRAM_TIME"
 // a limit must end them: a worker that is lost is a limit that did not hold.
 func TestRandomPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes ten seconds")
+		t.Skip("long: takes ten seconds")
 	}
 	lasts := 10 * time.Second
 	if text := os.Getenv(programTime); text != "" {

@@ -87,7 +87,7 @@ func TestJqEndsByItself(t *testing.T) {
 
 func TestJqEndlessLoops(t *testing.T) {
 	if testing.Short() {
-		t.Skip("each takes its two seconds")
+		t.Skip("long: each takes its two seconds")
 	}
 	for _, program := range []string{
 		`last(repeat(1))`,

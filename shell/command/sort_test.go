@@ -105,7 +105,7 @@ func plainSort(t *testing.T, lines, args []string) string {
 // TestLongLines crosses every buffer and block border there is.
 func TestLongLines(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	long := func(b byte, n int) string { return strings.Repeat(string(b), n) + "\n" }
 	text := long('b', 5<<20) + long('a', 200<<10) + long('c', 3) + long('a', 9<<20)
