@@ -61,7 +61,7 @@ const (
 
 // A Host is what a program may use of its surroundings.
 type Host struct {
-	Gauge   *quota.Gauge // limits its memory; nil counts nothing
+	Limiter *quota.Limiter // limits its memory; nil counts nothing
 	Now     func() time.Time
 	Environ func() []string // what $ENV and env show, as NAME=value
 	Stderr  io.Writer       // for debug, stderr and input_line_number
@@ -88,7 +88,7 @@ func (m *Meter) Alloc(n int64) error {
 // allocated yet. Some is charged ahead, in proportion, so that a program near
 // its limit does not trace at every step.
 func (m *Meter) charge(n int64) error {
-	gauge := m.host.Gauge
+	gauge := m.host.Limiter
 	if ahead := max(slack, m.count/16); m.count > m.next || gauge.Room() < m.count+ahead-m.held {
 		m.count -= n
 		if err := m.trace(); err != nil {
@@ -128,7 +128,7 @@ func (m *Meter) Unpin() { m.pins-- }
 
 // Release gives everything back when the program ends.
 func (m *Meter) Release() {
-	m.host.Gauge.Hold(-m.held)
+	m.host.Limiter.Hold(-m.held)
 	m.held = 0
 }
 
@@ -147,7 +147,7 @@ func (m *Meter) Spend(n int64) error {
 func (m *Meter) check() error {
 	m.work = 0
 	if m.ctx.Err() != nil {
-		return cmp.Or(m.host.Gauge.Err(), context.Cause(m.ctx))
+		return cmp.Or(m.host.Limiter.Err(), context.Cause(m.ctx))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type tracer struct {
 // are still at work lives too.
 func (m *Meter) trace() error {
 	m.epoch++
-	t := &tracer{epoch: m.epoch, most: m.host.Gauge.Limits().Memory, texts: map[uintptr]struct{}{}}
+	t := &tracer{epoch: m.epoch, most: m.host.Limiter.Limits().Memory, texts: map[uintptr]struct{}{}}
 	t.value(m.extra)
 	if m.Waiting != nil {
 		t.items(*m.Waiting)
@@ -45,7 +45,7 @@ func (m *Meter) trace() error {
 	m.pinAt = min(m.pinAt, m.count)
 	m.next = max(2*m.count, m.count+traceInterval)
 	if spare := m.held - m.count - slack; spare > 0 {
-		m.host.Gauge.Hold(-spare)
+		m.host.Limiter.Hold(-spare)
 		m.held -= spare
 	}
 	return m.check()

@@ -100,7 +100,7 @@ func runJq(ctx context.Context, c *shell.Call) error {
 
 // jqHostOf gives a program the surroundings of its call.
 func jqHostOf(c *shell.Call) jq.Host {
-	return jq.Host{Gauge: c.Gauge, Now: c.Now, Environ: c.Environ, Stderr: c.Stderr}
+	return jq.Host{Limiter: c.Limiter, Now: c.Now, Environ: c.Environ, Stderr: c.Stderr}
 }
 
 // execute runs the filter on every input.
@@ -400,7 +400,7 @@ func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 	defer done()
 	if raw {
 		text, err := cli.ReadAll(j.Call, in)
-		defer func() { j.Gauge.Hold(-int64(cap(text))) }()
+		defer func() { j.Limiter.Hold(-int64(cap(text))) }()
 		if err == nil {
 			err = j.run.Alloc(int64(len(text)))
 		}

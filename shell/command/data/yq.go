@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
@@ -146,12 +147,12 @@ func (y *yqCall) words(words []string) (src string, files []string) {
 }
 
 // Compiled when yq is used: every start of the program would pay for it.
-var yqEnvCall = cli.LazyRegexp(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
+var yqEnvCall = lazyregexp.New(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
 
 // yqEnv writes env(NAME) the way jq does. env reads the value as data.
 func yqEnv(src string) string {
-	return yqEnvCall().ReplaceAllStringFunc(src, func(call string) string {
-		m := yqEnvCall().FindStringSubmatch(call)
+	return yqEnvCall.Get().ReplaceAllStringFunc(src, func(call string) string {
+		m := yqEnvCall.Get().FindStringSubmatch(call)
 		if m[1] == "str" {
 			return "$ENV." + m[2]
 		}

@@ -1,7 +1,7 @@
 package data
 
 import (
-	"hako/shell/command/internal/cli"
+	"hako/internal/lazyregexp"
 	"hako/shell/jq"
 	"hako/shell/stream"
 	"math"
@@ -125,7 +125,7 @@ func restyle(n, was *yaml.Node, v any) *yaml.Node {
 }
 
 // yamlRisky is text that readers of YAML 1.1 take for a boolean or a number.
-var yamlRisky = cli.LazyRegexp(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+var yamlRisky = lazyregexp.New(`^(?i:y|n|yes|no|on|off)$|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
 // yamlKey writes a key. Whole numbers stay without quotes, as people write them.
 func yamlKey(k string) *yaml.Node {
@@ -155,7 +155,7 @@ func yamlText(v any) *yaml.Node {
 		switch {
 		case strings.Contains(v, "\n") && v == strings.TrimLeft(v, " \t\n"):
 			n.Style = yaml.LiteralStyle
-		case yamlRisky().MatchString(v):
+		case yamlRisky.Get().MatchString(v):
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	}

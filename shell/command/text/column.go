@@ -58,7 +58,7 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	t.store, t.steps = &sortStore{gauge: c.Gauge, end: '\n'}, cli.Poll{Ctx: ctx}
+	t.store, t.steps = &sortStore{gauge: c.Limiter, end: '\n'}, cli.Poll{Ctx: ctx}
 	defer t.store.free()
 	failed := func(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
 	for in := range cli.Inputs(c, names, c.Open, failed) {

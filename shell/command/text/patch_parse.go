@@ -3,7 +3,7 @@ package text
 import (
 	"bytes"
 	"fmt"
-	"hako/shell/command/internal/cli"
+	"hako/internal/lazyregexp"
 	"strconv"
 	"strings"
 )
@@ -54,7 +54,7 @@ func (r *patchReader) text(i int) string {
 	return strings.TrimRight(string(r.lines[i]), "\r\n")
 }
 
-var normalCommand = cli.LazyRegexp(`^(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?$`)
+var normalCommand = lazyregexp.New(`^(\d+)(?:,(\d+))?([acd])(\d+)(?:,(\d+))?$`)
 
 // next finds the next file in the patch and reads its hunks; nil at the end.
 func (r *patchReader) next() (*filePatch, error) {
@@ -84,7 +84,7 @@ func (r *patchReader) next() (*filePatch, error) {
 			return r.hunksOf(p, 'c', start)
 		case strings.HasPrefix(line, "@@ -"):
 			return r.hunksOf(p, 'u', start)
-		case normalCommand().MatchString(line):
+		case normalCommand.Get().MatchString(line):
 			return r.hunksOf(p, 'n', start)
 		}
 	}
@@ -163,7 +163,7 @@ func (r *patchReader) malformed(i int) error {
 	return errPatch(fmt.Sprintf("malformed patch at line %d: %s\n", i+1, r.text(i)))
 }
 
-var unifiedHeader = cli.LazyRegexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$`)
+var unifiedHeader = lazyregexp.New(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$`)
 
 // maxLineNumber keeps line numbers in a patch from overflowing anything.
 const maxLineNumber = 1 << 40
@@ -180,7 +180,7 @@ func number(s string, none int) int {
 }
 
 func (r *patchReader) unifiedHunk() (*patchHunk, error) {
-	m := unifiedHeader().FindStringSubmatch(r.text(r.at))
+	m := unifiedHeader.Get().FindStringSubmatch(r.text(r.at))
 	if m == nil {
 		if strings.HasPrefix(r.text(r.at), "@@ -") {
 			return nil, r.malformed(r.at)
@@ -236,7 +236,7 @@ func (h *patchHunk) dropNewline() {
 }
 
 func (r *patchReader) normalHunk() (*patchHunk, error) {
-	m := normalCommand().FindStringSubmatch(r.text(r.at))
+	m := normalCommand.Get().FindStringSubmatch(r.text(r.at))
 	if m == nil {
 		return nil, nil
 	}
@@ -277,7 +277,7 @@ func (r *patchReader) marked(h *patchHunk, n int, mark, op byte) error {
 	return nil
 }
 
-var contextRange = cli.LazyRegexp(`^(?:\*\*\*|---) (\d+)(?:,(\d+))? (?:\*\*\*\*|----)`)
+var contextRange = lazyregexp.New(`^(?:\*\*\*|---) (\d+)(?:,(\d+))? (?:\*\*\*\*|----)`)
 
 // contextHunk reads both halves and merges them.
 func (r *patchReader) contextHunk() (*patchHunk, error) {
@@ -288,7 +288,7 @@ func (r *patchReader) contextHunk() (*patchHunk, error) {
 	var starts, counts [2]int
 	var halves [2][]hunkLine
 	for i := range halves {
-		m := contextRange().FindStringSubmatch(r.text(r.at))
+		m := contextRange.Get().FindStringSubmatch(r.text(r.at))
 		if m == nil {
 			return nil, r.malformed(r.at)
 		}
@@ -309,7 +309,7 @@ func (r *patchReader) half(n int) []hunkLine {
 	h := patchHunk{}
 	for ; r.at < len(r.lines) && len(h.lines) < n; r.at++ {
 		line := r.lines[r.at]
-		if len(line) >= 2 && line[1] == ' ' && strings.IndexByte(" -+!", line[0]) >= 0 && contextRange().FindString(string(line)) == "" {
+		if len(line) >= 2 && line[1] == ' ' && strings.IndexByte(" -+!", line[0]) >= 0 && contextRange.Get().FindString(string(line)) == "" {
 			h.lines = append(h.lines, hunkLine{line[0], line[2:]})
 		} else if line[0] == '\n' {
 			h.lines = append(h.lines, hunkLine{' ', line})

@@ -10,7 +10,7 @@ import (
 // Stopped returns why a long walk has to end: the script was cancelled or a
 // limit was passed. Errors of single files are not reasons.
 func Stopped(ctx context.Context, c *shell.Call) error {
-	if err := c.Gauge.Err(); err != nil {
+	if err := c.Limiter.Err(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -32,7 +32,7 @@ type Memory struct {
 
 // hold charges n bytes more.
 func (h *Memory) hold(n int64) error {
-	err := h.C.Gauge.Hold(n)
+	err := h.C.Limiter.Hold(n)
 	if err == nil {
 		h.n += n
 	}
@@ -41,7 +41,7 @@ func (h *Memory) hold(n int64) error {
 
 // Release gives everything back.
 func (h *Memory) Release() {
-	h.C.Gauge.Hold(-h.n)
+	h.C.Limiter.Hold(-h.n)
 	h.n = 0
 }
 

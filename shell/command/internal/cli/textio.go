@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"io"
 	"iter"
-	"regexp"
 	"strings"
-	"sync"
 
 	"hako/shell"
 	"hako/shell/stream"
@@ -45,7 +43,7 @@ func FieldsFit(c *shell.Call, line []byte) error {
 	if len(line) < stream.Size {
 		return nil
 	}
-	return c.Gauge.Fits(24 * int64(len(line)))
+	return c.Limiter.Fits(24 * int64(len(line)))
 }
 
 // NotEOF turns the end of a stream into success.
@@ -110,12 +108,6 @@ func OpenOperand(c *shell.Call, name string) (in shell.Input, done func(), err e
 	return in, func() { in.Release(); f.Close() }, nil
 }
 
-// LazyRegexp makes a regular expression when it is first needed: a shell is started
-// often, and has many commands that are not used.
-func LazyRegexp(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 // ExpandDigits rewrites the old "-5" into "-n", "5" where it is the first
 // word; anywhere else it could be the value of an option.
 func ExpandDigits(args []string, option string) []string {
@@ -168,7 +160,7 @@ func ReadAll(c *shell.Call, in io.Reader) ([]byte, error) {
 	for {
 		if len(data) == cap(data) {
 			more := max(4<<10, cap(data))
-			if err := c.Gauge.Hold(int64(more)); err != nil {
+			if err := c.Limiter.Hold(int64(more)); err != nil {
 				return data, err
 			}
 			grown := make([]byte, len(data), cap(data)+more)

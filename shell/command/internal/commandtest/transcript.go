@@ -19,6 +19,7 @@ import (
 	"time"
 	_ "time/tzdata" // as hako itself has it
 
+	"hako/internal/lazyregexp"
 	"hako/quota"
 	"hako/run"
 	"hako/shell"
@@ -53,7 +54,7 @@ type File struct {
 	Data []byte
 }
 
-var fileMark = regexp.MustCompile(`(?m)^-- (.+) --\n`)
+var fileMark = lazyregexp.New(`(?m)^-- (.+) --\n`)
 
 func readTranscript(t *testing.T, file string) *transcript {
 	t.Helper()
@@ -63,10 +64,10 @@ func readTranscript(t *testing.T, file string) *transcript {
 	}
 	tr := &transcript{}
 	text := string(data)
-	if at := fileMark.FindStringIndex(text); at != nil {
+	if at := fileMark.Get().FindStringIndex(text); at != nil {
 		text, tr.tail = text[:at[0]], text[at[0]:]
 	}
-	marks := fileMark.FindAllStringSubmatchIndex(tr.tail, -1)
+	marks := fileMark.Get().FindAllStringSubmatchIndex(tr.tail, -1)
 	for i, m := range marks {
 		end := len(tr.tail)
 		if i+1 < len(marks) {
@@ -172,7 +173,7 @@ func Transcripts(t *testing.T, commands shell.Set) {
 // Plant returns a tree with files in /box.
 func Plant(t *testing.T, files []File) *vfs.FS {
 	t.Helper()
-	fs := vfs.New(vfs.Options{Gauge: quota.NewGauge(quota.Lenient())})
+	fs := vfs.New(vfs.Options{Limiter: quota.NewLimiter(quota.Lenient())})
 	for _, f := range files {
 		name := path.Join("/box", f.Name)
 		if err := fs.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -193,7 +194,7 @@ func Run(t *testing.T, commands shell.Set, fs *vfs.FS, script string) string {
 
 // limitsFor gives a script that is to be stopped by another limit the time to get
 // there, also on a busy machine.
-func limitsFor(want string) quota.Limits {
+func limitsFor(want string) quota.ScriptLimits {
 	limits := quota.Lenient()
 	if strings.Contains(want, "went over the limit memory") {
 		limits.Time = 40 * time.Second
@@ -202,10 +203,10 @@ func limitsFor(want string) quota.Limits {
 }
 
 // runWithin is Run with other limits.
-func runWithin(t *testing.T, commands shell.Set, fs *vfs.FS, script string, limits quota.Limits) string {
+func runWithin(t *testing.T, commands shell.Set, fs *vfs.FS, script string, limits quota.ScriptLimits) string {
 	t.Helper()
 	ses := shell.NewSession(shell.Options{
-		FS: fs, Commands: commands, Gauge: quota.NewGauge(limits), Dir: "/box",
+		FS: fs, Commands: commands, Limiter: quota.NewLimiter(limits), Dir: "/box",
 		Env: []string{"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/box", "PATH=/usr/bin:/bin"},
 	})
 	var stdout, stderr bytes.Buffer
