@@ -2,10 +2,10 @@ package forge
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"hako/internal/lazyregexp"
 	"hako/internal/redact"
 	"hako/internal/text"
 )
@@ -49,14 +49,14 @@ type speaker struct {
 func (s speaker) text(body string) string {
 	body = text.Publishable(body, s.secrets.Text)
 	if s.provider == GitLab {
-		body = orders.ReplaceAllString(body, `$1\/$2`)
+		body = orders.Get().ReplaceAllString(body, `$1\/$2`)
 	}
 	return shorten(body, maxSaid)
 }
 
 // orders are GitLab's quick actions: a line "/merge" in a comment is carried
 // out with the rights of whoever wrote it, so a model could be talked into it.
-var orders = regexp.MustCompile(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
+var orders = lazyregexp.New(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
 // pull is the title and the body of a pull request. What it closes is added here:
 // in the body as it came, such words are broken.
