@@ -78,7 +78,7 @@ func newProgramRunner(t *testing.T) *programRunner {
 	}
 	t.Cleanup(pool.Close)
 	w := &programRunner{pool: pool}
-	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: boxSpec{}}, worker.Door{Log: discardLog{}, Meter: quota.NewMeter(quota.Unlimited())})
+	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: boxSpec{}}, worker.Door{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 			f.close()
 		}
 	}()
-	if f.workshop, err = o.workshop(conf, quota.DefaultBudget(), among.ask); err != nil {
+	if f.workshop, err = o.workshop(conf, quota.DefaultLimits(), among.ask); err != nil {
 		return nil, err
 	}
 	f.later(f.opened.close)

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 var (
@@ -67,15 +69,15 @@ func (e *errand) instructions(said []Comment) (parts []string) {
 }
 
 // quotation is a line that somebody quotes, also in a list.
-var quotation = compiled(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>`)
+var quotation = lazyregexp.New(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*>`)
 
 // worded is the text of a person who may instruct, in its order. What is quoted
 // in it is data: a reply has the words of whoever it answers.
 func worded(author, text string) (parts []string) {
 	lines := strings.Split(text, "\n")
 	for len(lines) > 0 {
-		quoted, n := quotation().MatchString(lines[0]), 1
-		for n < len(lines) && quotation().MatchString(lines[n]) == quoted {
+		quoted, n := quotation.Get().MatchString(lines[0]), 1
+		for n < len(lines) && quotation.Get().MatchString(lines[n]) == quoted {
 			n++
 		}
 		part := strings.Join(lines[:n], "\n")

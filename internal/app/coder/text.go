@@ -4,13 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"hako/internal/app/coder/tame"
+	"hako/internal/lazyregexp"
 	"hako/internal/redact"
 	"hako/llm"
 )
@@ -71,7 +70,7 @@ func fenced(kind, from, text string) string {
 
 // marks are what only hako may write, in any spelling that a model could take
 // for it: with signs in it that nobody sees, with other blanks, as JSON.
-var marks = compiled(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+var marks = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
 
 // hidden matches what nobody sees.
 const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
@@ -79,19 +78,13 @@ const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
 // scattered is a pattern for a word with such signs in it.
 func scattered(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
 
-// compiled makes a regular expression when it is first needed: most runs of the
-// program have no task.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 // unmarked takes from a text what looks like the beginning or the end of a fence,
 // and of nothing else: projects have tags of these names too.
 func unmarked(text string) string {
 	if !strings.Contains(text, "<") && !strings.Contains(text, `\u003`) {
 		return text
 	}
-	return marks().ReplaceAllString(text, "&lt;$1$2")
+	return marks.Get().ReplaceAllString(text, "&lt;$1$2")
 }
 
 // data fences text that nobody has to follow.
@@ -102,17 +95,17 @@ func instruction(from, text string) string { return fenced("instruction", from, 
 
 // Paths of the machine that hako runs on, and addresses, which are told apart.
 var (
-	unixPath    = compiled(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
-	windowsPath = compiled(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
-	webAddress  = compiled(`^https?://`)
+	unixPath    = lazyregexp.New(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
+	windowsPath = lazyregexp.New(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
+	webAddress  = lazyregexp.New(`^https?://`)
 )
 
 // withoutPaths takes the paths of the host out of a text. Those of the container
 // and addresses of the web stay.
 func withoutPaths(text string) string {
-	text = windowsPath().ReplaceAllString(tame.Visible(text), "[path]")
-	return unixPath().ReplaceAllStringFunc(text, func(found string) string {
-		if webAddress().MatchString(found) {
+	text = windowsPath.Get().ReplaceAllString(tame.Visible(text), "[path]")
+	return unixPath.Get().ReplaceAllStringFunc(text, func(found string) string {
+		if webAddress.Get().MatchString(found) {
 			return found
 		}
 		at := max(strings.IndexByte(found, '/'), 0)

@@ -22,7 +22,7 @@ var operator = source.Actor{Name: "ann", Role: source.Operator}
 var (
 	_ source.Approvals                                          = (*Desk)(nil)
 	_ func(context.Context, gate.Question) (gate.Answer, error) = new(Desk).Ask
-	_                                                           = gate.Gate{Ask: new(Desk).Ask}
+	_                                                           = gate.Options{Ask: new(Desk).Ask}
 )
 
 // asking asks in the background.

@@ -292,7 +292,7 @@ func FuzzText(f *testing.F) {
 	says := speaker{GitLab, nil}
 	f.Fuzz(func(t *testing.T, text string) {
 		out := says.text(text)
-		if orders.MatchString(out) || strings.Contains(out, markerStart) || strings.ContainsAny(out, "\x00\x1b\r") {
+		if orders.Get().MatchString(out) || strings.Contains(out, markerStart) || strings.ContainsAny(out, "\x00\x1b\r") {
 			t.Errorf("%q became %q", text, out)
 		}
 		whole, err := Mark{"t", "k"}.on(out)

@@ -2,12 +2,12 @@ package forge
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"hako/internal/app/coder/tame"
+	"hako/internal/lazyregexp"
 	"hako/internal/redact"
 )
 
@@ -89,14 +89,14 @@ type speaker struct {
 func (s speaker) text(text string) string {
 	text = tame.Inert(s.secrets.Text(tame.Visible(text)))
 	if s.provider == GitLab {
-		text = orders.ReplaceAllString(text, `$1\/$2`)
+		text = orders.Get().ReplaceAllString(text, `$1\/$2`)
 	}
 	return shorten(text, maxSaid)
 }
 
 // orders are GitLab's quick actions: a line "/merge" in a comment is carried
 // out with the rights of whoever wrote it, so a model could be talked into it.
-var orders = regexp.MustCompile(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
+var orders = lazyregexp.New(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
 // pull is the title and the body of a pull request. What it closes is added here:
 // in the body as it came, such words are broken.
