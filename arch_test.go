@@ -24,11 +24,6 @@ var arrows = map[string]string{
 	// crafts: pure functions over bytes and text
 	"internal/lazyregexp":         "",
 	"internal/redact":             "",
-	"shell/strftime":              "",
-	"shell/stream":                "",
-	"shell/pattern":               "",
-	"shell/regex":                 "",
-	"shell/awk":                   "shell/regex shell/stream shell/strftime",
 	"internal/text":               "",
 	"internal/netlisten":          "run/fault", // ports, on loopback unless somebody said otherwise
 	"internal/ownerfile":          "run/fault", // files that only their owner may read
@@ -42,8 +37,8 @@ var arrows = map[string]string{
 	"gate":            "audit internal/redact policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell/vfs":                            "internal/protect quota run/fault",
 	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/awk":                            "shell/regex shell/stream shell/strftime",
 	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
 	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
 	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
@@ -56,6 +51,11 @@ var arrows = map[string]string{
 	"shell/command/system":                 "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/stream shell/strftime shell/vfs",
 	"shell/command/text":                   "internal/lazyregexp quota run/fault shell shell/awk shell/command/internal/cli shell/command/internal/datetime shell/regex shell/stream shell/strftime shell/vfs",
 	"shell/jq":                             "quota run/fault shell/stream",
+	"shell/pattern":                        "",
+	"shell/regex":                          "",
+	"shell/stream":                         "",
+	"shell/strftime":                       "",
+	"shell/vfs":                            "internal/protect quota run/fault",
 	"host":                                 "host/sandbox internal/lazyregexp internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
 	"host/sandbox":                         "run/fault",
 	"internal/app/secretary/speech/player": "run/fault",
@@ -99,16 +99,15 @@ var arrows = map[string]string{
 	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":         "run/fault",
 	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
-	"internal/app/coder":           "agent agent/tool audit internal/app/coder/tame internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
-	"internal/app/coder/forge":     "internal/app/coder/tame internal/lazyregexp internal/redact run/fault",
-	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact run/fault",
+	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
+	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":     "internal/ownerfile run/fault",
-	"internal/app/coder/tame":      "",
 	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
 	"internal/promtext": "",
-	"internal/markdown": "",
+	"internal/markdown": "internal/text",
 	"internal/progress": "",
 	// doors
 	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
@@ -129,6 +128,7 @@ var arrows = map[string]string{
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
+	"internal/testload":         "",
 	"internal/fakes":            "run/fault",
 	"internal/fakes/browser":    "",
 	"internal/fakes/forge":      "",
@@ -141,7 +141,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "shell/command/internal/commandtest cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "shell/command/internal/commandtest internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",
