@@ -244,7 +244,7 @@ func (o *box) shell(b *opened) error {
 	if o.only != nil {
 		set = o.only(set)
 	}
-	b.session = shell.NewSession(shell.Options{
+	b.session = shell.New(shell.Options{
 		Hint: o.hint,
 		FS:   tree, Commands: set, Limiter: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
 	})
@@ -291,7 +291,7 @@ func modelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) llmcmd.Worker {
 	b.gauge.Reset() // what one script went over is not the fault of the next
 	gauge := b.gauge.Fork()
-	session := shell.NewSession(shell.Options{
+	session := shell.New(shell.Options{
 		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.session.Now, Seed: b.session.Seed, Parse: policy.ParseScript,
 	})
 	return llmcmd.Worker{
@@ -340,7 +340,7 @@ func (g gateParts) room(o *box, gauge *quota.Limiter, judge *policy.Policy, ask 
 			gauge := own.gauge.Fork()
 			more := own.session.Options
 			more.FS, more.Limiter, more.Dir = own.session.FS.View(), gauge, o.dir
-			session := shell.NewSession(more)
+			session := shell.New(more)
 			return virtualRoom{Runner: g.gate(judge, longRun{session, gauge}, o.dir, ask, gauge.Pause), gauge: gauge, close: session.Close}
 		},
 	}, nil
