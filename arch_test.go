@@ -111,9 +111,13 @@ var arrows = map[string]string{
 	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
-	"cmd/hako/man":                      "",
-	"docker":                            "",
-	"cmd/hako":                          everything,
+	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
+		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records " +
+		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/web/source internal/websearch internal/worker " +
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+	"cmd/hako/man": "",
+	"docker":       "",
+	"cmd/hako":     everything,
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
@@ -145,7 +149,7 @@ var powers = map[string]string{
 	"log/slog":                 "cmd/hako internal/health internal/web/api",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
+	"syscall":                  "agent/tool/mcpclient internal/app cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
 	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/worker shell/vfs",
 	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile",
 	"golang.org/x/term":        "cmd/hako",
