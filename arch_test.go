@@ -99,16 +99,17 @@ var arrows = map[string]string{
 	"internal/markdown": "",
 	"internal/progress": "",
 	// doors
-	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
-	"internal/web/console":              "internal/web/source run/fault",
-	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
+	"internal/web/api":                  "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
+	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
-	"internal/app/records":              "audit audit/sqlite internal/web/source policy quota run/fault",
-	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
-	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
-	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
-	"internal/web/source":               "",
-	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
+	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
+	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
+	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/access":               "run/fault", // who is logged in
+	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
+	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/ownerfile internal/protect quota run/fault",
 	"cmd/hako/man":                      "",
