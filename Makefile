@@ -1,6 +1,7 @@
 # make demo    build, then show the main things in two minutes
 # make demo-agent  the coding agent against a GitHub that is played on this machine
-# make test    install what the tests need, then run them all
+# make test    install what the tests need, then run the quick ones (10 minutes)
+# make test-all  the rest: long tests, race detector, fuzzing, other systems, linters (30 minutes)
 # make attacks run the corpus of attacks against policy and sandbox, print how many each held
 # make bench   measure against bash and the GNU tools, write bench/RESULTS.md
 # make install  put program, manual pages and completions below PREFIX (and DESTDIR)
@@ -11,13 +12,15 @@
 # make bench-scale  measure the coding agent with a played forge, model and containers, write bench/SCALE.md
 
 export CGO_ENABLED = 0
+# Clones in other directories share the build cache.
+export GOFLAGS = -trimpath
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo devel)
-GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+LDFLAGS = -ldflags '-s -w -X main.version=$(VERSION)'
 
-.PHONY: build man completions install uninstall release release-check image demo demo-agent test test-short attacks check fuzz bench bench-containers bench-scale images tiny tools bench-tools clean
+.PHONY: build man completions install uninstall release release-check image demo demo-agent test test-all test-short attacks format check fuzz bench bench-containers bench-scale images tiny tools bench-tools clean
 
 build:
-	go build $(GOFLAGS_BUILD) -o bin/hako ./cmd/hako
+	go build $(LDFLAGS) -o bin/hako ./cmd/hako
 
 # man and completions go where git does not look; install and release take them from there.
 SHARE = bin/share
@@ -63,15 +66,28 @@ PROJECT ?= python
 demo-agent: build images
 	@go run ./internal/fakes/forge/show $(PROVIDER) $(PROJECT) ./bin/hako agent once
 
-test: tools check tiny
-	HAKO_REQUIRE_TOOLS=1 go test -timeout 20m ./...
-	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
+# test runs everything that is quick, and installs what it needs where it can. What
+# is missing on this machine is named at the end. HAKO_REQUIRE_TOOLS=1 makes a
+# missing tool a failure.
+test: tools tiny format
+	go vet ./...
+	go test -short -json -timeout 20m ./... | $(REPORT)
+
+# test-all runs what takes long, with everything required. It does not repeat what
+# test has run: of the tests, only packages with long ones.
+test-all: tools tiny check
+	HAKO_REQUIRE_TOOLS=1 go test -json -timeout 20m $(LONG) | $(REPORT)
+	CGO_ENABLED=1 go test -race -short -json -timeout 20m ./... | $(REPORT)
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
 	$(MAKE) fuzz
+	$(MAKE) demo >/dev/null
 
-# test-short runs without installing anything; what is missing is skipped aloud.
+# test-short installs nothing.
 test-short:
-	go test -short ./...
+	go test -short -json ./... | $(REPORT)
+
+REPORT = go run ./scripts/testreport
+LONG = $(shell grep -rl --include=*_test.go 'testing.Short()' . | xargs -n1 dirname | sort -u)
 
 # attacks is a part of test; here it runs alone and shows its numbers. It fails
 # where they are below what the test aims at. Its second part sends all hostile
@@ -83,8 +99,10 @@ attacks: tools
 	{ HAKO_ATTACK_DOORS="$$table" go test -count=1 -timeout 60m -run '^TestDoors$$' ./cmd/hako || status=$$?; } && \
 	cat "$$table" && exit $$status
 
-check:
+format:
 	@files=$$(gofmt -s -l .); test -z "$$files" || { echo "gofmt -s would change: $$files"; exit 1; }
+
+check: format
 	go vet ./...
 	GOOS=darwin go build -o /dev/null ./cmd/hako
 	GOOS=windows go build -o /dev/null ./cmd/hako

@@ -22,6 +22,7 @@ var arrows = map[string]string{
 	"run/fault": "",
 	"run":       "",
 	// crafts: pure functions over bytes and text
+	"internal/lazyregexp":         "",
 	"internal/redact":             "",
 	"shell/strftime":              "",
 	"shell/stream":                "",
@@ -44,16 +45,16 @@ var arrows = map[string]string{
 	"shell/vfs":                            "internal/protect quota run/fault",
 	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
 	"shell/command":                        "quota run/fault shell shell/awk shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
-	"host":                                 "host/sandbox internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
+	"host":                                 "host/sandbox internal/lazyregexp internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
 	"host/sandbox":                         "run/fault",
 	"internal/app/secretary/speech/player": "run/fault",
 	"internal/editor":                      "run/fault",
-	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/ownerfile internal/text run run/fault docker",
-	"container/clone":                      "container/egress container/guest internal/ownerfile internal/redact run/fault",
+	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/lazyregexp internal/ownerfile internal/text run run/fault docker",
+	"container/clone":                      "container/egress container/guest internal/lazyregexp internal/ownerfile internal/redact run/fault",
 	"container/deps":                       "container/guest container/lang internal/redact internal/text run/fault",
 	"container/disk":                       "run/fault",
 	"container/egress":                     "run/fault",
-	"container/engine":                     "run/fault",
+	"container/engine":                     "internal/lazyregexp run/fault",
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
@@ -61,7 +62,7 @@ var arrows = map[string]string{
 	"container/guest/joblog":               "container/guest",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
-	"container/lang":                       "run/fault",
+	"container/lang":                       "internal/lazyregexp run/fault",
 	"container/seccomp":                    "",
 	"internal/app/jobs":                    "internal/ownerfile run run/fault",
 	// world
@@ -69,7 +70,7 @@ var arrows = map[string]string{
 	"llm/wire":                      "llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota run/fault",
-	"llm/rules":                     "llm quota run/fault",
+	"llm/rules":                     "internal/lazyregexp llm quota run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
@@ -87,16 +88,15 @@ var arrows = map[string]string{
 	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":         "run/fault",
 	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
-	"internal/app/coder":           "agent agent/tool audit internal/app/coder/tame internal/lenientjson internal/redact internal/text llm quota run/fault",
-	"internal/app/coder/forge":     "internal/app/coder/tame internal/redact run/fault",
-	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact run/fault",
+	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
+	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":     "internal/ownerfile run/fault",
-	"internal/app/coder/tame":      "",
 	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
 	"internal/promtext": "",
-	"internal/markdown": "",
+	"internal/markdown": "internal/text",
 	"internal/progress": "",
 	// doors
 	"internal/web/api":                  "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
@@ -111,13 +111,14 @@ var arrows = map[string]string{
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
-	"internal/config":                   "internal/ownerfile internal/protect quota run/fault",
+	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"cmd/hako/man":                      "",
 	"docker":                            "",
 	"cmd/hako":                          everything,
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
+	"internal/testload":         "",
 	"internal/fakes":            "run/fault",
 	"internal/fakes/browser":    "",
 	"internal/fakes/forge":      "",
@@ -130,7 +131,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
 	"os/exec":                  "agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",

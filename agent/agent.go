@@ -29,10 +29,10 @@ import (
 // An Agent is a model with tools and a budget. Model, Meter and Log are
 // required. It is safe for concurrent use if its parts are.
 type Agent struct {
-	Model llm.Model   // usually a [Ledger] behind an [llm.Retry]
-	Tools []tool.Tool // in this order; none means that it can only talk
-	Meter *quota.Meter
-	Log   audit.Log
+	Model  llm.Model   // usually a [Ledger] behind an [llm.Retry]
+	Tools  []tool.Tool // in this order; none means that it can only talk
+	Budget *quota.Budget
+	Log    audit.Log
 
 	ID      string      // begins the ids of its calls on record; empty means one by chance
 	Actor   string      // who asks, for the record
@@ -94,7 +94,7 @@ func (a *Agent) Run(ctx context.Context, d *llm.Dialog, r Request) (Answer, erro
 
 // limitTime holds the work to the time of the budget.
 func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, ok := a.Meter.Deadline()
+	end, ok := a.Budget.Deadline()
 	if !ok {
 		return ctx, func() {}
 	}
@@ -166,14 +166,14 @@ func (l *loop) add(it llm.Item) {
 }
 
 // last reports whether the model may be asked only once more.
-func (l *loop) last(turn int) bool { return turn >= l.turns || l.Meter.Left().Calls() <= 1 }
+func (l *loop) last(turn int) bool { return turn >= l.turns || l.Budget.Left().Calls() <= 1 }
 
 // status tells the model what it still has. Times are left out: the same work
 // is to make the same requests.
 func (l *loop) status(turn int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[turn %d of %d", turn, l.turns)
-	left := l.Meter.Left()
+	left := l.Budget.Left()
 	for _, name := range []string{"calls", "tokens"} {
 		if n := left.Of(name); n != quota.NoLimit {
 			fmt.Fprintf(&b, "; %d %s left", n, name)
@@ -315,7 +315,7 @@ func (l *loop) overrun(calls []llm.Call) error {
 // moreTurns tells how to allow more. The budget comes first: where it is spent,
 // more turns would be of no use.
 func (l *loop) moreTurns() (hint, flagHint string) {
-	if l.Meter.Left().Calls() < 1 {
+	if l.Budget.Left().Calls() < 1 {
 		return "raise quota.calls, or ask for less at once", ""
 	}
 	return "raise run.turns, or ask for less at once", "allow more with --turns, or ask for less at once"

@@ -15,15 +15,15 @@ import (
 // A Ledger charges and records every call of a model, each try for itself. It
 // stands directly before the provider. The fields up to Log are required.
 type Ledger struct {
-	Model llm.Model
-	ID    string // of the run, for the record
-	Name  string // of the model, for the record and for its weights
-	Actor string
-	Meter *quota.Meter
-	Log   audit.Log
+	Model  llm.Model
+	ID     string // of the run, for the record
+	Name   string // of the model, for the record and for its weights
+	Actor  string
+	Budget *quota.Budget
+	Log    audit.Log
 	// Cap holds each call to what all runs together may use; nil means that
 	// nothing does.
-	Cap *quota.Total
+	Cap *quota.SharedBudget
 	// Ahead tells what the next call will use, of a model that knows. Nil means
 	// that it is estimated.
 	Ahead func() quota.Usage
@@ -35,7 +35,7 @@ type Ledger struct {
 	total Total
 }
 
-// A Total is what a model was used for.
+// A SharedBudget is what a model was used for.
 type Total struct {
 	quota.Usage
 	Tries    int     // calls, also those that came to nothing
@@ -45,16 +45,16 @@ type Total struct {
 	Time     time.Duration
 }
 
-// Total returns what was used so far.
+// SharedBudget returns what was used so far.
 func (l *Ledger) Total() Total {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
 
-// Next implements [llm.Model].
+// next implements [llm.Model].
 func (l *Ledger) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	if err := l.Meter.Charge(quota.Usage{Calls: 1}); err != nil {
+	if err := l.Budget.Charge(quota.Usage{Calls: 1}); err != nil {
 		return nil, err
 	}
 	heard, said := l.listen(d)
@@ -111,8 +111,8 @@ func (l *Ledger) book(turn *llm.Turn, said *quota.Usage, failed error, took time
 	} else {
 		l.fail()
 	}
-	over := l.Meter.ChargeModel(l.Name, u)
-	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, l.Meter.Weigh(l.Name, u)
+	over := l.Budget.ChargeModel(l.Name, u)
+	e.Input, e.Cached, e.Output, e.Tokens = u.Input, u.Cached, u.Output, l.Budget.Weigh(l.Name, u)
 	e.Cost = l.add(u, took)
 	if failed != nil {
 		e.Error, e.Kind = failed.Error(), fault.KindOf(failed).String()

@@ -76,7 +76,7 @@ func frugal(t *testing.T, what string, do func()) {
 
 func TestOverlongLine(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, 2)
@@ -123,7 +123,7 @@ func TestOverlongLine(t *testing.T) {
 
 func TestTheLongestEvent(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, path)

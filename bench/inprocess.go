@@ -87,10 +87,9 @@ func echoTime(dir string) (time.Duration, error) {
 		return 0, err
 	}
 	defer log.Close()
-	g := &gate.Gate{
-		Policy: policy.Default("virtual", policy.Options{}), Meter: quota.NewMeter(quota.Unlimited()), Log: log,
-		Next: shell.NewSession(shell.Options{Commands: command.All(), Parse: policy.ParseScript}),
-	}
+	g := gate.New(shell.NewSession(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
+		Policy: policy.Default("virtual", policy.Options{}), Budget: quota.New(quota.Unlimited()), Log: log,
+	})
 	return median(func() error {
 		_, err := g.Run(context.Background(), &run.Request{Actor: "bench", Script: "echo hi", Stdout: io.Discard})
 		return err

@@ -64,10 +64,10 @@ func converse(dir string) (*llm.Dialog, loopCost, error) {
 		return nil, loopCost{}, err
 	}
 	defer log.Close()
-	meter := quota.NewMeter(quota.Unlimited())
+	meter := quota.New(quota.Unlimited())
 	a := &agent.Agent{
-		Model: &agent.Ledger{Model: model, Name: "script", Meter: meter, Log: log},
-		Tools: []tool.Tool{sayTool()}, Meter: meter, Log: log, Turns: loopTurns, Context: 1 << 40,
+		Model: &agent.Ledger{Model: model, Name: "script", Budget: meter, Log: log},
+		Tools: []tool.Tool{sayTool()}, Budget: meter, Log: log, Turns: loopTurns, Context: 1 << 40,
 	}
 	d := new(llm.Dialog)
 	var before, after runtime.MemStats

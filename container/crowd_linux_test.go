@@ -19,7 +19,7 @@ import (
 // talk to it before.
 func TestCrowd(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a while")
+		t.Skip("long: it takes a while")
 	}
 	state, task := newState(t), unique("crowd")
 	maker := dockAt(t, state, nil)

@@ -94,7 +94,7 @@ func TestTimeout(t *testing.T) {
 // TestFlood has a command print 100 MB.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes a while")
+		t.Skip("long: it takes a while")
 	}
 	d, task := ownDock(t, nil), unique("flood")
 	prepare(t, d, task)

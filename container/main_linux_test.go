@@ -328,7 +328,7 @@ func ownDock(t *testing.T, change func(*Options)) *Manager { return dockAt(t, ne
 func slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it takes a while")
+		t.Skip("long: it takes a while")
 	}
 	t.Parallel()
 }

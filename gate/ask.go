@@ -69,8 +69,8 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.Secrets.Text(dir)), Argv: g.Secrets.Argv(v.Argv),
-		Reason: g.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
+		Reason: g.opts.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *gateRun) afterNo(v policy.Verdict) string {
 	switch {
 	case !p.readable(v):
 		return fmt.Sprintf("split it: a person reads at most %d characters, and a line counts for %d of them", readableSize, lineSize)
-	case p.gate.Ask != nil:
+	case p.gate.opts.Ask != nil:
 		return "do it another way"
 	case whole(v):
 		return "run it where a person can answer: at a terminal"
@@ -90,12 +90,12 @@ func (p *gateRun) afterNo(v policy.Verdict) string {
 // question waits for a person. Silence, absence and failure are a no.
 func (p *gateRun) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
 	g := p.gate
-	if g.Ask == nil {
+	if g.opts.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil
 	}
 	defer p.waits()()
-	if p.running && g.Pause != nil {
-		defer g.Pause()()
+	if p.running && g.opts.Pause != nil {
+		defer g.opts.Pause()()
 	}
 	select {
 	case g.asking <- struct{}{}:
@@ -112,7 +112,7 @@ func (p *gateRun) question(ctx context.Context, what matter, q Question) (_ Answ
 
 // wait calls Ask but does not rely on it to return in time.
 func (p *gateRun) wait(ctx context.Context, q Question) (_ Answer, why string, cause error) {
-	limit := p.gate.AskTimeout
+	limit := p.gate.opts.AskTimeout
 	if limit == 0 {
 		limit = defaultAskTimeout
 	}
@@ -124,7 +124,7 @@ func (p *gateRun) wait(ctx context.Context, q Question) (_ Answer, why string, c
 	}
 	replies := make(chan reply, 1)
 	go func() {
-		a, err := p.gate.Ask(ctx, q)
+		a, err := p.gate.opts.Ask(ctx, q)
 		replies <- reply{a, err}
 	}()
 	var r reply

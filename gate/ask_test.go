@@ -28,7 +28,7 @@ func TestAsk(t *testing.T) {
 	} {
 		next := &fake{}
 		g, log := newGate(judge{"push": policy.Ask}, next)
-		g.Ask = c.ask
+		g.opts.Ask = c.ask
 		_, err := g.Run(t.Context(), &run.Request{Script: "push it"})
 		if next.ran != (c.why == "") || (err == nil) != (c.why == "") || !strings.Contains(fmt.Sprint(err), c.why) && err != nil {
 			t.Errorf("%s: ran %v, %v", name, next.ran, err)
@@ -45,7 +45,7 @@ func TestAsk(t *testing.T) {
 func TestQuestionShowsEverything(t *testing.T) {
 	g, _ := newGate(judge{"push": policy.Ask}, &fake{})
 	var got Question
-	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
+	g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
 	g.Run(t.Context(), &run.Request{ID: "r/1", Actor: "agent:x", Reason: "to share it, password=hunter2", Script: `push --token ghp_0123456789abcdef PASSWORD=1\;rm`})
 	// What only a name makes a secret is shown: a command could hide behind it.
 	want := Question{ID: "r/1", Actor: "agent:x", Command: "push --token [redacted] 'PASSWORD=1\\;rm'", Script: `push --token [redacted] PASSWORD=1\;rm`, Reason: "to share it, password=[redacted]", Why: "because", Rule: "test.policy:1"}
@@ -59,7 +59,7 @@ func TestSessionAnswerIsRemembered(t *testing.T) {
 	g, log := newGate(judge{"push": policy.Ask}, &fake{})
 	asked := 0
 	answer := Once
-	g.Ask = func(context.Context, Question) (Answer, error) { asked++; return answer, nil }
+	g.opts.Ask = func(context.Context, Question) (Answer, error) { asked++; return answer, nil }
 	for i, c := range []struct {
 		script string
 		answer Answer
@@ -85,7 +85,7 @@ func TestSilenceIsNo(t *testing.T) {
 		next := &fake{}
 		g, _ := newGate(judge{"push": policy.Ask}, next)
 		release := make(chan bool)
-		g.Ask = func(context.Context, Question) (Answer, error) { <-release; return Once, nil } // deaf to its context
+		g.opts.Ask = func(context.Context, Question) (Answer, error) { <-release; return Once, nil } // deaf to its context
 		began := time.Now()
 		_, err := g.Run(t.Context(), &run.Request{Script: "push"})
 		if fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "within 5m0s") || next.ran || time.Since(began) != 300*time.Second {
@@ -99,8 +99,8 @@ func TestPauseWhileAsking(t *testing.T) {
 	var story []string
 	next := &fake{do: func(ctx context.Context, req *run.Request) error { return req.Check(ctx, "", []string{"push"}) }}
 	g, _ := newGate(judge{"echo": policy.Allow, "push": policy.Ask}, next)
-	g.Pause = func() func() { story = append(story, "pause"); return func() { story = append(story, "resume") } }
-	g.Ask = func(context.Context, Question) (Answer, error) { story = append(story, "ask"); return Once, nil }
+	g.opts.Pause = func() func() { story = append(story, "pause"); return func() { story = append(story, "resume") } }
+	g.opts.Ask = func(context.Context, Question) (Answer, error) { story = append(story, "ask"); return Once, nil }
 	if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); err != nil || strings.Join(story, " ") != "pause ask resume" {
 		t.Errorf("%v, %v", story, err)
 	}
@@ -111,7 +111,7 @@ func TestPauseWhileAsking(t *testing.T) {
 func TestQuestionShowsTheScript(t *testing.T) {
 	g, _ := newGate(judge{"ls": policy.Allow, "push": policy.Ask}, &fake{})
 	var got Question
-	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
+	g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return Once, nil }
 	g.Run(t.Context(), &run.Request{Script: "ls '\x1b'\npush a\n"})
 	if got.Command != "push a" || got.Script != "ls '\\x1b'\npush a" {
 		t.Errorf("got %+v", got)
@@ -132,12 +132,12 @@ func TestWaitingIsNotRunning(t *testing.T) {
 			return run.Result{Duration: time.Since(began)}, err
 		})
 		g, _ := newGate(judge{"push": policy.Ask}, asks)
-		g.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return Once, nil }
+		g.opts.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return Once, nil }
 		res, err := g.Run(t.Context(), &run.Request{Script: "push early"})
 		if err != nil || res.Duration != 2*time.Second {
 			t.Errorf("it took %v, %v", res.Duration, err)
 		}
-		g.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return No, nil }
+		g.opts.Ask = func(context.Context, Question) (Answer, error) { time.Sleep(time.Minute); return No, nil }
 		if res, err := g.Run(t.Context(), &run.Request{Script: "push no"}); err == nil || res.Duration != 0 {
 			t.Errorf("what did not run took %v, %v", res.Duration, err)
 		}

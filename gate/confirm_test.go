@@ -30,7 +30,7 @@ func TestConfirm(t *testing.T) {
 		next := &fake{}
 		g, log := newGate(judge{"echo": policy.Allow, "push": policy.Ask}, next)
 		if c.ask != nil {
-			g.Ask = func(ctx context.Context, q Question) (Answer, error) {
+			g.opts.Ask = func(ctx context.Context, q Question) (Answer, error) {
 				questions = append(questions, q)
 				return c.ask(ctx, q)
 			}
@@ -51,7 +51,7 @@ func no(context.Context, Question) (Answer, error)  { return No, nil }
 func TestConfirmShowsTheWholeScript(t *testing.T) {
 	g, _ := newGate(judge{"push": policy.Ask}, &fake{})
 	var got Question
-	g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
+	g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
 	long := "push " + strings.Repeat("x", 500)
 	script := "push --token=ghp_0123456789abcdef; TOKEN=1;push\npush '\x1b[2J'\n" + long + "\n"
 	_, err := g.Run(t.Context(), &run.Request{ID: "r", Actor: "secretary", Reason: "asked for", Script: script, Args: []string{"a b"}, Confirm: true})
@@ -70,7 +70,7 @@ func TestConfirmShowsTheWholeScript(t *testing.T) {
 func TestConfirmForTheSession(t *testing.T) {
 	g, log := newGate(judge{"echo": policy.Allow}, &fake{})
 	asked := 0
-	g.Ask = func(context.Context, Question) (Answer, error) { asked++; return Session, nil }
+	g.opts.Ask = func(context.Context, Question) (Answer, error) { asked++; return Session, nil }
 	for i, req := range []run.Request{{Script: "echo a"}, {Script: "echo a"}, {Script: "echo b"}, {Script: "echo a", Dir: "d"}, {Script: "echo a", Args: []string{"x"}}} {
 		req.Confirm = true
 		if _, err := g.Run(t.Context(), &req); err != nil || asked != []int{1, 1, 2, 3, 4}[i] {
@@ -99,7 +99,7 @@ func TestRedirectIsJudged(t *testing.T) {
 			return ctx.Err()
 		}}
 		g, log := newGate(judge{"echo": policy.Allow, ">/w/secret": policy.Deny, ">/w/log": policy.Ask}, next)
-		g.Ask = c.ask
+		g.opts.Ask = c.ask
 		_, err := g.Run(t.Context(), &run.Request{Script: "echo"})
 		if log.story() != c.story || (err != nil) != strings.Contains(c.story, "denied") && (err != nil) != strings.Contains(c.story, "refused") {
 			t.Errorf("%s: %s, %v", name, log.story(), err)

@@ -39,7 +39,7 @@ func (w *walker) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 func asked(next run.Runner, answer Answer) (*Gate, *[]string) {
 	g, _ := newGate(judge{"push": policy.Ask, "cd": policy.Allow, "echo": policy.Allow}, next)
 	dirs := &[]string{}
-	g.Ask = func(_ context.Context, q Question) (Answer, error) {
+	g.opts.Ask = func(_ context.Context, q Question) (Answer, error) {
 		*dirs = append(*dirs, q.Dir)
 		return answer, nil
 	}
@@ -61,7 +61,7 @@ func TestApprovalStaysInItsDirectory(t *testing.T) {
 		"moved":      {[]run.Request{{Script: "echo", Confirm: true}, {Script: "cd /w/evil"}, {Script: "echo", Confirm: true}}, "/w /w/evil"},
 	} {
 		g, dirs := asked(&walker{dir: "/w"}, Session)
-		g.Dir = "/w"
+		g.stands = "/w"
 		for _, req := range c.scripts {
 			if _, err := g.Run(t.Context(), &req); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -92,7 +92,7 @@ func TestApprovalBeforeTheDirectoryIsKnown(t *testing.T) {
 func TestOnceIsForThePlaceShown(t *testing.T) {
 	w := &walker{dir: "/w/evil"}
 	g, dirs := asked(w, Once)
-	g.Dir = "/w" // which is not true
+	g.stands = "/w" // which is not true
 	if _, err := g.Run(t.Context(), &run.Request{Script: "push; push"}); err != nil || strings.Join(*dirs, " ") != "/w /w/evil" {
 		t.Errorf("%v: asked about %q", err, *dirs)
 	}
@@ -127,7 +127,7 @@ func TestQuestionShowsTheWholeCommand(t *testing.T) {
 		for _, confirm := range []bool{false, true} {
 			var got Question
 			g, _ := newGate(unquoting{judge{"push": policy.Ask}}, &fake{})
-			g.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
+			g.opts.Ask = func(_ context.Context, q Question) (Answer, error) { got = q; return No, nil }
 			g.Run(t.Context(), &run.Request{Script: "push " + c.argv, Confirm: confirm})
 			text := strings.ReplaceAll(got.Command, "\n    ", `\n`)
 			if !strings.Contains(text, c.want) && !(confirm && strings.Contains(text, strings.Trim(c.argv, "'"))) || strings.ContainsAny(text, "\n\x1b\u202e\u2066\u200b\ufeff\u3164\u2800\ufe0f\u034f") {
@@ -175,7 +175,7 @@ func TestTooLongToBeApproved(t *testing.T) {
 		next := &fake{}
 		g, log := newGate(judge{"push": policy.Ask}, next)
 		questions := 0
-		g.Ask = func(context.Context, Question) (Answer, error) { questions++; return Once, nil }
+		g.opts.Ask = func(context.Context, Question) (Answer, error) { questions++; return Once, nil }
 		_, err := g.Run(t.Context(), &run.Request{Script: c.script, Confirm: c.confirm})
 		if next.ran != c.fits || (questions > 0) != c.fits {
 			t.Errorf("%s: ran %v, %d questions, %v", name, next.ran, questions, err)

@@ -27,8 +27,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Judge says what may run. [*policy.Policy] is one.
-type Judge interface {
+// A Policy says what may run. [*policy.Policy] is one.
+type Policy interface {
 	// ScriptAt parses a script that begins in dir and judges it, before anything
 	// is expanded. An empty dir is where the judge itself stands. Reprinted
 	// wants its text anew, for a runner that reads it itself.
@@ -40,25 +40,23 @@ type Judge interface {
 	RedirectAt(dir, op, file string) policy.Verdict
 }
 
-// A Meter charges a budget. [*quota.Meter] is one.
-type Meter interface {
+// A Limits charges a budget. [*quota.Meter] is one.
+type Budget interface {
 	// Charge adds usage; the error says that the budget is used up.
 	Charge(quota.Usage) error
 	// Deadline returns when the time of the budget is up; false means never.
 	Deadline() (time.Time, bool)
 }
 
-// A Gate judges, records and meters every request before and while Next runs
-// it. Policy, Meter, Log and Next are required: a gate without one of them lets
-// nothing through. It is safe for concurrent use if Next is.
-type Gate struct {
-	Policy Judge
-	Meter  Meter
-	Log    audit.Log
-	Next   run.Runner
+// Options are the parts of a [Gate]. Policy, Log and Budget are required: a gate
+// without one of them denies everything.
+type Options struct {
+	Policy Policy    // nil denies
+	Log    audit.Log // nil denies
+	Budget Budget    // nil denies
 
 	// Ask puts a question to a person. Nil means that nobody is there, and
-	// what would be asked is denied. Only one question is open at a time.
+	// what would be asked is denied. A gate has one open question at a time.
 	Ask        func(ctx context.Context, q Question) (Answer, error)
 	AskTimeout time.Duration // after which silence is a no; zero means 300 s
 
@@ -66,36 +64,43 @@ type Gate struct {
 	// running script. Nil means that the clock goes on.
 	Pause func() (resume func())
 
-	Dir     string      // where Next stands at first, for those who approve; empty means not known
-	Secrets *redact.Set // values never to be shown in refusals; nil means none
+	Dir     string      // working directory of the runner at first; empty means not known
+	Secrets *redact.Set // values never shown in questions and refusals; nil means none
+}
 
-	setup  sync.Once
-	seed   maphash.Seed  // for telling commands apart
+// A Gate is a [run.Runner] that judges, records and charges every request before
+// and while the runner behind it executes it. [New] is its constructor; the zero
+// Gate denies everything. It is safe for concurrent use if the runner is.
+type Gate struct {
+	opts Options
+	next run.Runner
+
+	seed   maphash.Seed  // of the hashes that tell commands apart
 	name   string        // begins the ids of requests that came without
 	asking chan struct{} // holds one token while a question is open
 
 	mu      sync.Mutex // guards what follows
 	granted map[matter]bool
-	stands  string // where Next stands, as far as known
+	stands  string // working directory of next, as far as known
 	count   int64
 }
 
-func (g *Gate) init() {
+// New returns the gate before a runner. It is the only way to make one that lets
+// anything through, and nothing else should keep a reference to next.
+func New(next run.Runner, opts Options) *Gate {
 	var name [4]byte
 	rand.Read(name[:])
-	g.name = hex.EncodeToString(name[:])
-	g.seed = maphash.MakeSeed()
-	g.asking = make(chan struct{}, 1)
-	g.granted = make(map[matter]bool)
-	g.stands = g.Dir
+	return &Gate{
+		opts: opts, next: next, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
+		asking: make(chan struct{}, 1), granted: make(map[matter]bool), stands: opts.Dir,
+	}
 }
 
 // Run implements [run.Runner].
 func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	if g.Policy == nil || g.Meter == nil || g.Log == nil || g.Next == nil {
+	if g.opts.Policy == nil || g.opts.Budget == nil || g.opts.Log == nil || g.next == nil {
 		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
 	}
-	g.setup.Do(g.init)
 	p := g.enter(req)
 	if err := p.append(audit.Event{What: audit.Asked, Script: req.Script, Reason: req.Reason}); err != nil {
 		return run.Result{}, err // unrecorded means undone
@@ -120,13 +125,13 @@ func (g *Gate) enter(req *run.Request) *gateRun {
 		p.req.ID = g.name + "-" + strconv.FormatInt(g.count, 10)
 		g.mu.Unlock()
 	}
-	_, p.opaque = g.Next.(run.Opaque)
+	_, p.opaque = g.next.(run.Opaque)
 	return p
 }
 
 // run judges the script and hands it on.
 func (p *gateRun) run(ctx context.Context) (run.Result, error) {
-	judged, err := p.gate.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
+	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
 	if err != nil {
 		return run.Result{}, err
 	}
@@ -139,7 +144,7 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	if err := p.respell(ctx, judged); err != nil {
 		return run.Result{}, err
 	}
-	if err := p.gate.Meter.Charge(quota.Usage{Scripts: 1}); err != nil {
+	if err := p.gate.opts.Budget.Charge(quota.Usage{Scripts: 1}); err != nil {
 		return run.Result{}, err
 	}
 	if err := p.append(audit.Event{What: audit.Started, Effect: policy.Allow.String()}); err != nil {
@@ -168,7 +173,7 @@ func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 	}
 	moves := slices.ContainsFunc(verdicts, changesDir)
 	for _, v := range verdicts {
-		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.Ask != nil {
+		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.opts.Ask != nil {
 			continue // check asks, and knows where
 		}
 		if err := p.foresee(ctx, v); err != nil {
@@ -213,20 +218,20 @@ func (p *gateRun) hand(ctx context.Context, file *syntax.File) (run.Result, erro
 	req.Touched = p.touched
 	req.Stdout, req.Stderr = p.meter(p.req.Stdout, p.req.Stderr)
 	before := p.hasWaited()
-	res, err := p.gate.Next.Run(inside, &req)
+	res, err := p.gate.next.Run(inside, &req)
 	res.Duration = max(0, res.Duration-(p.hasWaited()-before)) // the time of a person is not that of the script
 	res.Bytes = p.written.Load()
 	p.gate.movedTo(res.Dir)
 	if cause := p.stopped(); cause != nil {
 		err = cause // rather than the cancellation it led to
 	} else if inside.Err() != nil && ctx.Err() == nil {
-		err = p.gate.Meter.Charge(quota.Usage{}) // which says how much time was used
+		err = p.gate.opts.Budget.Charge(quota.Usage{}) // which says how much time was used
 	}
 	return res, err
 }
 
 func (p *gateRun) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	if end, ok := p.gate.Meter.Deadline(); ok {
+	if end, ok := p.gate.opts.Budget.Deadline(); ok {
 		return context.WithDeadline(ctx, end)
 	}
 	return ctx, func() {}

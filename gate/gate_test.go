@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-var _ Judge = (*policy.Policy)(nil)
+var _ Policy = (*policy.Policy)(nil)
 
 // judge decides by the first word of a command: what is not here is denied.
 type judge map[string]policy.Effect
@@ -134,9 +134,9 @@ type opaqueFake struct{ fake }
 
 func (*opaqueFake) Opaque() {}
 
-func newGate(j Judge, next run.Runner) (*Gate, *memory) {
+func newGate(j Policy, next run.Runner) (*Gate, *memory) {
 	log := &memory{room: -1}
-	return &Gate{Policy: j, Meter: quota.NewMeter(quota.Budget{}), Log: log, Next: next}, log
+	return New(next, Options{Policy: j, Budget: quota.New(quota.Limits{}), Log: log}), log
 }
 
 func TestWalk(t *testing.T) {
@@ -152,7 +152,7 @@ func TestWalk(t *testing.T) {
 	if end.Exit != 2 || end.Commands["echo"] != 3 || end.ID != "r" || end.Actor != "user" || log.events[0].Reason != "fun" {
 		t.Errorf("%+v", end)
 	}
-	if used := g.Meter.(*quota.Meter).Used(); used.Scripts != 1 {
+	if used := g.opts.Budget.(*quota.Budget).Used(); used.Scripts != 1 {
 		t.Errorf("charged %+v", used)
 	}
 }
@@ -201,7 +201,7 @@ func TestScriptIsJudgedWhereItBegins(t *testing.T) {
 	} {
 		next := &fake{}
 		g, _ := newGate(policy.Default("host", policy.Options{Root: "/x"}), next)
-		g.Dir = "/x/sub"
+		g.stands = "/x/sub"
 		if _, _ = g.Run(t.Context(), &c.req); next.ran != c.runs {
 			t.Errorf("%s in %q: ran is %v", c.req.Script, c.req.Dir, next.ran)
 		}
@@ -279,7 +279,13 @@ func TestUnrecordedMeansUndone(t *testing.T) {
 
 func TestIncompleteGateLetsNothingThrough(t *testing.T) {
 	next := &fake{}
-	for _, g := range []*Gate{{}, {Next: next}, {Next: next, Policy: judge{}, Log: &memory{room: -1}}} {
+	whole := Options{Policy: judge{"echo": policy.Allow}, Log: &memory{room: -1}, Budget: quota.New(quota.Unlimited())}
+	noPolicy, noLog, noBudget := whole, whole, whole
+	noPolicy.Policy, noLog.Log, noBudget.Budget = nil, nil, nil
+	if _, err := New(&fake{}, whole).Run(t.Context(), &run.Request{Script: "echo"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*Gate{{}, New(nil, whole), New(next, Options{}), New(next, noPolicy), New(next, noLog), New(next, noBudget)} {
 		if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); fault.KindOf(err) != fault.Denied || next.ran {
 			t.Errorf("%+v: %v", g, err)
 		}
@@ -289,7 +295,7 @@ func TestIncompleteGateLetsNothingThrough(t *testing.T) {
 func TestScriptsAreCharged(t *testing.T) {
 	next := &fake{}
 	g, _ := newGate(judge{"echo": policy.Allow}, next)
-	g.Meter = quota.NewMeter(quota.Budget{Scripts: 1})
+	g.opts.Budget = quota.New(quota.Limits{Scripts: 1})
 	g.Run(t.Context(), &run.Request{Script: "echo a"})
 	next.ran = false
 	if _, err := g.Run(t.Context(), &run.Request{Script: "echo a"}); fault.KindOf(err) != fault.Exhausted || next.ran {
@@ -309,7 +315,7 @@ func TestOutputOverBudget(t *testing.T) {
 		return ctx.Err()
 	}}
 	g, log := newGate(judge{"echo": policy.Allow}, next)
-	g.Meter = quota.NewMeter(quota.Budget{Written: 12})
+	g.opts.Budget = quota.New(quota.Limits{Written: 12})
 	res, err := g.Run(t.Context(), &run.Request{Script: "echo", Stdout: &out})
 	if fault.KindOf(err) != fault.Exhausted || err.Error() != "charge: used 15 of 12 bytes written" {
 		t.Errorf("got %v", err)
@@ -322,7 +328,7 @@ func TestOutputOverBudget(t *testing.T) {
 func TestTimeOverBudget(t *testing.T) {
 	next := &fake{do: func(ctx context.Context, _ *run.Request) error { <-ctx.Done(); return ctx.Err() }}
 	g, _ := newGate(judge{"echo": policy.Allow}, next)
-	g.Meter = quota.NewMeter(quota.Budget{Wall: 20 * time.Millisecond})
+	g.opts.Budget = quota.New(quota.Limits{Wall: 20 * time.Millisecond})
 	if _, err := g.Run(t.Context(), &run.Request{Script: "echo"}); fault.KindOf(err) != fault.Exhausted {
 		t.Errorf("got %v", err)
 	}
@@ -351,8 +357,8 @@ func TestEffects(t *testing.T) {
 			closed += max(1, e.Count)
 		}
 	}
-	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct || g.Meter.(*quota.Meter).Used().Read != want {
-		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed, g.Meter.(*quota.Meter).Used().Read, want)
+	if want := int64(30 + 2*distinct); read != want || closed != 3+2*distinct || g.opts.Budget.(*quota.Budget).Used().Read != want {
+		t.Errorf("%d bytes in %d files on record, %d charged, want %d", read, closed, g.opts.Budget.(*quota.Budget).Used().Read, want)
 	}
 	if len(log.events) > distinct+10 {
 		t.Errorf("%d events", len(log.events))
@@ -387,8 +393,8 @@ func TestConcurrentRuns(t *testing.T) {
 		wg.Wait()
 		return run.Result{}, nil
 	})))
-	g.Log = log
-	g.Ask = func(context.Context, Question) (Answer, error) { return Session, nil }
+	g.opts.Log = log
+	g.opts.Ask = func(context.Context, Question) (Answer, error) { return Session, nil }
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -449,7 +455,7 @@ func benchGate(b *testing.B, next run.Runner) *Gate {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { log.Close() })
-	return &Gate{Policy: judge{"echo": policy.Allow}, Meter: quota.NewMeter(quota.Unlimited()), Log: log, Next: next}
+	return New(next, Options{Policy: judge{"echo": policy.Allow}, Budget: quota.New(quota.Unlimited()), Log: log})
 }
 
 func BenchmarkGate(b *testing.B) {

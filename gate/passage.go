@@ -53,7 +53,7 @@ const others = "(others)"
 
 func (p *gateRun) append(e audit.Event) error {
 	e.ID, e.Actor = p.req.ID, p.req.Actor
-	return p.gate.Log.Append(e)
+	return p.gate.opts.Log.Append(e)
 }
 
 // check is the last word on every command. Its error also stops the script by
@@ -65,7 +65,7 @@ func (p *gateRun) check(ctx context.Context, dir string, argv []string) error {
 			return p.stop(err)
 		}
 	}
-	v := p.gate.Policy.CallAt(dir, argv)
+	v := p.gate.opts.Policy.CallAt(dir, argv)
 	if v.Effect != policy.Allow {
 		if err := p.settle(ctx, dir, v); err != nil {
 			return p.stop(err)
@@ -89,7 +89,7 @@ func (p *gateRun) redirect(ctx context.Context, dir, op, file string) error {
 			return p.stop(err)
 		}
 	}
-	if err := p.settle(ctx, dir, p.gate.Policy.RedirectAt(dir, op, file)); err != nil {
+	if err := p.settle(ctx, dir, p.gate.opts.Policy.RedirectAt(dir, op, file)); err != nil {
 		return p.stop(err)
 	}
 	return nil
@@ -156,7 +156,7 @@ const shown = 300
 // spell writes a command as one would type it, without its secrets and, if it is
 // long, without its end.
 func (g *Gate) spell(argv []string) string {
-	return quoted(g.Secrets.Argv(argv), shown, func(word string) string { return word })
+	return quoted(g.opts.Secrets.Argv(argv), shown, func(word string) string { return word })
 }
 
 // quoted writes words as a shell would take them.
@@ -220,7 +220,7 @@ func (p *gateRun) touched(e run.Effect) {
 	case "written":
 		u.Written = e.Bytes
 	}
-	if err := p.gate.Meter.Charge(u); err != nil {
+	if err := p.gate.opts.Budget.Charge(u); err != nil {
 		p.stop(err)
 	}
 }

@@ -48,21 +48,23 @@ var allowed = map[string][]string{
 // TestMakersAreFound keeps the finder itself honest.
 func TestMakersAreFound(t *testing.T) {
 	for body, want := range map[string]int{
-		`var s = shell.NewSession(shell.Options{})`:                        1,
-		`var f = shell.NewSession`:                                         1,
-		`var s = &shell.Session{}`:                                         1,
-		`var s = new(shell.Session)`:                                       1,
-		`var s shell.Session`:                                              1,
-		`var g = gate.Gate{Next: shell.NewSession(shell.Options{})}`:       0,
-		`var g = gate.Gate{Policy: x(shell.NewSession(shell.Options{}))}`:  1,
-		`var g = gate.Gate{Next: wrap(shell.NewSession(shell.Options{}))}`: 1,
-		`var g = other.Gate{Next: shell.NewSession(shell.Options{})}`:      1,
-		`var c = shell.Command{Name: "x"}`:                                 0,
-		`var c, err = sandbox.Build(nil, sandbox.Plan{}, 1)`:               1,
-		`var r, err = host.New(nil, host.Options{})`:                       1,
-		`func f(s *shell.Session) {}`:                                      0,
-		`var c, err = guest.Dial(nil, "x")`:                                1,
-		`var r = guest.Runner{}`:                                           1,
+		`var s = shell.NewSession(shell.Options{})`:                                       1,
+		`var f = shell.NewSession`:                                                        1,
+		`var s = &shell.Session{}`:                                                        1,
+		`var s = new(shell.Session)`:                                                      1,
+		`var s shell.Session`:                                                             1,
+		`var g = gate.New(shell.NewSession(shell.Options{}), gate.Options{})`:             0,
+		`var g = gate.New(r, gate.Options{Policy: x(shell.NewSession(shell.Options{}))})`: 1,
+		`var g = gate.New(wrap(shell.NewSession(shell.Options{})), gate.Options{})`:       1,
+		`var g = gate.New(shell.NewSession, gate.Options{})`:                              1,
+		`var g = other.New(shell.NewSession(shell.Options{}), gate.Options{})`:            1,
+		`var g = gate.Other(shell.NewSession(shell.Options{}), gate.Options{})`:           1,
+		`var c = shell.Command{Name: "x"}`:                                                0,
+		`var c, err = sandbox.Build(nil, sandbox.Plan{}, 1)`:                              1,
+		`var r, err = host.New(nil, host.Options{})`:                                      1,
+		`func f(s *shell.Session) {}`:                                                     0,
+		`var c, err = guest.Dial(nil, "x")`:                                               1,
+		`var r = guest.Runner{}`:                                                          1,
 	} {
 		file := filepath.Join(t.TempDir(), "x.go")
 		src := "package x\nimport (\"hako/shell\"; \"hako/host\"; \"hako/host/sandbox\"; \"hako/container/guest\"; \"hako/gate\"; \"hako/internal/other\")\n" + body
@@ -139,9 +141,9 @@ func makers(t *testing.T, file string) (found []maker) {
 			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "new" && len(n.Args) == 1 {
 				made = n.Args[0]
 			}
+			gated[behind(names, n)] = true
 		case *ast.CompositeLit:
 			made = n.Type
-			gated[behind(names, n)] = true
 		case *ast.ValueSpec:
 			made = n.Type
 		}
@@ -153,25 +155,18 @@ func makers(t *testing.T, file string) (found []maker) {
 	return found
 }
 
-// behind returns the function of a runner that is made right where a Gate takes
-// it, Gate{Next: shell.NewSession(…)}: nobody else can get hold of that one.
-func behind(names map[string]string, lit *ast.CompositeLit) ast.Node {
-	sel, ok := lit.Type.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != "Gate" {
+// behind returns the function of a runner that is made right where a gate takes
+// it, gate.New(shell.NewSession(…), …): nobody else can get hold of that one.
+func behind(names map[string]string, call *ast.CallExpr) ast.Node {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "New" || len(call.Args) != 2 {
 		return nil
 	}
 	if pkg, ok := sel.X.(*ast.Ident); !ok || names[pkg.Name] != "hako/gate" {
 		return nil
 	}
-	for _, elt := range lit.Elts {
-		field, ok := elt.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
-		name, _ := field.Key.(*ast.Ident)
-		if call, ok := field.Value.(*ast.CallExpr); ok && name != nil && name.Name == "Next" {
-			return call.Fun
-		}
+	if made, ok := call.Args[0].(*ast.CallExpr); ok {
+		return made.Fun
 	}
 	return nil
 }

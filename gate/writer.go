@@ -41,7 +41,7 @@ func (m *metered) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	if on, ok := m.to.(run.Passing); !ok || !on.Passing() {
-		if err := p.gate.Meter.Charge(quota.Usage{Written: int64(len(b))}); err != nil {
+		if err := p.gate.opts.Budget.Charge(quota.Usage{Written: int64(len(b))}); err != nil {
 			return 0, p.stop(err)
 		}
 	}

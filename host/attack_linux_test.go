@@ -107,15 +107,19 @@ type blackHole struct{}
 
 func (blackHole) Append(audit.Event) error { return nil }
 
-// gated puts the default policy for the host before a runner.
-func gated(root string, next run.Runner) *gate.Gate {
-	p := policy.Default("host", policy.Options{Root: root, Dir: root, Resolve: func(path string) string {
+// hostPolicy is the default policy for the host.
+func hostPolicy(root string) *policy.Policy {
+	return policy.Default("host", policy.Options{Root: root, Dir: root, Resolve: func(path string) string {
 		if real, err := realPath(path); err == nil {
 			return real
 		}
 		return path
 	}})
-	return &gate.Gate{Policy: p, Meter: quota.NewMeter(quota.Unlimited()), Log: blackHole{}, Next: next}
+}
+
+// gated puts the default policy for the host before a runner.
+func gated(root string, next run.Runner) *gate.Gate {
+	return gate.New(next, gate.Options{Policy: hostPolicy(root), Budget: quota.New(quota.Unlimited()), Log: blackHole{}})
 }
 
 // alarm is a runner that must not be reached.
@@ -201,7 +205,7 @@ func (s *scene) judge(t *testing.T, r *Runner, script string) error {
 	if _, err := g.Run(t.Context(), &req); !reached.rang {
 		return err
 	}
-	verdicts, err := g.Policy.(*policy.Policy).Script(script)
+	verdicts, err := hostPolicy(s.root).Script(script)
 	if err != nil || policy.Strictest(verdicts) != policy.Deny {
 		return fmt.Errorf("the policy has nothing against it: %v, %v", verdicts, err)
 	}

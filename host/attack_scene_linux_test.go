@@ -214,7 +214,7 @@ const nowhere = "/nowhere/this/does/not/exist"
 // runnerAt makes a runner with a sandbox of exactly this level.
 func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 	o.Parse = policy.ParseScript
-	o.Gauge = quota.NewGauge(func() quota.Limits { l := quota.Lenient(); l.Time, l.Output = time.Hour, 1<<40; return l }())
+	o.Limiter = quota.NewLimiter(func() quota.ScriptLimits { l := quota.Lenient(); l.Time, l.Output = time.Hour, 1<<40; return l }())
 	if err := o.settle(); err != nil {
 		return nil, err
 	}
@@ -241,14 +241,14 @@ func runnerAt(t testing.TB, o Options, level sandbox.Level) (*Runner, error) {
 // has set or where it went is left.
 func renew(r *Runner) error {
 	r.session.Close()
-	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge, Protect: r.o.Protect})
+	r.tree = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
 	for i, at := range []string{r.Status().TempDir, r.o.Root} {
 		if err := r.tree.MountRoot(at, r.dirs[i], true); err != nil {
 			return err
 		}
 	}
 	r.session = shell.NewSession(shell.Options{
-		FS: r.tree, Gauge: r.o.Gauge, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
+		FS: r.tree, Limiter: r.o.Limiter, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})
 	return nil
@@ -256,7 +256,7 @@ func renew(r *Runner) error {
 
 // attempt runs a script for a while and keeps what it prints.
 func attempt(t testing.TB, r run.Runner, req run.Request, patience time.Duration) runnerOutcome {
-	var out text.Buffer
+	var out text.HeadTail
 	req.Timeout, req.Stdout, req.Stderr = patience, &out, &out
 	res, err := r.Run(t.Context(), &req)
 	text := out.String()

@@ -61,7 +61,7 @@ var tries = []try{
 // TestTries runs them.
 func TestTries(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute, and finds nothing that a race detector could")
+		t.Skip("long: takes half a minute, and finds nothing that a race detector could")
 	}
 	before := running(t)
 	atLevels(t, Options{Limits: limits}, func(t *testing.T, s *scene, r *Runner) {

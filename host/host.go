@@ -42,7 +42,7 @@ type Options struct {
 	Least    sandbox.Level  // the weakest sandbox that will do; zero means LandlockOnly
 	Limits   sandbox.Limits // of programs
 	Timeout  time.Duration  // of a request that has none; zero means 30 s
-	Gauge    *quota.Gauge   // of the interpreter; nil means one of ShellLimits
+	Limiter  *quota.Limiter // of the interpreter; nil means one of ShellLimits
 	Env      []string       // NAME=value pairs for every program, besides the usual ones
 
 	// Parse reads text that turns out to be a script. Nil means the parser
@@ -52,7 +52,7 @@ type Options struct {
 
 // ShellLimits are those of the interpreter. Programs have limits of their own,
 // what they print is cut rather than refused, and each request has its timeout.
-func ShellLimits() quota.Limits {
+func ShellLimits() quota.ScriptLimits {
 	l := quota.Lenient()
 	l.Time, l.Output = 24*time.Hour, 1<<40
 	return l
@@ -104,8 +104,8 @@ func (o *Options) settle() error {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	if o.Gauge == nil {
-		o.Gauge = quota.NewGauge(ShellLimits())
+	if o.Limiter == nil {
+		o.Limiter = quota.NewLimiter(ShellLimits())
 	}
 	if o.Least == sandbox.None {
 		o.Least = sandbox.LandlockOnly
@@ -214,13 +214,13 @@ func tooWide(dir string) bool {
 
 // furnish builds the sandbox and the shell.
 func (r *Runner) furnish(ctx context.Context) error {
-	r.tree = vfs.New(vfs.Options{Gauge: r.o.Gauge, Protect: r.o.Protect})
+	r.tree = vfs.New(vfs.Options{Limiter: r.o.Limiter, Protect: r.o.Protect})
 	r.guarded = newProtection(r.o.Root, r.o.Protect)
 	if _, err := r.ready(ctx); err != nil {
 		return err
 	}
 	r.session = shell.NewSession(shell.Options{
-		FS: r.tree, Gauge: r.o.Gauge, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
+		FS: r.tree, Limiter: r.o.Limiter, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})
 	return nil
@@ -357,7 +357,7 @@ func (r *Runner) sweep() {
 	}
 }
 
-// Dir returns where the session stands.
+// dir returns where the session stands.
 func (r *Runner) Dir() string { return r.session.WorkDir() }
 
 // Close ends the sandbox with everything in it and removes its temporary files.

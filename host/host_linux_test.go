@@ -277,7 +277,7 @@ func TestGitIsHarmless(t *testing.T) {
 // TestNothingGrows runs a thousand commands in a row.
 func TestNothingGrows(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a few seconds")
+		t.Skip("long: takes a few seconds")
 	}
 	r := newRunner(t, Options{})
 	measure := func() (fds, goroutines int, heap uint64) {

@@ -129,7 +129,7 @@ func notRoot(t *testing.T) {
 func needDocker(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("it builds an image")
+		t.Skip("long: it builds an image")
 	}
 	if err := exec.Command("docker", "info").Run(); err != nil {
 		if os.Getenv("HAKO_REQUIRE_TOOLS") != "" {

@@ -49,7 +49,7 @@ func TestHostileSource(t *testing.T) {
 
 func TestHostileWalk(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	var vars strings.Builder
 	for i := range 8000 {

@@ -85,7 +85,7 @@ func refusals(vs []Verdict) (out []string) {
 // hako's own shell can hold.
 func TestBenignInContainer(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	p := containerPolicy()
 	for file, most := range map[string]int{"benign.jsonl": 0, "benign-own.jsonl": 3} {

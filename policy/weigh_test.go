@@ -225,7 +225,7 @@ func FuzzSure(f *testing.F) {
 // comes by.
 func TestSure(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	starts := []string{"rm", "rm -r", "git", "git show", "git -C", "git commit", "chmod", "chmod +x", "chmod -x", "find", "find . -name", "find . -exec grep", "env", "env A=1", "timeout 5", "timeout", "xargs", "xargs -n", "sh", "bash -e", "bash -c 'echo'", "nice -n", "nice git",
 		"ls", "tool", "curl", "grep", "command -v", "./run", "bin/run", "uv run", "go", "go test"}

@@ -10,14 +10,14 @@ import (
 	"hako/run/fault"
 )
 
-// A Gauge holds a running session to its [Limits]. Everything that can grow
+// A Limiter holds a running session to its [ScriptLimits]. Everything that can grow
 // charges it before it grows: values, buffers, files, output, loops. The first
 // charge that goes over stops the script: every later charge fails with the
 // same error, and the context given out by [Gauge.Start] is cancelled with it.
 //
 // A nil Gauge measures nothing and refuses nothing. It is safe for concurrent use.
-type Gauge struct {
-	limits Limits
+type Limiter struct {
+	limits ScriptLimits
 	*held
 
 	output, loops atomic.Int64
@@ -33,24 +33,24 @@ type Gauge struct {
 // held is what a session holds together with its forks.
 type held struct{ memory, files atomic.Int64 }
 
-// NewGauge returns a gauge for one session.
-func NewGauge(l Limits) *Gauge { return &Gauge{limits: l, held: new(held)} }
+// NewLimiter returns a gauge for one session.
+func NewLimiter(l ScriptLimits) *Limiter { return &Limiter{limits: l, held: new(held)} }
 
 // Fork returns a gauge for a fork of the session: time, output and loops are
 // its own, but both together hold no more than one may.
-func (g *Gauge) Fork() *Gauge {
+func (g *Limiter) Fork() *Limiter {
 	if g == nil {
 		return nil
 	}
-	return &Gauge{limits: g.limits, held: g.held}
+	return &Limiter{limits: g.limits, held: g.held}
 }
 
 // Reset forgets that a limit was passed. [Gauge.Start] does so too; this is for
 // a gauge whose forks are started instead.
-func (g *Gauge) Reset() { g.tripped.Store(nil) }
+func (g *Limiter) Reset() { g.tripped.Store(nil) }
 
-// Limits returns what the gauge holds the session to.
-func (g *Gauge) Limits() Limits {
+// ScriptLimits returns what the gauge holds the session to.
+func (g *Limiter) Limits() ScriptLimits {
 	if g == nil {
 		return Lenient()
 	}
@@ -59,7 +59,7 @@ func (g *Gauge) Limits() Limits {
 
 // Start begins a script: output, loops and time count from zero, what the
 // session holds in memory and files stays. The caller must call stop.
-func (g *Gauge) Start(ctx context.Context) (_ context.Context, stop func()) {
+func (g *Limiter) Start(ctx context.Context) (_ context.Context, stop func()) {
 	g.output.Store(0)
 	g.loops.Store(0)
 	g.tripped.Store(nil)
@@ -81,14 +81,14 @@ func (g *Gauge) Start(ctx context.Context) (_ context.Context, stop func()) {
 
 // Overdue tells whether a script is running that should have ended, by more than
 // the given time. Between scripts nothing is.
-func (g *Gauge) Overdue(by time.Duration) bool {
+func (g *Limiter) Overdue(by time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running && time.Until(g.deadline) < -by
 }
 
 // Extend gives the running script more time.
-func (g *Gauge) Extend(d time.Duration) {
+func (g *Limiter) Extend(d time.Duration) {
 	if g == nil || d <= 0 {
 		return
 	}
@@ -100,9 +100,9 @@ func (g *Gauge) Extend(d time.Duration) {
 	}
 }
 
-// Pause stops the clock of the running script until resume is called: while a
+// pause stops the clock of the running script until resume is called: while a
 // person thinks, no time is charged.
-func (g *Gauge) Pause() (resume func()) {
+func (g *Limiter) Pause() (resume func()) {
 	start := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,7 +118,7 @@ func (g *Gauge) Pause() (resume func()) {
 }
 
 // Left returns how long the running script may still go on.
-func (g *Gauge) Left() time.Duration {
+func (g *Limiter) Left() time.Duration {
 	if g == nil {
 		return 1 << 62
 	}
@@ -128,7 +128,7 @@ func (g *Gauge) Left() time.Duration {
 }
 
 // Err returns the error of the limit that was tripped, if any.
-func (g *Gauge) Err() error {
+func (g *Limiter) Err() error {
 	if g == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (g *Gauge) Err() error {
 
 // Hold charges n bytes of memory that are about to be allocated; a negative n
 // gives them back.
-func (g *Gauge) Hold(n int64) error {
+func (g *Limiter) Hold(n int64) error {
 	if g == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (g *Gauge) Hold(n int64) error {
 
 // Fits reports whether n more bytes could be held, and trips the limit if not.
 // It is for values that live too briefly to be worth giving back.
-func (g *Gauge) Fits(n int64) error {
+func (g *Limiter) Fits(n int64) error {
 	if g == nil {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (g *Gauge) Fits(n int64) error {
 
 // Room returns how many more bytes could be held. Who can free memory asks it
 // before a charge that would trip the limit.
-func (g *Gauge) Room() int64 {
+func (g *Limiter) Room() int64 {
 	if g == nil {
 		return 1 << 62
 	}
@@ -177,7 +177,7 @@ func (g *Gauge) Room() int64 {
 }
 
 // Held returns the bytes held now.
-func (g *Gauge) Held() int64 {
+func (g *Limiter) Held() int64 {
 	if g == nil {
 		return 0
 	}
@@ -185,7 +185,7 @@ func (g *Gauge) Held() int64 {
 }
 
 // Loop charges one iteration.
-func (g *Gauge) Loop() error {
+func (g *Limiter) Loop() error {
 	if g == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (g *Gauge) Loop() error {
 }
 
 // Print charges n bytes of output.
-func (g *Gauge) Print(n int64) error {
+func (g *Limiter) Print(n int64) error {
 	if g == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (g *Gauge) Print(n int64) error {
 }
 
 // File charges n new entries in the tree; a negative n gives them back.
-func (g *Gauge) File(n int64) error {
+func (g *Limiter) File(n int64) error {
 	if g == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (g *Gauge) File(n int64) error {
 
 // Depth refuses nesting deeper than the limit. Unlike the others it counts
 // nothing: whoever nests knows how deep.
-func (g *Gauge) Depth(n int) error {
+func (g *Limiter) Depth(n int) error {
 	if g == nil || int64(n) <= g.limits.Depth {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (g *Gauge) Depth(n int) error {
 }
 
 // Stages refuses a pipeline of more than the permitted number of commands.
-func (g *Gauge) Stages(n int) error {
+func (g *Limiter) Stages(n int) error {
 	if g == nil || int64(n) <= g.limits.Stages {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (g *Gauge) Stages(n int) error {
 }
 
 // trip records the first limit that was passed and stops the script.
-func (g *Gauge) trip(name, max string) error {
+func (g *Limiter) trip(name, max string) error {
 	kind := fault.Exhausted
 	if name == "time" {
 		kind = fault.Timeout
@@ -268,7 +268,7 @@ func size(n int64) string {
 }
 
 // Files returns the number of entries in the tree now.
-func (g *Gauge) Files() int64 {
+func (g *Limiter) Files() int64 {
 	if g == nil {
 		return 0
 	}

@@ -13,13 +13,13 @@ import (
 // TestGaugeTrips passes each limit in turn: the script is cancelled with an
 // error that names it, and every later charge fails with the same.
 func TestGaugeTrips(t *testing.T) {
-	for name, charge := range map[string]func(*Gauge) error{
-		"memory": func(g *Gauge) error { return g.Hold(2 << 20) },
-		"output": func(g *Gauge) error { return g.Print(2 << 20) },
-		"files":  func(g *Gauge) error { return g.File(20) },
-		"depth":  func(g *Gauge) error { return g.Depth(20) },
-		"stages": func(g *Gauge) error { return g.Stages(20) },
-		"loops": func(g *Gauge) error {
+	for name, charge := range map[string]func(*Limiter) error{
+		"memory": func(g *Limiter) error { return g.Hold(2 << 20) },
+		"output": func(g *Limiter) error { return g.Print(2 << 20) },
+		"files":  func(g *Limiter) error { return g.File(20) },
+		"depth":  func(g *Limiter) error { return g.Depth(20) },
+		"stages": func(g *Limiter) error { return g.Stages(20) },
+		"loops": func(g *Limiter) error {
 			for range 20 {
 				if err := g.Loop(); err != nil {
 					return err
@@ -27,12 +27,12 @@ func TestGaugeTrips(t *testing.T) {
 			}
 			return nil
 		},
-		"time": func(g *Gauge) error {
+		"time": func(g *Limiter) error {
 			time.Sleep(50 * time.Millisecond)
 			return g.Err()
 		},
 	} {
-		g := NewGauge(Limits{Memory: 1 << 20, Output: 1 << 20, Files: 10, Depth: 10, Stages: 10, Loops: 10, Time: 20 * time.Millisecond})
+		g := NewLimiter(ScriptLimits{Memory: 1 << 20, Output: 1 << 20, Files: 10, Depth: 10, Stages: 10, Loops: 10, Time: 20 * time.Millisecond})
 		ctx, stop := g.Start(t.Context())
 		err := charge(g)
 		if err == nil || !strings.Contains(err.Error(), "limit "+name+"=") || !strings.Contains(fault.FlagHint(err), "--limit "+name+"=") || !strings.Contains(fault.Hint(err), "limits."+name) {
@@ -57,7 +57,7 @@ func TestGaugeTrips(t *testing.T) {
 
 // TestGaugePause stops the clock while a person thinks.
 func TestGaugePause(t *testing.T) {
-	g := NewGauge(Limits{Time: 50 * time.Millisecond})
+	g := NewLimiter(ScriptLimits{Time: 50 * time.Millisecond})
 	ctx, stop := g.Start(t.Context())
 	defer stop()
 	resume := g.Pause()
@@ -76,7 +76,7 @@ func TestGaugePause(t *testing.T) {
 // TestGaugeFork checks that a session and its fork hold no more together than
 // one may, and that each is stopped alone.
 func TestGaugeFork(t *testing.T) {
-	g := NewGauge(Limits{Memory: 100, Files: 10, Time: time.Minute, Loops: 5})
+	g := NewLimiter(ScriptLimits{Memory: 100, Files: 10, Time: time.Minute, Loops: 5})
 	if err := g.Hold(60); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestGaugeFork(t *testing.T) {
 	if g.Held() != 0 {
 		t.Errorf("%d are still held", g.Held())
 	}
-	var none *Gauge
+	var none *Limiter
 	if none.Fork() != nil || none.Hold(1) != nil || none.Err() != nil {
 		t.Error("a nil gauge measures something")
 	}

@@ -20,7 +20,7 @@ func (l Left) Tokens() int64 { return l.n[1] }
 
 // Of returns what is left of the named limit; [NoLimit] if it is none.
 func (l Left) Of(name string) int64 {
-	for i, known := range BudgetNames {
+	for i, known := range LimitNames {
 		if name == known {
 			return l.n[i]
 		}
@@ -91,7 +91,7 @@ func (l Left) MarshalJSON() ([]byte, error) {
 		if i == wall {
 			p.Left, p.Of = p.Left/int64(time.Second), p.Of/int64(time.Second)
 		}
-		out[BudgetNames[i]] = p
+		out[LimitNames[i]] = p
 	}
 	return json.Marshal(out)
 }

@@ -9,8 +9,8 @@ import (
 	"hako/run/fault"
 )
 
-// Limits bound one script. A zero field means the default of [Lenient].
-type Limits struct {
+// ScriptLimits bound one script. A zero field means the default of [Lenient].
+type ScriptLimits struct {
 	FileSize int64         // bytes in one file
 	Output   int64         // bytes a script may print
 	Memory   int64         // bytes its values, files and buffers may hold at once
@@ -22,25 +22,25 @@ type Limits struct {
 }
 
 // Lenient is for people at their own terminal.
-func Lenient() Limits {
-	return Limits{
+func Lenient() ScriptLimits {
+	return ScriptLimits{
 		FileSize: 10 << 20, Output: 1 << 30, Memory: 256 << 20, Time: 4 * time.Second,
 		Loops: 5_000_000, Depth: 1000, Files: 10_000, Stages: 100,
 	}
 }
 
 // Strict is for models.
-func Strict() Limits {
+func Strict() ScriptLimits {
 	l := Lenient()
 	l.Output, l.Depth, l.Stages = 1<<20, 200, 10
 	return l
 }
 
-// LimitNames lists the names [Limits.Set] knows, in the order of the fields.
-var LimitNames = []string{"file_size", "output", "memory", "time", "loops", "depth", "files", "stages"}
+// ScriptLimitNames lists the names [Limits.Set] knows, in the order of the fields.
+var ScriptLimitNames = []string{"file_size", "output", "memory", "time", "loops", "depth", "files", "stages"}
 
 // Set changes the limit with the given name, as in "file_size=10MB".
-func (l *Limits) Set(name, value string) error {
+func (l *ScriptLimits) Set(name, value string) error {
 	var err error
 	switch name {
 	case "time":
@@ -61,7 +61,7 @@ func (l *Limits) Set(name, value string) error {
 		l.Stages, err = parseCount(value)
 	default:
 		return &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: name, Why: "there is no such limit",
-			Hint: "the limits are " + strings.Join(LimitNames, ", ")}
+			Hint: "the limits are " + strings.Join(ScriptLimitNames, ", ")}
 	}
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: name, Err: err,

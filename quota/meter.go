@@ -1,5 +1,5 @@
-// Package quota holds models and scripts to what they may consume: [Limits] and
-// a [Gauge] for one running script, a [Budget] and a [Meter] for a whole task
+// Package quota holds models and scripts to what they may consume: [ScriptLimits] and
+// a [Limiter] for one running script, a [Budget] and a [Limits] for a whole task
 // with everything it starts.
 //
 // The rule to keep: amounts are whole numbers and are charged before, or at the
@@ -77,12 +77,12 @@ func (u Usage) Tokens() int64 { return whole(DefaultWeights().Quarters(u)) }
 
 func whole(quarters int64) int64 { return (quarters + 3) / 4 }
 
-// NoLimit in a field of [Budget] stands for as much as one likes.
+// NoLimit in a field of [Limits] stands for as much as one likes.
 const NoLimit = math.MaxInt64
 
-// A Budget is what a task may consume in all. A zero field means the default of
-// [DefaultBudget]; a negative one means nothing at all.
-type Budget struct {
+// A Limits is what a task may consume in all. A zero field means the default of
+// [DefaultLimits]; a negative one means nothing at all.
+type Limits struct {
 	Calls   int64
 	Tokens  int64 // weighted
 	Read    int64 // bytes
@@ -95,32 +95,32 @@ type Budget struct {
 	Weights map[string]Weights
 }
 
-// DefaultBudget is what a model gets if nobody says otherwise.
-func DefaultBudget() Budget {
-	return Budget{Calls: 50, Tokens: 1_000_000, Read: 1 << 30, Written: 256 << 20, Scripts: 1000, Wall: time.Hour}
+// DefaultLimits is what a model gets if nobody says otherwise.
+func DefaultLimits() Limits {
+	return Limits{Calls: 50, Tokens: 1_000_000, Read: 1 << 30, Written: 256 << 20, Scripts: 1000, Wall: time.Hour}
 }
 
 // Unlimited is for a person at a terminal, who can press Ctrl-C.
-func Unlimited() Budget {
-	return Budget{Calls: NoLimit, Tokens: NoLimit, Read: NoLimit, Written: NoLimit, Scripts: NoLimit, Wall: NoLimit}
+func Unlimited() Limits {
+	return Limits{Calls: NoLimit, Tokens: NoLimit, Read: NoLimit, Written: NoLimit, Scripts: NoLimit, Wall: NoLimit}
 }
 
-func (b Budget) amounts() amounts {
+func (b Limits) amounts() amounts {
 	return amounts{b.Calls, b.Tokens, b.Read, b.Written, b.Scripts, int64(b.Wall)}
 }
 
-// BudgetNames lists what a budget limits, as settings and messages spell it.
-var BudgetNames = [...]string{"calls", "tokens", "read", "written", "scripts", "wall"}
+// ScriptLimitNames lists what a budget limits, as settings and messages spell it.
+var LimitNames = [...]string{"calls", "tokens", "read", "written", "scripts", "wall"}
 
 var units = [...]string{"calls", "tokens", "bytes read", "bytes written", "scripts", "time"}
 
-const wall = len(BudgetNames) - 1
+const wall = len(LimitNames) - 1
 
-// amounts has one number for each of [BudgetNames].
-type amounts [len(BudgetNames)]int64
+// amounts has one number for each of [ScriptLimitNames].
+type amounts [len(LimitNames)]int64
 
 // Set changes one limit by its name, as in "read=10MB". "none" takes it away.
-func (b *Budget) Set(name, value string) error {
+func (b *Limits) Set(name, value string) error {
 	parse, field := parseCount, (*int64)(nil)
 	switch name {
 	case "calls":
@@ -137,7 +137,7 @@ func (b *Budget) Set(name, value string) error {
 		parse, field = parseWall, (*int64)(&b.Wall)
 	default:
 		return &fault.Error{Kind: fault.Invalid, Op: "set quota", Subject: name, Why: "there is no such quota",
-			Hint: fmt.Sprintf("the quotas are %v", BudgetNames)}
+			Hint: fmt.Sprintf("the quotas are %v", LimitNames)}
 	}
 	if value == "none" {
 		*field = NoLimit
@@ -157,11 +157,11 @@ func parseWall(s string) (int64, error) {
 	return int64(d), err
 }
 
-// A Meter adds usage up and refuses to go over its budget. What a child uses,
+// A Limits adds usage up and refuses to go over its budget. What a child uses,
 // its parents use too. A nil Meter and the zero Meter refuse everything. It is
 // safe for concurrent use.
-type Meter struct {
-	parent  *Meter
+type Budget struct {
+	parent  *Budget
 	limits  amounts
 	weights map[string]Weights
 	began   time.Time
@@ -171,9 +171,9 @@ type Meter struct {
 	quarters int64
 }
 
-// NewMeter returns a meter for one task. Its clock starts now.
-func NewMeter(b Budget) *Meter {
-	limits, usual := b.amounts(), DefaultBudget().amounts()
+// New returns a meter for one task. Its clock starts now.
+func New(b Limits) *Budget {
+	limits, usual := b.amounts(), DefaultLimits().amounts()
 	for i, n := range limits {
 		switch {
 		case n == 0:
@@ -182,13 +182,13 @@ func NewMeter(b Budget) *Meter {
 			limits[i] = 0
 		}
 	}
-	return &Meter{limits: limits, weights: b.Weights, began: time.Now()}
+	return &Budget{limits: limits, weights: b.Weights, began: time.Now()}
 }
 
 // Child returns a meter for a part of the task. A zero field of b means all
 // that is left here; more than that is never given.
-func (m *Meter) Child(b Budget) *Meter {
-	c := &Meter{parent: m, limits: b.amounts(), weights: b.Weights, began: time.Now()}
+func (m *Budget) Child(b Limits) *Budget {
+	c := &Budget{parent: m, limits: b.amounts(), weights: b.Weights, began: time.Now()}
 	left := m.Left()
 	for i, n := range c.limits {
 		if max := left.n[i]; n == 0 || n > max {
@@ -203,10 +203,10 @@ func (m *Meter) Child(b Budget) *Meter {
 // Charge adds u by the default weights. The error is [fault.Exhausted] if the
 // meter, or one above it, is now over; the usage is added either way, as it
 // has happened or is about to.
-func (m *Meter) Charge(u Usage) error { return m.ChargeModel("", u) }
+func (m *Budget) Charge(u Usage) error { return m.ChargeModel("", u) }
 
 // ChargeModel adds u by the weights of the named model.
-func (m *Meter) ChargeModel(model string, u Usage) error {
+func (m *Budget) ChargeModel(model string, u Usage) error {
 	if m == nil {
 		return &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: "there is no budget"}
 	}
@@ -221,10 +221,10 @@ func (m *Meter) ChargeModel(model string, u Usage) error {
 }
 
 // Weigh returns what u counts for by the weights of the named model, rounded up.
-func (m *Meter) Weigh(model string, u Usage) int64 { return whole(m.weightsOf(model).Quarters(u)) }
+func (m *Budget) Weigh(model string, u Usage) int64 { return whole(m.weightsOf(model).Quarters(u)) }
 
 // weightsOf looks the model up here and above, so that a child need not be told.
-func (m *Meter) weightsOf(model string) Weights {
+func (m *Budget) weightsOf(model string) Weights {
 	usual := DefaultWeights()
 	for ; m != nil; m = m.parent {
 		if w, ok := m.weights[model]; ok {
@@ -237,7 +237,7 @@ func (m *Meter) weightsOf(model string) Weights {
 	return usual
 }
 
-func (m *Meter) add(u Usage, quarters int64) error {
+func (m *Budget) add(u Usage, quarters int64) error {
 	m.mu.Lock()
 	m.used = m.used.Add(u)
 	m.quarters = plus(m.quarters, quarters)
@@ -252,7 +252,7 @@ func (m *Meter) add(u Usage, quarters int64) error {
 }
 
 // amounts returns what is used. The caller holds mu.
-func (m *Meter) amounts() amounts {
+func (m *Budget) amounts() amounts {
 	u := &m.used
 	a := amounts{u.Calls, whole(m.quarters), u.Read, u.Written, u.Scripts}
 	if m.limits[wall] != NoLimit {
@@ -267,11 +267,11 @@ func over(i int, used, limit int64) error {
 		why = fmt.Sprintf("used %v of %v", time.Duration(used).Round(time.Millisecond), time.Duration(limit))
 	}
 	return &fault.Error{Kind: fault.Exhausted, Op: "charge", Why: why,
-		Hint: fmt.Sprintf("raise quota.%s, or split the task", BudgetNames[i])}
+		Hint: fmt.Sprintf("raise quota.%s, or split the task", LimitNames[i])}
 }
 
 // Used returns what was charged so far.
-func (m *Meter) Used() Usage {
+func (m *Budget) Used() Usage {
 	if m == nil {
 		return Usage{}
 	}
@@ -282,7 +282,7 @@ func (m *Meter) Used() Usage {
 
 // Left returns what may still be used here, which is never more than what is
 // left above.
-func (m *Meter) Left() Left {
+func (m *Budget) Left() Left {
 	if m == nil {
 		return Left{}
 	}
@@ -304,7 +304,7 @@ func (m *Meter) Left() Left {
 }
 
 // Deadline returns when the time is up; false means never.
-func (m *Meter) Deadline() (time.Time, bool) {
+func (m *Budget) Deadline() (time.Time, bool) {
 	left := m.Left().n[wall]
 	if left == NoLimit {
 		return time.Time{}, false

@@ -27,7 +27,7 @@ func TestWeightedTokens(t *testing.T) {
 }
 
 func TestOverBudget(t *testing.T) {
-	m := NewMeter(Budget{Tokens: 100_000})
+	m := New(Limits{Tokens: 100_000})
 	if err := m.Charge(Usage{Input: 100_000}); err != nil {
 		t.Fatal(err)
 	}
@@ -37,37 +37,37 @@ func TestOverBudget(t *testing.T) {
 		t.Errorf("%v / %s", err, fault.Hint(err))
 	}
 	for name, u := range map[string]Usage{"calls": {Calls: 51}, "bytes read": {Read: 1 << 40}, "bytes written": {Written: 1 << 40}, "scripts": {Scripts: 1 << 20}} {
-		if err := NewMeter(Budget{}).Charge(u); err == nil || !strings.HasSuffix(err.Error(), name) {
+		if err := New(Limits{}).Charge(u); err == nil || !strings.HasSuffix(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestNothingIsNothing(t *testing.T) {
-	for name, m := range map[string]*Meter{"nil": nil, "zero": {}, "negative": NewMeter(Budget{Calls: -1}), "child of nil": (*Meter)(nil).Child(Budget{Calls: 5})} {
+	for name, m := range map[string]*Budget{"nil": nil, "zero": {}, "negative": New(Limits{Calls: -1}), "child of nil": (*Budget)(nil).Child(Limits{Calls: 5})} {
 		if err := m.Charge(Usage{Calls: 1}); fault.KindOf(err) != fault.Exhausted {
 			t.Errorf("%s meter: %v", name, err)
 		}
 	}
-	if err := NewMeter(Unlimited()).Charge(Usage{Calls: 1 << 40, Written: 1 << 60}); err != nil {
+	if err := New(Unlimited()).Charge(Usage{Calls: 1 << 40, Written: 1 << 60}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWeightsOfModels(t *testing.T) {
-	m := NewMeter(Budget{Weights: map[string]Weights{"big": {40, 10, 160}}})
-	child := m.Child(Budget{})
+	m := New(Limits{Weights: map[string]Weights{"big": {40, 10, 160}}})
+	child := m.Child(Limits{})
 	child.ChargeModel("big", Usage{Input: 2})
 	child.ChargeModel("small", Usage{Input: 2})
-	if got, want := child.Left().Tokens(), DefaultBudget().Tokens-22; got != want {
+	if got, want := child.Left().Tokens(), DefaultLimits().Tokens-22; got != want {
 		t.Errorf("%d left, want %d", got, want)
 	}
 }
 
 func TestWallTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(Budget{Wall: time.Minute})
-		child := m.Child(Budget{Wall: time.Hour})
+		m := New(Limits{Wall: time.Minute})
+		child := m.Child(Limits{Wall: time.Hour})
 		time.Sleep(59 * time.Second)
 		if err := child.Charge(Usage{Calls: 1}); err != nil {
 			t.Fatal(err)
@@ -79,17 +79,17 @@ func TestWallTime(t *testing.T) {
 		if err := child.Charge(Usage{}); err == nil || err.Error() != "charge: used 1m1s of 1m0s" {
 			t.Error(err)
 		}
-		if _, ok := NewMeter(Unlimited()).Deadline(); ok {
+		if _, ok := New(Unlimited()).Deadline(); ok {
 			t.Error("no limit has a deadline")
 		}
 	})
 }
 
 func TestChildNeverHasMore(t *testing.T) {
-	m := NewMeter(Budget{Calls: 10})
+	m := New(Limits{Calls: 10})
 	m.Charge(Usage{Calls: 3})
-	child := m.Child(Budget{Calls: 100})
-	other := m.Child(Budget{Calls: 2})
+	child := m.Child(Limits{Calls: 100})
+	other := m.Child(Limits{Calls: 2})
 	if got := child.Left().Calls(); got != 7 {
 		t.Errorf("child got %d", got)
 	}
@@ -107,12 +107,12 @@ func TestChildNeverHasMore(t *testing.T) {
 
 func TestTreeOfMeters(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	root := NewMeter(Budget{Calls: 1000, Tokens: 5000})
-	all := []*Meter{root}
+	root := New(Limits{Calls: 1000, Tokens: 5000})
+	all := []*Budget{root}
 	for range 300 {
 		m := all[r.IntN(len(all))]
 		if r.IntN(4) == 0 {
-			all = append(all, m.Child(Budget{Calls: r.Int64N(500), Tokens: r.Int64N(9000)}))
+			all = append(all, m.Child(Limits{Calls: r.Int64N(500), Tokens: r.Int64N(9000)}))
 			continue
 		}
 		m.Charge(Usage{Calls: r.Int64N(3), Input: r.Int64N(5), Output: r.Int64N(2)})
@@ -125,10 +125,10 @@ func TestTreeOfMeters(t *testing.T) {
 }
 
 func TestConcurrentCharges(t *testing.T) {
-	m := NewMeter(Unlimited())
+	m := New(Unlimited())
 	var wg sync.WaitGroup
 	for range 8 {
-		c := m.Child(Budget{})
+		c := m.Child(Limits{})
 		wg.Go(func() {
 			for range 1000 {
 				c.Charge(Usage{Read: 1})
@@ -144,7 +144,7 @@ func TestConcurrentCharges(t *testing.T) {
 func TestLeft(t *testing.T) {
 	b := Unlimited()
 	b.Calls, b.Read = 50, 1<<20
-	m := NewMeter(b)
+	m := New(b)
 	m.Charge(Usage{Calls: 12})
 	if got, want := m.Left().String(), "38 of 50 calls left, 1MB of 1MB bytes read left"; got != want {
 		t.Errorf("got %q", got)
@@ -152,7 +152,7 @@ func TestLeft(t *testing.T) {
 	if got, _ := json.Marshal(m.Left()); string(got) != `{"calls":{"left":38,"of":50},"read":{"left":1048576,"of":1048576}}` {
 		t.Errorf("got %s", got)
 	}
-	if got := NewMeter(Unlimited()).Left().String(); got != "no limits" {
+	if got := New(Unlimited()).Left().String(); got != "no limits" {
 		t.Errorf("got %q", got)
 	}
 	if got := m.Left().Of("calls"); got != 38 {
@@ -161,7 +161,7 @@ func TestLeft(t *testing.T) {
 }
 
 func TestBudgetSet(t *testing.T) {
-	var b Budget
+	var b Limits
 	for name, value := range map[string]string{"calls": "7", "tokens": "none", "read": "10MB", "written": "1KB", "scripts": "3", "wall": "2m"} {
 		if err := b.Set(name, value); err != nil {
 			t.Error(err)
@@ -178,7 +178,7 @@ func TestBudgetSet(t *testing.T) {
 }
 
 func BenchmarkCharge(b *testing.B) {
-	m := NewMeter(Unlimited()).Child(Budget{})
+	m := New(Unlimited()).Child(Limits{})
 	for b.Loop() {
 		m.Charge(Usage{Written: 1})
 	}
@@ -188,7 +188,7 @@ func BenchmarkCharge(b *testing.B) {
 // larger.
 func TestAmountsDoNotWrap(t *testing.T) {
 	for _, n := range []int64{1 << 59, math.MaxInt64, math.MinInt64, -1000} {
-		m := NewMeter(Budget{Tokens: 1000})
+		m := New(Limits{Tokens: 1000})
 		first := m.Charge(Usage{Output: n, Input: n})
 		if left := m.Left().Tokens(); left < 0 || left > 1000 || n > 0 && first == nil {
 			t.Errorf("after %d: %d left, %v", n, left, first)

@@ -12,7 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Total is what all runs together may use, kept in a [State] that they share.
+// A SharedBudget is what all runs together may use, kept in a [UsageFile] that they share.
 //
 // Before a call of a model the most that it may use is reserved; after it, what
 // it did use is added and the rest given back. A reservation is a file that its
@@ -20,8 +20,8 @@ import (
 // all that was reserved counts as used, as nobody knows how much of it was. So
 // the sum of what was used and what is reserved never passes the total, and no
 // reservation outlives its process.
-type Total struct {
-	State
+type SharedBudget struct {
+	UsageFile
 	Tokens   int64              // weighted
 	Weights  map[string]Weights // as in a [Budget]
 	Patience time.Duration      // how long to wait for what others have reserved; zero means two minutes
@@ -40,7 +40,7 @@ type Need struct {
 // It must be settled.
 type Reservation struct {
 	Output int64 // tokens that the answer may have
-	total  *Total
+	total  *SharedBudget
 	note   note
 	held   *ownerfile.Held
 }
@@ -55,7 +55,7 @@ type note struct {
 // Reserve sets aside what a call needs. If others have reserved what is left, it
 // waits until they give it back. The error is [fault.Exhausted] if there is too
 // little.
-func (t *Total) Reserve(ctx context.Context, n Need) (*Reservation, error) {
+func (t *SharedBudget) Reserve(ctx context.Context, n Need) (*Reservation, error) {
 	n.Least = min(n.Least, n.Output)
 	patience := t.Patience
 	if patience == 0 {
@@ -79,13 +79,13 @@ func (t *Total) Reserve(ctx context.Context, n Need) (*Reservation, error) {
 
 // try reserves if there is enough; busy is what is wrong if there will be enough
 // should others give back what they do not use.
-func (t *Total) try(n Need) (r *Reservation, busy, err error) {
-	err = t.State.locked(func() error {
+func (t *SharedBudget) try(n Need) (r *Reservation, busy, err error) {
+	err = t.UsageFile.locked(func() error {
 		p, reserved, err := t.reclaim()
 		if err != nil {
 			return err
 		}
-		w := NewMeter(Budget{Weights: t.Weights}).weightsOf(n.Model)
+		w := New(Limits{Weights: t.Weights}).weightsOf(n.Model)
 		spent, limit := t.quarters(p), times(t.Tokens, 4)
 		least := w.Quarters(Usage{Input: n.Input, Cached: n.Cached, Output: n.Least})
 		switch left := limit - min(spent, limit); {
@@ -106,7 +106,7 @@ func (t *Total) try(n Need) (r *Reservation, busy, err error) {
 	return r, busy, err
 }
 
-func (t *Total) tooLittle(spent, need, reserved int64) error {
+func (t *SharedBudget) tooLittle(spent, need, reserved int64) error {
 	why := fmt.Sprintf("all runs together used %d of %d tokens", spent, t.Tokens)
 	if spent < t.Tokens {
 		why += fmt.Sprintf(", and this call may use %d", need)
@@ -118,14 +118,14 @@ func (t *Total) tooLittle(spent, need, reserved int64) error {
 }
 
 // set writes the reservation down. The caller holds the lock of the state.
-func (t *Total) set(n Need) (*Reservation, error) {
+func (t *SharedBudget) set(n Need) (*Reservation, error) {
 	r := &Reservation{Output: n.Output, total: t}
 	r.note = note{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached, Output: n.Output, Calls: 1}}
 	text, err := json.Marshal(r.note)
 	if err != nil {
 		return nil, err
 	}
-	r.held, err = ownerfile.Hold(filepath.Join(t.State.reservations(), rand.Text()+".json"), append(text, '\n'))
+	r.held, err = ownerfile.Hold(filepath.Join(t.UsageFile.reservations(), rand.Text()+".json"), append(text, '\n'))
 	if err != nil {
 		return nil, err
 	}
@@ -138,32 +138,32 @@ func (r *Reservation) Settle(u Usage) error {
 	if r == nil {
 		return nil
 	}
-	return r.total.State.locked(func() error {
-		p, err := r.total.State.Show()
+	return r.total.UsageFile.locked(func() error {
+		p, err := r.total.UsageFile.Show()
 		if err != nil {
 			return err
 		}
 		p.add(r.note.Period, r.note.Model, u)
-		if err := r.total.State.write(p); err != nil {
+		if err := r.total.UsageFile.write(p); err != nil {
 			return err
 		}
 		return r.held.Release() // killed before this, it counts twice: too much rather than too little
 	})
 }
 
-func (t *Total) quarters(p Periods) int64 { return p.quarters(t.Weights) }
+func (t *SharedBudget) quarters(p Periods) int64 { return p.quarters(t.Weights) }
 
 // reclaim adds what dead processes had reserved to the usage, and returns the
 // usage and how much the living have reserved, in quarters. The caller holds the
 // lock of the state.
-func (t *Total) reclaim() (Periods, int64, error) {
-	living, err := t.State.reclaim()
+func (t *SharedBudget) reclaim() (Periods, int64, error) {
+	living, err := t.UsageFile.reclaim()
 	if err != nil {
 		return nil, 0, err
 	}
-	p, err := t.State.Show()
+	p, err := t.UsageFile.Show()
 	var reserved int64
-	scale := NewMeter(Budget{Weights: t.Weights})
+	scale := New(Limits{Weights: t.Weights})
 	for _, n := range living {
 		reserved = plus(reserved, scale.weightsOf(n.Model).Quarters(n.Usage))
 	}
@@ -171,7 +171,7 @@ func (t *Total) reclaim() (Periods, int64, error) {
 }
 
 // Reclaim counts as used what processes had reserved that are no more.
-func (s State) Reclaim() error {
+func (s UsageFile) Reclaim() error {
 	if names, err := s.reserved(); err != nil || len(names) == 0 {
 		return err
 	}
@@ -181,9 +181,9 @@ func (s State) Reclaim() error {
 	})
 }
 
-func (s State) reservations() string { return s.Path + ".reserved" }
+func (s UsageFile) reservations() string { return s.Path + ".reserved" }
 
-func (s State) reserved() ([]string, error) {
+func (s UsageFile) reserved() ([]string, error) {
 	return filepath.Glob(filepath.Join(s.reservations(), "*.json"))
 }
 
@@ -194,7 +194,7 @@ const abandoned = 6 * time.Hour
 
 // reclaim returns the reservations of the living; those of others become usage.
 // The caller holds the lock.
-func (s State) reclaim() (living []note, err error) {
+func (s UsageFile) reclaim() (living []note, err error) {
 	names, err := s.reserved()
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s State) reclaim() (living []note, err error) {
 }
 
 // charge makes usage of a reservation.
-func (s State) charge(n note, name string) error {
+func (s UsageFile) charge(n note, name string) error {
 	if n.Period != "" {
 		p, err := s.Show()
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 	"hako/run/fault"
 )
 
-func newTotal(t *testing.T, tokens int64) *Total {
+func newTotal(t *testing.T, tokens int64) *SharedBudget {
 	t.Helper()
-	return &Total{State: State{filepath.Join(t.TempDir(), "state", "usage.json")}, Tokens: tokens}
+	return &SharedBudget{UsageFile: UsageFile{filepath.Join(t.TempDir(), "state", "usage.json")}, Tokens: tokens}
 }
 
-func spentOf(t *testing.T, total *Total) int64 {
+func spentOf(t *testing.T, total *SharedBudget) int64 {
 	t.Helper()
 	n, err := total.Spent(total.Weights)
 	if err != nil {
@@ -133,7 +133,7 @@ func TestReserveDead(t *testing.T) {
 
 // unlock puts an unlocked file in the place of a reservation's, as the system
 // leaves it when a process dies.
-func unlock(t *testing.T, total *Total, r *Reservation) {
+func unlock(t *testing.T, total *SharedBudget, r *Reservation) {
 	t.Helper()
 	text, err := json.Marshal(r.note)
 	if err == nil {

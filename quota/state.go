@@ -11,9 +11,9 @@ import (
 	"hako/run/fault"
 )
 
-// A State keeps usage across runs in a file: by period, then by model. Several
+// A UsageFile keeps usage across runs in a file: by period, then by model. Several
 // processes may add to one file.
-type State struct {
+type UsageFile struct {
 	Path string
 }
 
@@ -24,7 +24,7 @@ type Periods map[string]map[string]Usage
 func Day(t time.Time) string { return t.Format(time.DateOnly) }
 
 // Add adds usage to a period. The model "" stands for use without one.
-func (s State) Add(period, model string, u Usage) error {
+func (s UsageFile) Add(period, model string, u Usage) error {
 	return s.change(func(p Periods) { p.add(period, model, u) })
 }
 
@@ -37,7 +37,7 @@ func (p Periods) add(period, model string, u Usage) {
 
 // Reset forgets a period; the period "" stands for all of them. What dead
 // processes had reserved belongs to its period.
-func (s State) Reset(period string) error {
+func (s UsageFile) Reset(period string) error {
 	if err := s.Reclaim(); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s State) Reset(period string) error {
 }
 
 // Show returns what the file holds; no file is no usage.
-func (s State) Show() (Periods, error) {
+func (s UsageFile) Show() (Periods, error) {
 	f, err := ownerfile.Open(s.Path, os.O_RDONLY)
 	if fault.KindOf(err) == fault.NotFound {
 		return make(Periods), nil
@@ -72,15 +72,15 @@ func (s State) Show() (Periods, error) {
 }
 
 // Spent returns the weighted tokens of all periods, rounded up. Weights are as in
-// a [Budget].
-func (s State) Spent(weights map[string]Weights) (int64, error) {
+// a [Limits].
+func (s UsageFile) Spent(weights map[string]Weights) (int64, error) {
 	periods, err := s.Show()
 	return whole(periods.quarters(weights)), err
 }
 
 // quarters returns the weighted tokens of all periods, in quarters.
 func (p Periods) quarters(weights map[string]Weights) (sum int64) {
-	scale := NewMeter(Budget{Weights: weights})
+	scale := New(Limits{Weights: weights})
 	for _, models := range p {
 		for model, u := range models {
 			sum = plus(sum, scale.weightsOf(model).Quarters(u))
@@ -91,7 +91,7 @@ func (p Periods) quarters(weights map[string]Weights) (sum int64) {
 
 // Within returns b with no more tokens than are left of a total for all periods;
 // [fault.Exhausted] if none are.
-func (s State) Within(total int64, b Budget) (Budget, error) {
+func (s UsageFile) Within(total int64, b Limits) (Limits, error) {
 	if total == NoLimit {
 		return b, nil
 	}
@@ -104,14 +104,14 @@ func (s State) Within(total int64, b Budget) (Budget, error) {
 			Hint: "raise quota.total_tokens, or begin anew with hako quota reset"}
 	}
 	if b.Tokens == 0 {
-		b.Tokens = DefaultBudget().Tokens
+		b.Tokens = DefaultLimits().Tokens
 	}
 	b.Tokens = min(b.Tokens, total-spent)
 	return b, nil
 }
 
 // change reads, alters and replaces the file.
-func (s State) change(alter func(Periods)) error {
+func (s UsageFile) change(alter func(Periods)) error {
 	return s.locked(func() error {
 		p, err := s.Show()
 		if err != nil {
@@ -124,7 +124,7 @@ func (s State) change(alter func(Periods)) error {
 
 // locked does something while no other process does. The lock is a second file,
 // as replacing the first would take its lock away.
-func (s State) locked(do func() error) error {
+func (s UsageFile) locked(do func() error) error {
 	lock, err := ownerfile.Open(s.Path+".lock", os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s State) locked(do func() error) error {
 	return do()
 }
 
-func (s State) write(p Periods) error {
+func (s UsageFile) write(p Periods) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err

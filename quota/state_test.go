@@ -11,7 +11,7 @@ import (
 )
 
 func TestState(t *testing.T) {
-	s := State{filepath.Join(t.TempDir(), "state", "usage.json")}
+	s := UsageFile{filepath.Join(t.TempDir(), "state", "usage.json")}
 	if p, err := s.Show(); err != nil || len(p) != 0 {
 		t.Fatalf("%v, %v", p, err)
 	}
@@ -42,7 +42,7 @@ func TestState(t *testing.T) {
 }
 
 func TestStateRefusals(t *testing.T) {
-	s := State{filepath.Join(t.TempDir(), "usage.json")}
+	s := UsageFile{filepath.Join(t.TempDir(), "usage.json")}
 	os.WriteFile(s.Path, []byte("{"), 0o600)
 	if _, err := s.Show(); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("broken file: %v", err)
@@ -57,13 +57,13 @@ func TestStateRefusals(t *testing.T) {
 }
 
 func TestWithin(t *testing.T) {
-	s := State{Path: filepath.Join(t.TempDir(), "usage.json")}
+	s := UsageFile{Path: filepath.Join(t.TempDir(), "usage.json")}
 	for _, model := range []string{"a", "b"} {
 		if err := s.Add("2026-01-01", model, Usage{Input: 100, Output: 25}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b := Budget{Tokens: 1000, Weights: map[string]Weights{"b": {Input: 4}}} // a: 200, b: 100
+	b := Limits{Tokens: 1000, Weights: map[string]Weights{"b": {Input: 4}}} // a: 200, b: 100
 	for total, want := range map[int64]int64{NoLimit: 1000, 5000: 1000, 700: 400, 301: 1} {
 		if got, err := s.Within(total, b); err != nil || got.Tokens != want {
 			t.Errorf("of %d: %d, %v; want %d", total, got.Tokens, err, want)

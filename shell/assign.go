@@ -135,7 +135,7 @@ func (p *proc) appended(ref reference, value string) string {
 	}
 	s := old.str(" ")
 	if len(s)+len(value) > checkFrom {
-		if err := p.ses.Gauge.Fits(int64(len(s) + len(value))); err != nil {
+		if err := p.ses.Limiter.Fits(int64(len(s) + len(value))); err != nil {
 			p.bad = err
 			return ""
 		}

@@ -89,12 +89,12 @@ func (h *host) attack(t testing.TB, setup, script string) {
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Time, limits.Memory, limits.Loops, limits.Output = 2*time.Second, 64<<20, 100_000, 4<<20
-	g := quota.NewGauge(limits)
-	tree := vfs.New(vfs.Options{Gauge: g})
+	g := quota.NewLimiter(limits)
+	tree := vfs.New(vfs.Options{Limiter: g})
 	if err := tree.Mount(h.box, h.box, true); err != nil {
 		t.Fatal(err)
 	}
-	s := shell.NewSession(shell.Options{Commands: command.All(), Gauge: g, FS: tree, Dir: h.box, Parse: policy.ParseScript})
+	s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: g, FS: tree, Dir: h.box, Parse: policy.ParseScript})
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -74,7 +74,7 @@ func (p *proc) braces(w *syntax.Word) iter.Seq[*syntax.Word] {
 
 // roomFor asks whether so many words could be kept.
 func (p *proc) roomFor(words float64) error {
-	return p.ses.Gauge.Fits(int64(min(words, 1<<50)) * 48)
+	return p.ses.Limiter.Fits(int64(min(words, 1<<50)) * 48)
 }
 
 // onlyRange reads a word that is one range and nothing else, as loops have it.

@@ -51,11 +51,11 @@ type Call struct {
 	Out    io.Writer
 	Merged bool // Out and Stderr are the same open file, as after 2>&1: the order of writes is kept
 
-	Dir   string // absolute path of the current directory
-	FS    *vfs.FS
-	Gauge *quota.Gauge
-	Now   func() time.Time // the clock of the session
-	Seed  uint64           // for whatever needs chance; zero when nobody asked for determinism
+	Dir     string // absolute path of the current directory
+	FS      *vfs.FS
+	Limiter *quota.Limiter
+	Now     func() time.Time // the clock of the session
+	Seed    uint64           // for whatever needs chance; zero when nobody asked for determinism
 
 	// Getenv returns an exported or plain shell variable; Environ the exported ones.
 	Getenv  func(name string) (string, bool)
@@ -241,7 +241,7 @@ func (c *Call) inputs(names []string, open func(string) (*vfs.File, error)) iter
 // Reader wraps a file so that over-long lines are charged to the session.
 func (c *Call) Reader(src io.Reader) *stream.Reader {
 	r := stream.NewReader(src)
-	r.Grow = c.Gauge.Fits
+	r.Grow = c.Limiter.Fits
 	return r
 }
 

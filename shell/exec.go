@@ -138,7 +138,7 @@ func (p *proc) compound(st *syntax.Stmt) {
 // other multiply what one script can nest, so all levels are counted.
 func (p *proc) command(cmd syntax.Command) {
 	if p.deep++; p.depth+p.deep > maxDeep {
-		p.stop(p.ses.Gauge.Depth(math.MaxInt))
+		p.stop(p.ses.Limiter.Depth(math.MaxInt))
 	} else {
 		p.nested(cmd)
 	}
@@ -247,7 +247,7 @@ func (p *proc) while(c *syntax.WhileClause) {
 
 // iterate charges one turn of a loop.
 func (p *proc) iterate() bool {
-	if err := p.ses.Gauge.Loop(); err != nil {
+	if err := p.ses.Limiter.Loop(); err != nil {
 		p.stop(err)
 		return false
 	}

@@ -266,7 +266,7 @@ const checkFrom = 32 << 10
 
 func (e *expander) raw(s string) {
 	if n := len(e.cur) + len(s); n > checkFrom && n > cap(e.cur) {
-		if err := e.p.ses.Gauge.Fits(int64(2 * n)); err != nil {
+		if err := e.p.ses.Limiter.Fits(int64(2 * n)); err != nil {
 			e.p.bad = err
 			return
 		}

@@ -48,7 +48,7 @@ type globber struct {
 // directories can take any time.
 func (g *globber) step() bool {
 	if g.steps++; g.steps&255 == 0 {
-		if err := g.p.ses.Gauge.Fits(int64(len(g.found)) * 64); err != nil {
+		if err := g.p.ses.Limiter.Fits(int64(len(g.found)) * 64); err != nil {
 			g.p.bad = err
 		}
 		return g.p.bad == nil && g.p.tick()

@@ -21,8 +21,8 @@ import (
 	"hako/shell/command"
 )
 
-func withJobs(g *quota.Gauge) *shell.Session {
-	return shell.NewSession(shell.Options{Commands: command.All(), Gauge: g, Jobs: true})
+func withJobs(g *quota.Limiter) *shell.Session {
+	return shell.NewSession(shell.Options{Commands: command.All(), Limiter: g, Jobs: true})
 }
 
 // TestRunnerWithJobs runs the suite again where & is permitted.
@@ -54,7 +54,7 @@ func TestJobsAreRefused(t *testing.T) {
 // TestNothingOutlivesTheRequest leaves jobs behind in all kinds of ways.
 func TestNothingOutlivesTheRequest(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	g := quota.NewGauge(quota.Lenient())
+	g := quota.NewLimiter(quota.Lenient())
 	s := withJobs(g)
 	say(t, s, "echo warm > f")
 	held := g.Held()
@@ -118,7 +118,7 @@ func TestWhatStopsAJobStopsTheScript(t *testing.T) {
 		"for i in {1..900}; do sleep 2 & done; echo after":           "256 jobs",
 		"big=$(seq 200000); for i in {1..200}; do sleep 2 & done; :": "limit memory",
 	} {
-		s := withJobs(quota.NewGauge(limits))
+		s := withJobs(quota.NewLimiter(limits))
 		var out bytes.Buffer
 		silent, typed := io.Pipe()
 		_, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: silent, Stdout: &out, Check: check, Timeout: 20 * time.Second,
@@ -161,7 +161,7 @@ func TestKilledJobsAreNoReason(t *testing.T) {
 // TestManyJobs starts far more than may run at once, one after the other.
 func TestManyJobs(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	g := quota.NewGauge(quota.Lenient())
+	g := quota.NewLimiter(quota.Lenient())
 	s := withJobs(g)
 	script := "n=0; for i in {1..2000}; do true & wait $! && ((++n)); done; echo $n"
 	if got := say(t, s, script); got != "2000\n" {

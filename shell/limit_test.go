@@ -68,7 +68,7 @@ func limited(memory int64, depth int64) *shell.Session {
 	if depth > 0 {
 		l.Depth = depth
 	}
-	return shell.NewSession(shell.Options{Commands: command.All(), Gauge: quota.NewGauge(l), Parse: policy.ParseScript, Jobs: true})
+	return shell.NewSession(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript, Jobs: true})
 }
 
 // late is how much longer than allowed a script may take on a busy machine.
@@ -96,7 +96,7 @@ func TestDeadline(t *testing.T) {
 // TestCancelled cancels the same scripts, as a client does that has gone away.
 func TestCancelled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the same scripts as TestDeadline")
+		t.Skip("long: the same scripts as TestDeadline")
 	}
 	for name, script := range endless {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -125,11 +125,11 @@ func (p *proc) leaveLoop(name string, args []string) error {
 // eval runs text in this shell.
 func (p *proc) eval(src string) {
 	if size := int64(min(len(src), 1<<20)) * perSourceByte; size > checkFrom { // longer ones are not parsed
-		if err := p.ses.Gauge.Hold(size); err != nil {
+		if err := p.ses.Limiter.Hold(size); err != nil {
 			p.stop(err)
 			return
 		}
-		defer func() { _ = p.ses.Gauge.Hold(-size) }()
+		defer func() { _ = p.ses.Limiter.Hold(-size) }()
 	}
 	prog, err := p.ses.Parse(src)
 	if err != nil {

@@ -130,5 +130,5 @@ func (p *proc) fillLines(v *variable, m *mapping) error {
 		v.list.put(m.at, line)
 		m.at++
 	}
-	return p.ses.Gauge.Err()
+	return p.ses.Limiter.Err()
 }

@@ -159,7 +159,7 @@ func (f *formatter) round(s string) {
 // grow checks that n more bytes of output fit.
 func (f *formatter) grow(n int) bool {
 	if total := len(f.out) + n; total > checkFrom {
-		if err := f.p.ses.Gauge.Fits(int64(2 * total)); err != nil {
+		if err := f.p.ses.Limiter.Fits(int64(2 * total)); err != nil {
 			f.err = err
 			return false
 		}
@@ -438,7 +438,7 @@ func (f *formatter) float(sp spec) {
 		}
 	}
 	if sp.prec > 1<<20 {
-		f.err = f.p.ses.Gauge.Fits(math.MaxInt32)
+		f.err = f.p.ses.Limiter.Fits(math.MaxInt32)
 		return
 	}
 	format := "%"

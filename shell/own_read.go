@@ -186,7 +186,7 @@ func (r *reading) takeBytes(p *proc, d *desc) (string, bool) {
 		}
 		out = append(out, c)
 		if len(out) > checkFrom && len(out) == cap(out) {
-			if err := p.ses.Gauge.Fits(int64(3 * len(out))); err != nil {
+			if err := p.ses.Limiter.Fits(int64(3 * len(out))); err != nil {
 				p.bad = err
 				return "", false
 			}

@@ -27,7 +27,7 @@ func (p *proc) pace(work int) bool {
 
 // ended returns why the script must stop, if it must.
 func (p *proc) ended() error {
-	if err := p.ses.Gauge.Err(); err != nil {
+	if err := p.ses.Limiter.Err(); err != nil {
 		return err
 	}
 	if p.ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (p *proc) fits(n int) bool {
 	if n <= checkFrom {
 		return true
 	}
-	if err := p.ses.Gauge.Fits(int64(n)); err != nil {
+	if err := p.ses.Limiter.Fits(int64(n)); err != nil {
 		p.bad = err
 		return false
 	}
@@ -57,9 +57,9 @@ const maxDeep = 10_000
 // tooDeep returns why no further function, subshell or script can be entered.
 func (p *proc) tooDeep() error {
 	if p.depth+p.deep >= maxDeep {
-		return p.ses.Gauge.Depth(math.MaxInt)
+		return p.ses.Limiter.Depth(math.MaxInt)
 	}
-	return p.ses.Gauge.Depth(p.depth + 1)
+	return p.ses.Limiter.Depth(p.depth + 1)
 }
 
 // deeper enters a level of an expression. The caller calls p.shallower when it
@@ -124,11 +124,11 @@ func (p *proc) holdWords(words []string) (release func()) {
 	if size <= checkFrom {
 		return func() {}
 	}
-	if err := p.ses.Gauge.Hold(size); err != nil {
+	if err := p.ses.Limiter.Hold(size); err != nil {
 		p.stop(err)
 		return func() {}
 	}
-	return func() { _ = p.ses.Gauge.Hold(-size) }
+	return func() { _ = p.ses.Limiter.Hold(-size) }
 }
 
 // wordBytes is what a list of words weighs.

@@ -36,7 +36,7 @@ func flatten(c *syntax.BinaryCmd) []stage {
 // the last one in this goroutine.
 func (p *proc) pipeline(c *syntax.BinaryCmd) {
 	stages := flatten(c)
-	if err := p.ses.Gauge.Stages(len(stages)); err != nil {
+	if err := p.ses.Limiter.Stages(len(stages)); err != nil {
 		p.stop(err)
 		return
 	}
@@ -101,7 +101,7 @@ func (p *proc) connect(stages []stage) []*proc {
 				q.fds.set(2, out.hold())
 			}
 			in = (&desc{r: stream.NewReader(r), close: r.Close}).hold()
-			in.r.Grow = p.ses.Gauge.Fits
+			in.r.Grow = p.ses.Limiter.Fits
 		}
 		procs[i] = q
 	}

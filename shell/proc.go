@@ -111,7 +111,7 @@ type options struct {
 }
 
 func newProc(s *Session) *proc {
-	p := &proc{ses: s, vars: newScope(nil, s.Gauge), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako", top: true, mask: 0o022}
+	p := &proc{ses: s, vars: newScope(nil, s.Limiter), funcs: map[string]*function{}, dir: s.Dir, start: s.Now(), argv0: "hako", top: true, mask: 0o022}
 	if p.dir == "" {
 		p.dir = "/box"
 	}
@@ -139,7 +139,7 @@ func newProc(s *Session) *proc {
 func (p *proc) sub(ctx context.Context) *proc {
 	c := *p
 	c.ctx, c.parent, c.top = ctx, p, false
-	c.vars = newScope(p.vars, p.ses.Gauge)
+	c.vars = newScope(p.vars, p.ses.Limiter)
 	c.shared = true
 	c.fds = p.fds.share()
 	c.frames = append([]frame(nil), p.frames...)
@@ -391,7 +391,7 @@ func (g *gathered) Write(b []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.b)+len(b) > 4096 {
-		if err := g.p.ses.Gauge.Fits(int64(2 * (len(g.b) + len(b)))); err != nil {
+		if err := g.p.ses.Limiter.Fits(int64(2 * (len(g.b) + len(b)))); err != nil {
 			return 0, err
 		}
 	}

@@ -287,7 +287,7 @@ func (p *proc) closeNamed(name string) error {
 func (p *proc) hereWord(w *syntax.Word) []byte {
 	text := p.word(w)
 	if p.bad == nil {
-		p.bad = p.ses.Gauge.Fits(int64(3 * len(text)))
+		p.bad = p.ses.Limiter.Fits(int64(3 * len(text)))
 	}
 	if p.bad != nil {
 		return nil
@@ -301,10 +301,10 @@ func (p *proc) hereText(name string, n int, text []byte, put func(int, *desc)) e
 		return nil
 	}
 	size := int64(len(text))
-	if err := p.ses.Gauge.Hold(size); err != nil {
+	if err := p.ses.Limiter.Hold(size); err != nil {
 		return err
 	}
-	d := &desc{r: stream.NewBytes(text), close: func() error { return p.ses.Gauge.Hold(-size) }}
+	d := &desc{r: stream.NewBytes(text), close: func() error { return p.ses.Limiter.Hold(-size) }}
 	return p.place(name, n, d.hold(), put)
 }
 
@@ -322,7 +322,7 @@ func (p *proc) hereDoc(r *syntax.Redirect) []byte {
 		if !ok {
 			text := p.quoted([]syntax.WordPart{part})
 			if p.bad == nil {
-				p.bad = p.ses.Gauge.Fits(int64(2*len(b) + 3*len(text)))
+				p.bad = p.ses.Limiter.Fits(int64(2*len(b) + 3*len(text)))
 			}
 			if p.bad != nil {
 				return nil

@@ -29,7 +29,7 @@ func TestGatedRunner(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { log.Close() })
-		return &gate.Gate{Policy: judge, Meter: quota.NewMeter(quota.Unlimited()), Log: log, Next: newSession()}
+		return gate.New(newSession(), gate.Options{Policy: judge, Budget: quota.New(quota.Unlimited()), Log: log})
 	}, "program before script")
 }
 

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	FS       *vfs.FS          // nil means an empty private tree
 	Commands Set              // the builtins; nil means only those of the shell itself
-	Gauge    *quota.Gauge     // nil means the limits for people
+	Limiter  *quota.Limiter   // nil means the limits for people
 	Dir      string           // where the session starts; empty means /box
 	Env      []string         // NAME=value pairs, exported; they win over what the shell itself sets
 	Now      func() time.Time // nil means the real clock
@@ -77,11 +77,11 @@ type Session struct {
 
 // NewSession returns a session.
 func NewSession(o Options) *Session {
-	if o.Gauge == nil {
-		o.Gauge = quota.NewGauge(quota.Lenient())
+	if o.Limiter == nil {
+		o.Limiter = quota.NewLimiter(quota.Lenient())
 	}
 	if o.FS == nil {
-		o.FS = vfs.New(vfs.Options{Gauge: o.Gauge, Now: o.Now, Seed: o.Seed})
+		o.FS = vfs.New(vfs.Options{Limiter: o.Limiter, Now: o.Now, Seed: o.Seed})
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -111,7 +111,7 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 			return run.Result{Exit: 2, Dir: s.root.dir}, syntaxFault(err)
 		}
 	}
-	ctx, stop := s.Gauge.Start(ctx)
+	ctx, stop := s.Limiter.Start(ctx)
 	defer stop()
 	if req.Timeout > 0 {
 		var cancel func()
@@ -159,8 +159,8 @@ func (s *Session) Fork() (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.Options
-	o.Gauge = s.Gauge.Fork()
-	o.FS = s.FS.ForkFor(o.Gauge)
+	o.Limiter = s.Limiter.Fork()
+	o.FS = s.FS.ForkFor(o.Limiter)
 	c := &Session{Options: o}
 	c.root = newProc(c)
 	for _, name := range s.root.vars.names() {
@@ -266,7 +266,7 @@ func (t *tally) touch(what, path string, bytes int64) {
 type printer struct {
 	mu    *sync.Mutex
 	w     io.Writer
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	n     *atomic.Int64
 }
 
@@ -311,7 +311,7 @@ func (p *proc) script(ctx context.Context, req *run.Request, prog *syntax.File) 
 	p.fds.set(2, nil)
 	err := p.fatal
 	if err == nil {
-		err = p.ses.Gauge.Err()
+		err = p.ses.Limiter.Err()
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -350,7 +350,7 @@ func (p *proc) begin(ctx context.Context, req *run.Request) error {
 	}
 	mu := new(sync.Mutex)
 	in := &desc{r: stream.NewReader(stream.Patient(p.ctx, req.Stdin)), live: true}
-	in.r.Grow = p.ses.Gauge.Fits
+	in.r.Grow = p.ses.Limiter.Fits
 	p.fds.set(0, in.hold())
 	for n, w := range []io.Writer{req.Stdout, req.Stderr} {
 		if w == nil {
@@ -360,7 +360,7 @@ func (p *proc) begin(ctx context.Context, req *run.Request) error {
 			p.fds.set(2, p.fds.get(1).hold())
 			break
 		}
-		p.fds.set(n+1, (&desc{w: &printer{mu, w, p.ses.Gauge, &p.ses.seen.bytes}}).hold())
+		p.fds.set(n+1, (&desc{w: &printer{mu, w, p.ses.Limiter, &p.ses.seen.bytes}}).hold())
 	}
 	return nil
 }

@@ -28,11 +28,11 @@ func (p *proc) simple(call *syntax.CallExpr, redirs []*syntax.Redirect) {
 		return
 	}
 	if size := wordBytes(argv); size > checkFrom {
-		if err := p.ses.Gauge.Hold(size); err != nil {
+		if err := p.ses.Limiter.Hold(size); err != nil {
 			p.stop(err)
 			return
 		}
-		defer func() { _ = p.ses.Gauge.Hold(-size) }()
+		defer func() { _ = p.ses.Limiter.Hold(-size) }()
 	}
 	p.xtrace(argv)
 	if len(redirs) > 0 {
@@ -209,7 +209,7 @@ func (p *proc) settle(name string, err error) {
 			p.errorf("hint: %s", h)
 		}
 	}
-	if err := p.ses.Gauge.Err(); err != nil {
+	if err := p.ses.Limiter.Err(); err != nil {
 		p.stop(err)
 	}
 }
@@ -337,7 +337,7 @@ func (p *proc) guarded(cmd Command, c *Call) (err error) {
 func (p *proc) hooks() *Call {
 	if p.call == nil {
 		p.call = &Call{
-			FS: p.ses.FS, Gauge: p.ses.Gauge, Now: p.ses.Now, Seed: p.ses.Seed, hint: p.ses.Hint,
+			FS: p.ses.FS, Limiter: p.ses.Limiter, Now: p.ses.Now, Seed: p.ses.Seed, hint: p.ses.Hint,
 			Getenv: p.get, Environ: p.environ, Exec: p.exec, Fork: p.fork, Lookup: p.find, Names: p.ses.names,
 		}
 	}
@@ -403,7 +403,7 @@ func (p *proc) fork(ctx context.Context, argv []string, x ExecIO) (run func() (i
 	}
 	c := p.sub(ctx)
 	if x.Clean {
-		c.vars = newScope(nil, p.ses.Gauge)
+		c.vars = newScope(nil, p.ses.Limiter)
 	}
 	for _, pair := range x.Env {
 		c.export(pair)
@@ -487,7 +487,7 @@ func (p *proc) open(name string, flag int) (*desc, error) {
 	}
 	if flag&os.O_WRONLY == 0 {
 		d.r = stream.NewReader(f)
-		d.r.Grow = p.ses.Gauge.Fits
+		d.r.Grow = p.ses.Limiter.Fits
 	}
 	if flag&(os.O_WRONLY|os.O_RDWR) == 0 && f.IsRegular() {
 		d.file = f

@@ -42,7 +42,7 @@ func (e *expander) room() bool {
 	if k := len(e.out); k > 0 {
 		n = int64(k) * int64(len(e.out[k-1])+48)
 	}
-	if err := e.p.ses.Gauge.Fits(n); err != nil {
+	if err := e.p.ses.Limiter.Fits(n); err != nil {
 		e.p.bad = err
 		return false
 	}

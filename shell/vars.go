@@ -257,11 +257,11 @@ func (v *variable) bytes() int64 {
 type scope struct {
 	parent *scope
 	vars   map[string]*variable // nil value: unset here, whatever the parent has
-	gauge  *quota.Gauge
+	gauge  *quota.Limiter
 	held   int64
 }
 
-func newScope(parent *scope, g *quota.Gauge) *scope { return &scope{parent: parent, gauge: g} }
+func newScope(parent *scope, g *quota.Limiter) *scope { return &scope{parent: parent, gauge: g} }
 
 func (s *scope) get(name string) *variable {
 	for ; s != nil; s = s.parent {

@@ -62,11 +62,11 @@ func fetchTo(ctx context.Context, c *shell.Call, f *websearch.Fetcher, address s
 	if _, err := f.Allow(address); err != nil {
 		return err
 	}
-	if err := c.Gauge.Hold(f.Limit()); err != nil {
+	if err := c.Limiter.Hold(f.Limit()); err != nil {
 		return err
 	}
-	defer c.Gauge.Hold(-f.Limit())
-	c.Gauge.Extend(f.Wait()) // the clock of a script measures work, not waiting for a server
+	defer c.Limiter.Hold(-f.Limit())
+	c.Limiter.Extend(f.Wait()) // the clock of a script measures work, not waiting for a server
 	page, err := f.Get(ctx, address)
 	if err != nil {
 		return curlError(c, err)

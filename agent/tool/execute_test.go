@@ -36,8 +36,8 @@ func newExecutor(t testing.TB, files map[string]string, web *websearch.Fetcher) 
 	t.Helper()
 	limits := quota.Strict()
 	limits.Output = 1 << 30
-	gauge := quota.NewGauge(limits)
-	tree := vfs.New(vfs.Options{Gauge: gauge, Strict: true})
+	gauge := quota.NewLimiter(limits)
+	tree := vfs.New(vfs.Options{Limiter: gauge, Strict: true})
 	e := &Executor{Actor: "test", Web: web, Cache: NewCache()}
 	dir := t.TempDir()
 	for name, contents := range files {
@@ -52,7 +52,7 @@ func newExecutor(t testing.TB, files map[string]string, web *websearch.Fetcher) 
 	}
 	e.Fingerprint = Fingerprint(e.Files)
 	c := &counted{Runner: shell.NewSession(shell.Options{
-		FS: tree, Gauge: gauge, Commands: Commands(command.All(), web), Parse: policy.ParseScript,
+		FS: tree, Limiter: gauge, Commands: Commands(command.All(), web), Parse: policy.ParseScript,
 	})}
 	e.Runner = c
 	return e, c

@@ -72,7 +72,7 @@ func filters() (all []audit.Filter) {
 // the index knows, and though the clock was set back once.
 func TestSearch(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine at work for long: nothing for a race detector")
+		t.Skip("long: one goroutine at work for long: nothing for a race detector")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")

@@ -221,9 +221,9 @@ func (h *house) worker() *dispatch.Worker {
 
 // model is one for a task, with what counts and records before it as in hako
 // agent.
-func (h *house) model(t coder.Task, m *quota.Meter) llm.Model {
+func (h *house) model(t coder.Task, m *quota.Budget) llm.Model {
 	own := &mind{task: t, desk: h.Forge.Desk, clock: h.clocks.of(t.Number), pace: h.Pace}
-	return &llm.Retry{Model: &agent.Ledger{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID, Meter: m, Log: h.log}}
+	return &llm.Retry{Model: &agent.Ledger{Model: own, ID: t.ID, Name: "simulated", Actor: "agent:" + t.ID, Budget: m, Log: h.log}}
 }
 
 // observe keeps what the report needs.

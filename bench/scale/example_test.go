@@ -63,7 +63,7 @@ func newSite(t *testing.T) *site {
 	copy(s.clients[:], ports)
 	copy(s.routes[:], ports[3:])
 	s.certificates()
-	s.program = filepath.Join(s.dir, "hako")
+	s.program = filepath.Join(t.TempDir(), "hako")
 	out, err := exec.Command("go", "build", "-o", s.program, "hako/cmd/hako").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v: %s", err, out)

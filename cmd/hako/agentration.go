@@ -6,7 +6,7 @@ import (
 	"hako/quota"
 )
 
-func (w *studio) usage() quota.State { return usageOf(w.conf) }
+func (w *studio) usage() quota.UsageFile { return usageOf(w.conf) }
 
 // book keeps what a task has used of the model since the last time, for hako
 // quota. What could not be kept is kept the next time.

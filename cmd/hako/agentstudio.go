@@ -291,7 +291,7 @@ func (w *studio) build(ctx context.Context) error {
 		return err
 	}
 	options.Clones.Keys.Hide(w.secrets.Add)
-	w.meter, w.patience = quota.NewMeter(w.conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.conf).V
+	w.meter, w.patience = quota.New(w.conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.conf).V
 	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
 	options.Keep = keepWith(w.conf)
 	w.options = options
@@ -371,8 +371,8 @@ func (w *studio) author(t coder.Task) string {
 
 // ask returns the model for a task, with what counts, records and retries before
 // it.
-func (w *studio) ask(t coder.Task, meter *quota.Meter) llm.Model {
-	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Meter: meter, Log: w.log, Price: w.prices,
+func (w *studio) ask(t coder.Task, meter *quota.Budget) llm.Model {
+	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Budget: meter, Log: w.log, Price: w.prices,
 		Cap: totalOf(w.conf), Ahead: w.model.ahead()}
 	e := &errand{bill: bill}
 	w.mu.Lock()

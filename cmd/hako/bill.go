@@ -172,7 +172,7 @@ func (c *clerk) addBill(b modelBill) {
 	c.bills = append(c.bills, b)
 }
 
-func (m *mind) bill(meter *quota.Meter) modelBill {
+func (m *mind) bill(meter *quota.Budget) modelBill {
 	t := m.ledger.Total()
 	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: meter.Weigh(m.name, t.Usage)}
 	r.Cost = m.cost()

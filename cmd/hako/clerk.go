@@ -35,10 +35,10 @@ type clerk struct {
 	conf    *config.Config
 	show    *show
 	box     *opened
-	meter   *quota.Meter // nil in the shell of a person, until it is needed
-	depth   int          // how many clerks it works for
-	boss    *clerk       // who it works for; nil at the top
-	bills   []modelBill  // of those who worked for it
+	meter   *quota.Budget // nil in the shell of a person, until it is needed
+	depth   int           // how many clerks it works for
+	boss    *clerk        // who it works for; nil at the top
+	bills   []modelBill   // of those who worked for it
 	desk    *llmcmd.Desk
 	out     *outFile      // of -o; nil means standard output
 	stdin   *watchedInput // nil in a script
@@ -59,8 +59,8 @@ const maxDepth = 5
 
 // clerk puts a session together.
 func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
-	o.strict, o.budget = true, quota.DefaultBudget()
-	o.base = func() quota.Limits {
+	o.strict, o.budget = true, quota.DefaultLimits()
+	o.base = func() quota.ScriptLimits {
 		l := quota.Strict()
 		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model does not count
 		return l
@@ -400,7 +400,7 @@ func (c *clerk) instructions(model string) (string, error) {
 
 func (c *clerk) agent(m *mind) *agent.Agent {
 	a := &agent.Agent{
-		ID: c.box.id, Model: m.front, Meter: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
+		ID: c.box.id, Model: m.front, Budget: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
 		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.context, Observe: c.event,
 	}
 	if !config.LlmcmdDisableTools.Of(c.conf).V {

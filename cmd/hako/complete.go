@@ -170,7 +170,7 @@ func presetNames(_ context.Context, conf *config.Config) []string {
 }
 
 func limitNames(context.Context, *config.Config) (list []string) {
-	for _, name := range quota.LimitNames {
+	for _, name := range quota.ScriptLimitNames {
 		list = append(list, name+"=")
 	}
 	return list

@@ -23,7 +23,7 @@ const crowdCallers = 10
 // HAKO_BENCH is set; they say little on a busy machine.
 func TestCrowd(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes a thousand sandboxes")
+		t.Skip("long: makes a thousand sandboxes")
 	}
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}

@@ -242,7 +242,7 @@ func (d *demonstration) verdicts() error {
 // budget shows what a session may use, and what becomes of those who want more.
 func (d *demonstration) budget() error {
 	fmt.Fprintln(d.s.out, "  $ hako quota")
-	if err := printQuota(d.s.out, quota.NewMeter(quota.DefaultBudget()).Left(), nil, nil); err != nil {
+	if err := printQuota(d.s.out, quota.New(quota.DefaultLimits()).Left(), nil, nil); err != nil {
 		return err
 	}
 	fmt.Fprintln(d.s.out, "  $ HAKO_QUOTA_SCRIPTS=2 hako run --model script:endless.jsonl --file app.log …")

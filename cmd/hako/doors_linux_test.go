@@ -123,7 +123,7 @@ func (r doorReport) String() string {
 // same time must not notice.
 func TestDoors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("long: takes a minute")
 	}
 	table, strict := os.LookupEnv(doorTable)
 	each := 60

@@ -125,7 +125,7 @@ func openBerth(conf *config.Config, options container.Options, ask asker) (*bert
 		return nil, err
 	}
 	options.Clones.Keys.Hide(b.secrets.Add)
-	b.meter, b.patience = quota.NewMeter(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
+	b.meter, b.patience = quota.New(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
 	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
 	options.Keep = keepWith(conf)
 	d, err := b.dock(options, judge, ask)

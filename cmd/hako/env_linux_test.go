@@ -42,7 +42,7 @@ func TestEnvironments(t *testing.T) {
 func needContainers(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("containers take their time")
+		t.Skip("long: containers take their time")
 	}
 	if why := withoutContainers(); why != "" {
 		missing(t, why)

@@ -19,7 +19,7 @@ func (b *opened) foresee(ctx context.Context, dir, script string) error {
 	if err == nil && !slices.ContainsFunc(b.judge.ProgramAt(dir, file), refuses) {
 		return nil
 	}
-	g := &gate.Gate{Policy: b.judge, Meter: quota.NewMeter(quota.Unlimited()), Log: b.log, Next: nobody{}, Secrets: b.secrets}
+	g := gate.New(nobody{}, gate.Options{Policy: b.judge, Budget: quota.New(quota.Unlimited()), Log: b.log, Secrets: b.secrets})
 	_, err = g.Run(ctx, &run.Request{Actor: "llmcmd", Script: script})
 	if errors.Is(err, errPassed) {
 		return nil

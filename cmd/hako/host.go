@@ -103,7 +103,7 @@ func (o *hostFlags) load() (*config.Config, error) {
 }
 
 // workshop opens the record and reads the rules.
-func (o *hostFlags) workshop(conf *config.Config, base quota.Budget, ask asker) (*workshop, error) {
+func (o *hostFlags) workshop(conf *config.Config, base quota.Limits, ask asker) (*workshop, error) {
 	options, err := hostOptions(conf)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (o *hostFlags) workshop(conf *config.Config, base quota.Budget, ask asker) 
 		b.close()
 		return nil, err
 	}
-	b.meter, b.patience = quota.NewMeter(budget), config.ApprovalTimeout.Of(conf).V
+	b.meter, b.patience = quota.New(budget), config.ApprovalTimeout.Of(conf).V
 	return &workshop{b, options, judge, ask}, nil
 }
 
@@ -249,13 +249,13 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 		return err
 	}
 	defer w.opened.close()
-	w.options.Gauge = w.timedGauge()
+	w.options.Limiter = w.timedGauge()
 	h, err := w.hire(ctx)
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	defer watch(w.options.Gauge, func(error) int { return int(w.stopped(s)) })()
+	defer watch(w.options.Limiter, func(error) int { return int(w.stopped(s)) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
@@ -269,10 +269,10 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 
 // timedGauge limits the shell around programs to the time of a command, and what it
 // takes to end that: a shell that goes on is ended with the process.
-func (w *workshop) timedGauge() *quota.Gauge {
+func (w *workshop) timedGauge() *quota.Limiter {
 	limits := host.ShellLimits()
 	limits.Time = w.options.Timeout + endTime
-	return quota.NewGauge(limits)
+	return quota.NewLimiter(limits)
 }
 
 // endTime is how long programs may take to end when their time is up.
@@ -305,7 +305,7 @@ type hostResult struct {
 }
 
 func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h hands, req *run.Request, keep int) error {
-	stdout, stderr := &text.Buffer{Head: keep / 2, Tail: keep / 2}, &text.Buffer{Head: keep / 2, Tail: keep / 2}
+	stdout, stderr := &text.HeadTail{Head: keep / 2, Tail: keep / 2}, &text.HeadTail{Head: keep / 2, Tail: keep / 2}
 	req.Stdout, req.Stderr = stdout, stderr
 	res, err := h.Run(ctx, req)
 	_, _, cut := stdout.Bytes()

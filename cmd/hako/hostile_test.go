@@ -312,7 +312,7 @@ var hostileScripts = map[string][]hostile{
 // in time, small, with an error that names the limit, and in one piece.
 func TestHostileScripts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("long: takes a minute")
 	}
 	for _, area := range sortedKeys(hostileScripts) {
 		t.Run(area, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	if j.readonly.given, err = j.takeStdin(j.show.s); err != nil {
 		return err
 	}
-	j.budget = quota.DefaultBudget()
+	j.budget = quota.DefaultLimits()
 	j.file = once(j.file)
 	if j.request.Files, err = j.grantedFiles(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.agent = agent.Agent{
-		ID: b.id, Model: j.mind.front, Tools: tools, Meter: b.meter, Log: b.log, Actor: "model", Secrets: b.secrets,
+		ID: b.id, Model: j.mind.front, Tools: tools, Budget: b.meter, Log: b.log, Actor: "model", Secrets: b.secrets,
 		Turns: j.turns, Calls: j.calls, Threads: j.threads, Context: j.window(c), Force: j.force, Observe: j.show.event,
 	}
 	return nil

@@ -111,7 +111,7 @@ func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.meter, b.patience = quota.NewMeter(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
+	b.meter, b.patience = quota.New(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
 	m := &mcpMaker{opened: b, conf: conf, flags: o, asks: make(map[string]asker), larder: larder{limits: conf.Limits(quota.Lenient())}}
 	if _, err = loadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
 		m.workers, err = startWorkers(conf, m.larder.kept)

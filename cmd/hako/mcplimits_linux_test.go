@@ -176,7 +176,7 @@ func TestMCPMemoryOfEdits(t *testing.T) {
 
 // TestLarder: all callers together hold no more than the server may.
 func TestLarder(t *testing.T) {
-	l := larder{limits: quota.Limits{Memory: 1 << 20, Files: 10}}
+	l := larder{limits: quota.ScriptLimits{Memory: 1 << 20, Files: 10}}
 	var shares []*share
 	for i := range serverShares {
 		s, err := l.open(fmt.Sprint("caller ", i))

@@ -19,8 +19,8 @@ const serverShares = 8
 // together what one may, and so do the shells of those for programs: to make a
 // hundred is no way to get a hundred times as much.
 type larder struct {
-	limits  quota.Limits // of a caller
-	workers *worker.Pool // where the sandboxes are; nil means that there are none
+	limits  quota.ScriptLimits // of a caller
+	workers *worker.Pool       // where the sandboxes are; nil means that there are none
 
 	mu     sync.Mutex
 	shares map[string]*share // of callers that have a sandbox
@@ -30,8 +30,8 @@ type larder struct {
 type share struct {
 	larder *larder
 	caller string
-	own    *quota.Gauge // what this process holds for it
-	boxes  int          // guarded by the larder
+	own    *quota.Limiter // what this process holds for it
+	boxes  int            // guarded by the larder
 }
 
 // open finds the share of a caller for one more sandbox, and makes it if that is
@@ -44,7 +44,7 @@ func (l *larder) open(caller string) (*share, error) {
 	defer l.mu.Unlock()
 	s := l.shares[caller]
 	if s == nil {
-		s = &share{larder: l, caller: caller, own: quota.NewGauge(l.limits)}
+		s = &share{larder: l, caller: caller, own: quota.NewLimiter(l.limits)}
 		if l.shares == nil {
 			l.shares = map[string]*share{}
 		}

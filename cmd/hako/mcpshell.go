@@ -100,7 +100,7 @@ const jobTime = time.Hour
 // A longRun is a virtual shell with the time of a job.
 type longRun struct {
 	run.Runner
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 }
 
 // Run implements [run.Runner]. The clock can be put forward once it runs: when

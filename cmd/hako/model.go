@@ -270,7 +270,7 @@ func (t *tape) discard() {
 }
 
 // think puts what counts, records and retries before a model.
-func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quota.Meter, notify func(llm.Waiting)) (*mind, error) {
+func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quota.Budget, notify func(llm.Waiting)) (*mind, error) {
 	m := &mind{chosen: c}
 	var err error
 	if m.prices, err = prices(conf); err != nil {
@@ -280,7 +280,7 @@ func (o *modelFlags) think(c chosen, conf *config.Config, b *opened, meter *quot
 	if o.tape != nil {
 		inner = &replay.Recorder{Model: inner, W: o.tape.clean}
 	}
-	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Meter: meter, Log: b.log, Price: m.price, Cap: totalOf(conf), Ahead: c.ahead()}
+	m.ledger = &agent.Ledger{Model: inner, ID: b.id, Name: c.name, Actor: "model", Budget: meter, Log: b.log, Price: m.price, Cap: totalOf(conf), Ahead: c.ahead()}
 	m.front = &llm.Retry{Model: m.ledger, Tries: o.tries, Pause: o.pause, Notify: notify}
 	return m, nil
 }
@@ -307,7 +307,7 @@ func (m *mind) book(conf *config.Config, otherwise quota.Usage) error {
 	if used == m.booked {
 		return nil
 	}
-	err := quota.State{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used.Less(m.booked))
+	err := quota.UsageFile{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.name, used.Less(m.booked))
 	if err == nil {
 		m.booked = used
 	}

@@ -33,7 +33,7 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Budget{}), depth: c.depth + 1, boss: c, tape: c.tape, began: time.Now()}
+	n := &clerk{cmdOptions: o, conf: c.conf, show: c.show, box: c.box, meter: c.meter.Child(quota.Limits{}), depth: c.depth + 1, boss: c, tape: c.tape, began: time.Now()}
 	n.text, n.notes = call.Stdout, call.Stderr
 	stdin := llmcmd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}
 	n.sources = []llmcmd.Input{stdin}
@@ -47,7 +47,7 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 		Limits: llmcmd.Limits{NestedBytes: mostNested, ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 	})
 	defer n.close()
-	defer call.Gauge.Pause()()
+	defer call.Limiter.Pause()()
 	return nestedStatus(call, n.work(ctx, instructions))
 }
 
@@ -76,7 +76,7 @@ func (c *clerk) funded() error {
 	if c.meter != nil {
 		return nil
 	}
-	budget, err := modelBudget(c.conf, quota.DefaultBudget())
+	budget, err := modelBudget(c.conf, quota.DefaultLimits())
 	if err == nil {
 		c.meter = c.box.meter.Child(budget)
 	}

@@ -12,7 +12,7 @@ import (
 	"hako/internal/app/secretary/speech/player"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -136,7 +136,7 @@ func warnings(tell func(secretary.Event)) io.Writer {
 
 // hinted is an error with what to do about it, in one line.
 func hinted(err error) string {
-	text := markdown.Clean(err.Error())
+	text := text.ForTerminal(err.Error())
 	if h := fault.Hint(err); h != "" {
 		text = fmt.Sprintf("%s (%s)", text, h)
 	}

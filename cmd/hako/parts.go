@@ -112,7 +112,7 @@ func (o *common) registerRest(f *pflag.FlagSet) {
 	f.BoolVar(&o.noConfig, "no-config", false, "read no settings file")
 	f.StringVar(&o.audit, "audit", "", "write the record to `FILE`")
 	f.StringVar(&o.rules, "rules", "", "add the rules of `FILE`")
-	f.StringArrayVar(&o.limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.LimitNames, ", "))
+	f.StringArrayVar(&o.limits, "limit", nil, "set a limit, `NAME=VALUE`: "+strings.Join(quota.ScriptLimitNames, ", "))
 }
 
 // load reads the settings and takes in the flags.
@@ -126,7 +126,7 @@ func (o *common) load() (*config.Config, error) {
 		if !ok {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: pair, Why: "it has no value", Hint: "write it as --limit time=30s"}
 		}
-		var scratch quota.Limits
+		var scratch quota.ScriptLimits
 		if err := scratch.Set(name, value); err != nil {
 			return nil, err
 		}
@@ -156,8 +156,8 @@ type box struct {
 
 	dir    string                    // where it starts; empty means the first granted tree, or /box
 	only   func(shell.Set) shell.Set // which commands there are; nil means all builtins
-	base   func() quota.Limits       // nil means those of the profile
-	budget quota.Budget              // what everything together may use; zero means no limit
+	base   func() quota.ScriptLimits // nil means those of the profile
+	budget quota.Limits              // what everything together may use; zero means no limit
 	texts  map[string][]byte         // files that are only in memory, by name
 	ask    func(context.Context, gate.Question) (gate.Answer, error)
 	hint   func(error) string // words hints in scripts; nil means for readers that have no flags
@@ -179,8 +179,8 @@ func (o *box) register(cmd *cobra.Command) {
 type opened struct {
 	runner   run.Runner // the gate; nobody gets at what is behind it
 	session  *shell.Session
-	gauge    *quota.Gauge
-	meter    *quota.Meter
+	gauge    *quota.Limiter
+	meter    *quota.Budget
 	log      *audit.File
 	secrets  *redact.Set
 	judge    *policy.Policy
@@ -210,7 +210,7 @@ func (o *box) openWith(conf *config.Config) (*opened, error) {
 		return nil, err
 	}
 	o.protect = protectedIn(conf, o.writable...)
-	b := &opened{gauge: quota.NewGauge(limits), id: agent.NewID()}
+	b := &opened{gauge: quota.NewLimiter(limits), id: agent.NewID()}
 	if err := o.shell(b); err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (o *box) openWith(conf *config.Config) (*opened, error) {
 	return b, nil
 }
 
-func (o *box) limitsOf() quota.Limits {
+func (o *box) limitsOf() quota.ScriptLimits {
 	switch {
 	case o.base != nil:
 		return o.base()
@@ -236,7 +236,7 @@ func (o *box) shell(b *opened) error {
 	if err != nil {
 		return err
 	}
-	tree := vfs.New(vfs.Options{Gauge: b.gauge, Strict: o.strict, Now: now, Seed: o.seed, Protect: o.protect})
+	tree := vfs.New(vfs.Options{Limiter: b.gauge, Strict: o.strict, Now: now, Seed: o.seed, Protect: o.protect})
 	if err := o.grant(tree, b); err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (o *box) shell(b *opened) error {
 	}
 	b.session = shell.NewSession(shell.Options{
 		Hint: o.hint,
-		FS:   tree, Commands: set, Gauge: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
+		FS:   tree, Commands: set, Limiter: b.gauge, Dir: o.dir, Now: now, Seed: o.seed, Parse: policy.ParseScript,
 	})
 	return nil
 }
@@ -271,31 +271,31 @@ func (o *box) guard(conf *config.Config, b *opened) error {
 	} else {
 		budget = conf.Budget(budget)
 	}
-	b.meter = quota.NewMeter(budget)
-	b.runner = &gate.Gate{
-		Policy: b.judge, Meter: b.meter, Log: b.log, Next: b.session,
+	b.meter = quota.New(budget)
+	b.runner = gate.New(b.session, gate.Options{
+		Policy: b.judge, Budget: b.meter, Log: b.log,
 		Ask: o.ask, AskTimeout: config.ApprovalTimeout.Of(conf).V, Pause: b.gauge.Pause, Secrets: b.secrets,
-	}
+	})
 	return nil
 }
 
 // modelBudget is what a model may use: base, what the settings say, and what is
 // left of the total of all runs.
-func modelBudget(conf *config.Config, base quota.Budget) (quota.Budget, error) {
+func modelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 	base.Weights = weights(conf)
-	return quota.State{Path: conf.StateFile("usage.json")}.Within(conf.TotalTokens(), conf.Budget(base))
+	return quota.UsageFile{Path: conf.StateFile("usage.json")}.Within(conf.TotalTokens(), conf.Budget(base))
 }
 
 // worker returns what runs one script beside others over the same files, behind
 // a gate of its own.
-func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell.Set) llmcmd.Worker {
+func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) llmcmd.Worker {
 	b.gauge.Reset() // what one script went over is not the fault of the next
 	gauge := b.gauge.Fork()
 	session := shell.NewSession(shell.Options{
-		FS: files.View(), Commands: set, Gauge: gauge, Dir: dir, Now: b.session.Now, Seed: b.session.Seed, Parse: policy.ParseScript,
+		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.session.Now, Seed: b.session.Seed, Parse: policy.ParseScript,
 	})
 	return llmcmd.Worker{
-		Runner: &gate.Gate{Policy: b.judge, Meter: meter, Log: b.log, Next: session, Pause: gauge.Pause, Secrets: b.secrets},
+		Runner: gate.New(session, gate.Options{Policy: b.judge, Budget: meter, Log: b.log, Pause: gauge.Pause, Secrets: b.secrets}),
 		Pause:  gauge.Pause, Close: session.Close,
 		Check: func(ctx context.Context, script string) error { return b.foresee(ctx, dir, script) },
 	}
@@ -304,7 +304,7 @@ func (b *opened) worker(files *vfs.FS, dir string, meter *quota.Meter, set shell
 // gateParts are what the gates of a process have in common.
 type gateParts struct {
 	log      audit.Log
-	meter    gate.Meter
+	meter    gate.Budget
 	patience time.Duration // of a question to a person
 	secrets  *redact.Set
 }
@@ -312,14 +312,16 @@ type gateParts struct {
 func (b *opened) gateParts() gateParts { return gateParts{b.log, b.meter, b.patience, b.secrets} }
 
 // gate is one before a runner that begins in dir.
-func (g gateParts) gate(judge gate.Judge, next run.Runner, dir string, ask asker, pause func() func()) *gate.Gate {
-	return &gate.Gate{Policy: judge, Meter: g.meter, Log: g.log, Next: next, Dir: dir, Ask: ask, AskTimeout: g.patience, Pause: pause, Secrets: g.secrets}
+func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask asker, pause func() func()) *gate.Gate {
+	return gate.New(next, gate.Options{
+		Policy: judge, Budget: g.meter, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.patience, Pause: pause, Secrets: g.secrets,
+	})
 }
 
 // A virtualRoom is a virtual shell of its own behind a gate of its own.
 type virtualRoom struct {
 	run.Runner
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	close func()
 	// beside makes one more over the same files, for a job that runs at the same
 	// time and may take long.
@@ -327,7 +329,7 @@ type virtualRoom struct {
 }
 
 // room makes a virtual room.
-func (g gateParts) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask asker) (virtualRoom, error) {
+func (g gateParts) room(o *box, gauge *quota.Limiter, judge *policy.Policy, ask asker) (virtualRoom, error) {
 	own := &opened{gauge: gauge}
 	if err := o.shell(own); err != nil {
 		return virtualRoom{}, err
@@ -337,7 +339,7 @@ func (g gateParts) room(o *box, gauge *quota.Gauge, judge *policy.Policy, ask as
 		beside: func(g gateParts, ask asker) virtualRoom {
 			gauge := own.gauge.Fork()
 			more := own.session.Options
-			more.FS, more.Gauge, more.Dir = own.session.FS.View(), gauge, o.dir
+			more.FS, more.Limiter, more.Dir = own.session.FS.View(), gauge, o.dir
 			session := shell.NewSession(more)
 			return virtualRoom{Runner: g.gate(judge, longRun{session, gauge}, o.dir, ask, gauge.Pause), gauge: gauge, close: session.Close}
 		},
@@ -355,14 +357,14 @@ func (b *opened) hands(ctx context.Context, o host.Options, judge *policy.Policy
 }
 
 func (g gateParts) hands(ctx context.Context, o host.Options, judge *policy.Policy, ask asker) (hands, error) {
-	if o.Gauge == nil {
-		o.Gauge = quota.NewGauge(host.ShellLimits())
+	if o.Limiter == nil {
+		o.Limiter = quota.NewLimiter(host.ShellLimits())
 	}
 	runner, err := host.New(ctx, o)
 	if err != nil {
 		return hands{}, err
 	}
-	return hands{Runner: g.gate(judge, runner, o.Root, ask, o.Gauge.Pause), close: runner.Close, status: runner.Status}, nil
+	return hands{Runner: g.gate(judge, runner, o.Root, ask, o.Limiter.Pause), close: runner.Close, status: runner.Status}, nil
 }
 
 // dock is where containers lie: everything that runs in one passes a gate of its

@@ -27,7 +27,7 @@ const programTime = "HAKO_PROGRAM_TIME"
 // a limit must end them: a worker that is lost is a limit that did not hold.
 func TestRandomPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes ten seconds")
+		t.Skip("long: takes ten seconds")
 	}
 	lasts := 10 * time.Second
 	if text := os.Getenv(programTime); text != "" {
@@ -78,7 +78,7 @@ func newProgramRunner(t *testing.T) *programRunner {
 	}
 	t.Cleanup(pool.Close)
 	w := &programRunner{pool: pool}
-	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: boxSpec{}}, worker.Door{Log: discardLog{}, Meter: quota.NewMeter(quota.Unlimited())})
+	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: boxSpec{}}, worker.Door{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
 	if err != nil {
 		t.Fatal(err)
 	}

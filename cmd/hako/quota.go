@@ -27,11 +27,11 @@ func newQuota(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		left := quota.NewMeter(c.Budget(quota.DefaultBudget())).Left()
+		left := quota.New(c.Budget(quota.DefaultLimits())).Left()
 		if asJSON {
 			return encode(s.out, map[string]any{"session": left, "used": used})
 		}
-		return printQuota(s.out, left, used, quota.NewMeter(quota.Budget{Weights: weights(c)}))
+		return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: weights(c)}))
 	}
 	cmd := &cobra.Command{
 		Use:   "quota",
@@ -79,7 +79,7 @@ func newQuotaReset(s streams, o *common) *cobra.Command {
 	}
 }
 
-func printQuota(w io.Writer, left quota.Left, used quota.Periods, scale *quota.Meter) error {
+func printQuota(w io.Writer, left quota.Left, used quota.Periods, scale *quota.Budget) error {
 	fmt.Fprintf(w, "a session has: %s\n", left)
 	if len(used) == 0 {
 		fmt.Fprintln(w, "nothing has been used yet")

@@ -45,7 +45,7 @@ func (o *readonly) executor(conf *config.Config, actor string) (*tool.Executor, 
 		o.texts = map[string][]byte{stdinName: o.given}
 	}
 	o.only = func(all shell.Set) shell.Set { return tool.Commands(all, web) }
-	o.base = func() quota.Limits {
+	o.base = func() quota.ScriptLimits {
 		l := quota.Strict()
 		l.Output = 256 << 20 // what is not on the page is counted, not kept
 		if actor != "user" {

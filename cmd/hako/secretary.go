@@ -16,8 +16,8 @@ import (
 	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/markdown"
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/internal/worker"
 	"hako/llm"
 	"hako/policy"
@@ -179,7 +179,7 @@ func (f *front) warn(err error) {
 		f.among.watch(secretary.Event{Type: "warning", Text: hinted(err)})
 		return
 	}
-	f.show.note(markdown.Clean(err.Error()))
+	f.show.note(text.ForTerminal(err.Error()))
 	if h := fault.FlagHint(err); h != "" {
 		f.show.note("hint: " + h)
 	}
@@ -196,7 +196,7 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 			f.close()
 		}
 	}()
-	if f.workshop, err = o.workshop(conf, quota.DefaultBudget(), among.ask); err != nil {
+	if f.workshop, err = o.workshop(conf, quota.DefaultLimits(), among.ask); err != nil {
 		return nil, err
 	}
 	f.later(f.opened.close)
@@ -367,7 +367,7 @@ func (f *front) event(e secretary.Event) {
 	}
 	switch e.Type {
 	case "text":
-		f.show.piece(markdown.Clean(e.Text))
+		f.show.piece(text.ForTerminal(e.Text))
 	case "again":
 		f.show.endText()
 	case "reply":

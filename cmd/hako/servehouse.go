@@ -100,7 +100,7 @@ func (h *house) openLedger(context.Context) error {
 	}
 	h.sources.Live, h.sources.Record, h.sources.Policy = records.NewLive(path), record, rulesOf(h.conf, h.workers)
 	h.sources.Budget = records.Budget{
-		State: quota.State{Path: h.conf.StateFile("usage.json")}, Total: h.conf.TotalTokens(), Weights: weights(h.conf),
+		State: quota.UsageFile{Path: h.conf.StateFile("usage.json")}, Total: h.conf.TotalTokens(), Weights: weights(h.conf),
 		Cost: func(model string, u quota.Usage) float64 {
 			dollars, _, _ := table.Cost(model, u)
 			return dollars

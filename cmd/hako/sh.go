@@ -103,7 +103,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 }
 
 // unhurried are the limits at a terminal: whoever types can press Ctrl-C.
-func unhurried() quota.Limits {
+func unhurried() quota.ScriptLimits {
 	l := quota.Lenient()
 	l.Time = 10 * time.Minute
 	return l
@@ -145,12 +145,12 @@ const grace = 700 * time.Millisecond
 
 // watchdog ends the process if a script outlives its time limit: the last
 // resort against a command that does not notice that it was stopped.
-func watchdog(g *quota.Gauge, stderr io.Writer) (stop func()) {
+func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
 	return watch(g, func(err error) int { return report(err, stderr) })
 }
 
 // watch ends the process with the status that end returns.
-func watch(g *quota.Gauge, end func(error) int) (stop func()) {
+func watch(g *quota.Limiter, end func(error) int) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		for {

@@ -7,15 +7,17 @@ import (
 )
 
 // usageOf is what hako quota shows and resets.
-func usageOf(conf *config.Config) quota.State { return quota.State{Path: conf.StateFile("usage.json")} }
+func usageOf(conf *config.Config) quota.UsageFile {
+	return quota.UsageFile{Path: conf.StateFile("usage.json")}
+}
 
 // totalOf is what all runs together may use; nil if nothing was set.
-func totalOf(conf *config.Config) *quota.Total {
+func totalOf(conf *config.Config) *quota.SharedBudget {
 	tokens := conf.TotalTokens()
 	if tokens == quota.NoLimit {
 		return nil
 	}
-	return &quota.Total{State: usageOf(conf), Tokens: tokens, Weights: weights(conf)}
+	return &quota.SharedBudget{UsageFile: usageOf(conf), Tokens: tokens, Weights: weights(conf)}
 }
 
 // ahead tells what a model will use before it is asked, if it can: turns from a

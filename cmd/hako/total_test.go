@@ -37,7 +37,7 @@ func TestTotalOfManyRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	state := quota.State{Path: filepath.Join(home, "hako", "usage.json")}
+	state := quota.UsageFile{Path: filepath.Join(home, "hako", "usage.json")}
 	for range 3 {
 		kill(t, home)
 	}

@@ -10,7 +10,7 @@ import (
 
 // waiting is the standard input of somebody's own script: while nothing comes
 // and nobody does anything meanwhile, its clock stands still.
-func waiting(stdin io.Reader, g *quota.Gauge) io.Reader {
+func waiting(stdin io.Reader, g *quota.Limiter) io.Reader {
 	if stdin == nil {
 		return nil
 	}
@@ -32,7 +32,7 @@ const spell = 100 * time.Millisecond
 // back each spell in which next to nothing was done. Another part of the script
 // that works all the while, as in cat | awk '…', has its time counted.
 type vigil struct {
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	spell time.Duration
 
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ type vigil struct {
 	over  bool
 }
 
-func keepVigil(g *quota.Gauge) *vigil {
+func keepVigil(g *quota.Limiter) *vigil {
 	v := &vigil{gauge: g, spell: min(spell, g.Limits().Time/4), busy: cpuTime()}
 	v.mu.Lock()
 	defer v.mu.Unlock()

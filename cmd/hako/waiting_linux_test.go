@@ -16,7 +16,7 @@ import (
 // TestWaiting: a script may wait for its input as long as it likes, but not work.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := quota.NewGauge(quota.Limits{Time: 4 * time.Second})
+		g := quota.NewLimiter(quota.ScriptLimits{Time: 4 * time.Second})
 		ctx, stop := g.Start(t.Context())
 		defer stop()
 		slow := readerFunc(func(p []byte) (int, error) {

@@ -49,12 +49,12 @@ type plainVerdict policy.Verdict
 // workerParts are what a worker is made of. It implements [worker.Parts].
 type workerParts struct {
 	conf    *config.Config
-	virtual *quota.Gauge // all virtual shells hold together what one may
-	host    *quota.Gauge // and so do the shells around programs
+	virtual *quota.Limiter // all virtual shells hold together what one may
+	host    *quota.Limiter // and so do the shells around programs
 
 	mu     sync.Mutex // guards what follows
 	others worker.Held
-	gauges map[*quota.Gauge]bool
+	gauges map[*quota.Limiter]bool
 	rules  map[string]*policy.Policy
 }
 
@@ -73,8 +73,8 @@ func WorkerParts(settings json.RawMessage) (worker.Parts, error) {
 	shells := host.ShellLimits()
 	shells.Memory = limits.Memory
 	return &workerParts{
-		conf: conf, virtual: quota.NewGauge(limits), host: quota.NewGauge(shells),
-		gauges: map[*quota.Gauge]bool{}, rules: map[string]*policy.Policy{},
+		conf: conf, virtual: quota.NewLimiter(limits), host: quota.NewLimiter(shells),
+		gauges: map[*quota.Limiter]bool{}, rules: map[string]*policy.Policy{},
 	}, nil
 }
 
@@ -91,7 +91,7 @@ func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, err
 }
 
 func (w *workerParts) gateParts(d worker.Door) gateParts {
-	return gateParts{log: d.Log, meter: d.Meter, patience: config.ApprovalTimeout.Of(w.conf).V}
+	return gateParts{log: d.Log, meter: d.Budget, patience: config.ApprovalTimeout.Of(w.conf).V}
 }
 
 func (w *workerParts) openVirtual(s boxSpec, d worker.Door) (worker.Box, error) {
@@ -129,7 +129,7 @@ func (w *workerParts) openHost(s boxSpec, d worker.Door) (worker.Box, error) {
 	if err != nil {
 		return worker.Box{}, err
 	}
-	options.Gauge, options.Network = w.host.Fork(), options.Network && !s.Offline
+	options.Limiter, options.Network = w.host.Fork(), options.Network && !s.Offline
 	h, err := w.gateParts(d).hands(context.Background(), options, judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err
@@ -141,13 +141,13 @@ func (w *workerParts) openHost(s boxSpec, d worker.Door) (worker.Box, error) {
 	return made, nil
 }
 
-func (w *workerParts) watch(g *quota.Gauge) {
+func (w *workerParts) watch(g *quota.Limiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gauges[g] = true
 }
 
-func (w *workerParts) unwatch(g *quota.Gauge) {
+func (w *workerParts) unwatch(g *quota.Limiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.gauges, g)
@@ -198,7 +198,7 @@ func (w *workerParts) Share(others worker.Held) error {
 	return nil
 }
 
-// Judge implements [worker.Parts].
+// policy implements [worker.Parts].
 func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, error) {
 	var q scriptQuestion
 	if err := json.Unmarshal(spec, &q); err != nil {

@@ -62,7 +62,7 @@ func (b *opened) want(spec boxSpec, limit, stop time.Duration) worker.Want {
 
 // remote opens a box in a worker of a caller.
 func (b *opened) remote(ctx context.Context, caller string, want worker.Want, ask asker) (remoteBox, error) {
-	h, err := b.workers.Open(ctx, caller, want, worker.Door{Log: b.log, Meter: b.meter, Ask: ask})
+	h, err := b.workers.Open(ctx, caller, want, worker.Door{Log: b.log, Budget: b.meter, Ask: ask})
 	return remoteBox{h, b.secrets}, redactError(err, b.secrets)
 }
 
@@ -85,7 +85,7 @@ func (b *opened) workerHands(ctx context.Context, o host.Options, ask asker) (ha
 
 // judgeOf has scripts judged in a worker, if there is one. Rules stay as they are
 // in local.
-func (b *opened) judgeOf(profile string, local *policy.Policy) gate.Judge {
+func (b *opened) judgeOf(profile string, local *policy.Policy) gate.Policy {
 	if b.workers == nil {
 		return local
 	}

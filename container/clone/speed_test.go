@@ -12,7 +12,7 @@ import (
 // TestSecondTimeIsFaster measures a repository of fifty megabytes.
 func TestSecondTimeIsFaster(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("long: it takes seconds")
 	}
 	w := newWorld(t)
 	for _, dir := range []string{w.work, w.bare()} {

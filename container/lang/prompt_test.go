@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var root = filepath.Join("..", "..", "..")
+var root = filepath.Join("..", "..")
 
 func TestPromptIsTheSameInTheRoot(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "system_prompt_command_executor.txt"))

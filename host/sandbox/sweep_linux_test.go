@@ -39,7 +39,7 @@ func frozenGroup(t *testing.T) (add func(pid int), thaw func()) {
 // would wait for one that does.
 func TestSweepDoesNotGiveUp(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a while")
+		t.Skip("long: takes a while")
 	}
 	levels(t, Plan{}, func(t *testing.T, p pen) {
 		add, thaw := frozenGroup(t)

@@ -74,7 +74,7 @@ func TestRCForms(t *testing.T) {
 			{LlmcmdInternalModel.Of(c).V, "gpt-4o-mini"},
 			{ModelMaxOutput.Of(c).V, 32768},
 			{LlmcmdTemperature.Of(c).V, Maybe{0.1, true}},
-			{c.Budget(quota.DefaultBudget()).Calls, int64(1000)},
+			{c.Budget(quota.DefaultLimits()).Calls, int64(1000)},
 			{ModelTimeout.Of(c).V, time.Hour},
 			{c.Limits(quota.Strict()).FileSize, int64(100 << 20)},
 			{LlmcmdReadSize.Of(c).V, 4096},
@@ -213,8 +213,8 @@ func TestRCEnvironment(t *testing.T) {
 	w.env = map[string]string{"LLMCMD_MODEL": "m", "LLMCMD_MAX_TOKENS": "100", "LLMCMD_TEMPERATURE": "2", "LLMCMD_MAX_API_CALLS": " 7 ", "LLMCMD_TIMEOUT": "30", "LLMCMD_MAX_FILE_SIZE": "1MB",
 		"LLMCMD_READ_BUFFER_SIZE": "512", "LLMCMD_MAX_RETRIES": "1", "LLMCMD_RETRY_DELAY": "0", "HAKO_QUOTA_CALLS": "9"}
 	c := mustLoad(t, w.llmcmd())
-	got := fmt.Sprint(ModelName.Of(c), ModelMaxOutput.Of(c).V, LlmcmdTemperature.Of(c).V, c.Budget(quota.Budget{}).Calls, ModelTimeout.Of(c).V,
-		c.Limits(quota.Limits{}).FileSize, LlmcmdReadSize.Of(c).V, LlmcmdRetries.Of(c).V, LlmcmdRetryDelay.Of(c))
+	got := fmt.Sprint(ModelName.Of(c), ModelMaxOutput.Of(c).V, LlmcmdTemperature.Of(c).V, c.Budget(quota.Limits{}).Calls, ModelTimeout.Of(c).V,
+		c.Limits(quota.ScriptLimits{}).FileSize, LlmcmdReadSize.Of(c).V, LlmcmdRetries.Of(c).V, LlmcmdRetryDelay.Of(c))
 	if want := "{m env LLMCMD_MODEL} 100 2 7 30s 1048576 512 1 {0s env LLMCMD_RETRY_DELAY}"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -223,7 +223,7 @@ func TestRCEnvironment(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid || fmt.Sprint(err) != `set max_tokens: env LLMCMD_MAX_TOKENS: "32769" is not a whole number from 1 to 32768` {
 		t.Error(err)
 	}
-	if c, err := Load(w.source()); err != nil || c.Budget(quota.Budget{}).Calls != 9 {
+	if c, err := Load(w.source()); err != nil || c.Budget(quota.Limits{}).Calls != 9 {
 		t.Errorf("llmcmd's variables are nothing to others: %v", err)
 	}
 }

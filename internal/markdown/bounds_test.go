@@ -11,7 +11,7 @@ import (
 // little to look at, so this stands for the time as well, without a clock.
 func TestHoldsLittle(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	for _, piece := range []string{"*a ", "**a", "_ a_", "[", "![", "[]", "]", "`", "`` ` ", "<", "<a:", "&", "\\", "#", "# #", "|", "|a\n", "|-\n", "- ", ">", " ", "\t",
 		"\n", "-", "=", "~", "~~a", "1. ", "http://", "[a](", "[a](b", "[a](<b", "[a](b \"", "*a [b_ ", "e\u0301", "\u0301", "日", "、", "「", "\u200d", "a*_~`[", "```\n", "```",
@@ -33,7 +33,7 @@ func TestHoldsLittle(t *testing.T) {
 // TestTableBounds checks the two places where whole lines are kept.
 func TestTableBounds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	for _, in := range []string{"|", "| a ", "|a|\n|-|\n|", "|a|\n|-|\n" + strings.Repeat("|b|\n", 9)} {
 		w := NewWriter(io.Discard, Options{Width: 30})

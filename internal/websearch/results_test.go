@@ -156,7 +156,7 @@ func TestTidy(t *testing.T) {
 // TestHugeFields has engines that answer with one field of half a megabyte.
 func TestHugeFields(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	for _, piece := range []string{"<", "<b", "‹", "<a <", "&lt;", "\x1b]", "</", "&#", "\u202e", "<b>", "< "} {
 		long := strings.Repeat(piece, (512<<10)/len(piece))

@@ -200,7 +200,7 @@ func TestCharsets(t *testing.T) {
 // TestHostilePages checks that no page takes long or becomes large.
 func TestHostilePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	const size = 1 << 18
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
@@ -248,7 +248,7 @@ func TestHostilePages(t *testing.T) {
 // that it is relative to.
 func TestManyLinks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	links := strings.Repeat("<a href=x>", (1<<19)/10)
 	long := strings.Repeat("x", 100<<10)
@@ -314,7 +314,7 @@ func TestTimeIsUp(t *testing.T) {
 
 func TestLongPage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much text for one goroutine: nothing for a race detector")
+		t.Skip("long: much text for one goroutine: nothing for a race detector")
 	}
 	for _, kind := range []string{"text/html", "text/plain"} {
 		_, text, err := Text(t.Context(), &Page{Type: kind, Body: []byte(strings.Repeat("文字 ", 700_000))})

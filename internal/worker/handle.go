@@ -134,7 +134,7 @@ func (h *Handle) runIn(ctx context.Context, p *process, req *run.Request) (run.R
 		return run.Result{Exit: notRun}, h.explained(err)
 	}
 	p.settle(done.Held)
-	if cerr := h.door.Meter.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
+	if cerr := h.door.Budget.Charge(done.Pending.usage()); err == nil && cerr != nil && done.Pending != (usageMessage{}) {
 		err = cerr
 	}
 	return done.Result, err
@@ -158,7 +158,7 @@ func (h *Handle) message(p *process, req *run.Request) runMessage {
 		Timeout: req.Timeout, Confirm: req.Confirm, Stdin: req.Stdin != nil, Stdout: req.Stdout != nil, Stderr: req.Stderr != nil, Touched: req.Touched != nil,
 		Others: h.pool.others(p),
 	}
-	m.Deadline, _ = h.door.Meter.Deadline()
+	m.Deadline, _ = h.door.Budget.Deadline()
 	return m
 }
 

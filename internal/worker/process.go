@@ -254,7 +254,7 @@ func (p *process) charge(body []byte) error {
 	if h == nil {
 		return errNoBox
 	}
-	return h.door.Meter.Charge(m.Usage.usage())
+	return h.door.Budget.Charge(m.Usage.usage())
 }
 
 func (u usageMessage) usage() quota.Usage {

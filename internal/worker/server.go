@@ -142,7 +142,7 @@ func (s *server) open(body []byte) (any, error) {
 		return nil, errNotReady
 	}
 	meter := &remoteMeter{server: s, box: m.Box}
-	d := Door{Log: remoteLog{s, m.Box}, Meter: meter}
+	d := Door{Log: remoteLog{s, m.Box}, Budget: meter}
 	if m.Asks {
 		d.Ask = remoteAsker{s, m.Box}.ask
 	}

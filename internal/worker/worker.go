@@ -33,7 +33,7 @@ const Name = "hako-worker"
 type Parts interface {
 	// Open makes a box from a specification that the door wrote.
 	Open(spec json.RawMessage, d Door) (Box, error)
-	// Judge answers a question about a script, without running anything.
+	// Policy answers a question about a script, without running anything.
 	Judge(ctx context.Context, spec json.RawMessage) (any, error)
 	// Held returns what all boxes hold now.
 	Held() Held
@@ -59,9 +59,9 @@ type Box struct {
 
 // A Door is the way from a box back to the process that started the worker.
 type Door struct {
-	Log   audit.Log
-	Meter gate.Meter
-	Ask   func(context.Context, gate.Question) (gate.Answer, error) // nil means that nobody is there
+	Log    audit.Log
+	Budget gate.Budget
+	Ask    func(context.Context, gate.Question) (gate.Answer, error) // nil means that nobody is there
 }
 
 // Held is what sandboxes hold: bytes of virtual shells, bytes of shells around

@@ -113,9 +113,9 @@ func (b *fakeBox) do(ctx context.Context, req *run.Request) (run.Result, error) 
 		fmt.Fprint(req.Stdout, n)
 		return run.Result{}, err
 	case "charge":
-		err := b.door.Meter.Charge(quota.Usage{Scripts: 1})
+		err := b.door.Budget.Charge(quota.Usage{Scripts: 1})
 		if err == nil {
-			err = b.door.Meter.Charge(quota.Usage{Written: 100})
+			err = b.door.Budget.Charge(quota.Usage{Written: 100})
 		}
 		return run.Result{}, err
 	case "ask":
@@ -234,8 +234,8 @@ func openFor(t *testing.T, p *Pool, caller string, w Want, d Door) *Handle {
 	if d.Log == nil {
 		d.Log = &journal{}
 	}
-	if d.Meter == nil {
-		d.Meter = quota.NewMeter(quota.Unlimited())
+	if d.Budget == nil {
+		d.Budget = quota.New(quota.Unlimited())
 	}
 	h, err := p.Open(t.Context(), caller, w, d)
 	if err != nil {
@@ -419,8 +419,8 @@ func TestUnrecordedMeansUndone(t *testing.T) {
 
 // TestBudget: it is the door's.
 func TestBudget(t *testing.T) {
-	m := quota.NewMeter(quota.Budget{Scripts: 2, Written: 150})
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Meter: m})
+	m := quota.New(quota.Limits{Scripts: 2, Written: 150})
+	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Budget: m})
 	if _, err := do(t, h, "charge"); err != nil || m.Used().Scripts != 1 || m.Used().Written != 100 {
 		t.Errorf("%+v %v", m.Used(), err)
 	}
@@ -481,7 +481,7 @@ func TestManyAtOnce(t *testing.T) {
 	for range 2 {
 		group.Go(func() {
 			for range 150 {
-				h, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Meter: quota.NewMeter(quota.Unlimited())})
+				h, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
 				if err != nil {
 					t.Error(err)
 					return
@@ -542,7 +542,7 @@ func TestJudge(t *testing.T) {
 // TestBrokenSettings are an error of whoever opens a box.
 func TestBrokenSettings(t *testing.T) {
 	p := newPool(t, Options{Settings: "broken"})
-	_, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Meter: quota.NewMeter(quota.Unlimited())})
+	_, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "broken") {
 		t.Error(err)
 	}

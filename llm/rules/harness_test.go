@@ -32,8 +32,8 @@ func newBox(t testing.TB) *box {
 	t.Helper()
 	limits := quota.Strict()
 	limits.Output = 1 << 30
-	gauge := quota.NewGauge(limits)
-	tree := vfs.New(vfs.Options{Gauge: gauge, Strict: true})
+	gauge := quota.NewLimiter(limits)
+	tree := vfs.New(vfs.Options{Limiter: gauge, Strict: true})
 	names, err := filepath.Glob("testdata/*")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func newBox(t testing.TB) *box {
 			t.Fatal(err)
 		}
 	}
-	runner := shell.NewSession(shell.Options{FS: tree, Gauge: gauge, Commands: tool.Commands(command.All(), nil), Parse: policy.ParseScript})
+	runner := shell.NewSession(shell.Options{FS: tree, Limiter: gauge, Commands: tool.Commands(command.All(), nil), Parse: policy.ParseScript})
 	return &box{t: t, tree: tree, Executor: &tool.Executor{Runner: runner, Actor: "test"}, tools: []llm.Tool{{Name: executeTool}}}
 }
 

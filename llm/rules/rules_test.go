@@ -15,7 +15,7 @@ import (
 // question of the tables: what none needs is either wrong or missing there.
 func TestEveryRuleIsUsed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs every question, and only one goroutine")
+		t.Skip("long: it needs every question, and only one goroutine")
 	}
 	used := map[*pack][]bool{english: make([]bool, len(english.rules)), japanese: make([]bool, len(japanese.rules))}
 	for _, name := range []string{"english.txt", "japanese.txt", "english_declined.txt", "japanese_declined.txt"} {

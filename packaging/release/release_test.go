@@ -93,7 +93,7 @@ func TestSBOM(t *testing.T) {
 // A whole release for this platform, twice: the same bytes, and everything in it.
 func TestRelease(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
-		t.Skip("it builds hako")
+		t.Skip("long: it builds hako")
 	}
 	t.Chdir("../..")
 	man := t.TempDir()

@@ -252,8 +252,8 @@ func (p *packer) stream(name string, r io.Reader, w *stream.Writer, file *vfs.Fi
 	switch {
 	case src.err != nil:
 		return src.err
-	case p.Gauge.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
-		return firstError(p.Gauge.Err(), w.Err(), context.Cause(p.ctx))
+	case p.Limiter.Err() != nil || p.ctx.Err() != nil || w.Err() != nil:
+		return firstError(p.Limiter.Err(), w.Err(), context.Cause(p.ctx))
 	case errors.Is(err, errPackGarbage):
 		p.tool.trouble(p, packGarbage, name, "")
 	case isLimit(err):

@@ -57,8 +57,8 @@ func (t *tarCall) read() error {
 		return watched.err
 	case err == nil || isLimit(err) || errors.Is(err, errTarFatal) || errors.Is(err, stream.ErrPipe):
 		return err
-	case t.Gauge.Err() != nil:
-		return t.Gauge.Err()
+	case t.Limiter.Err() != nil:
+		return t.Limiter.Err()
 	}
 	var status shell.Status
 	if errors.As(err, &status) {
@@ -264,7 +264,7 @@ func (r *tarReader) directory(full, name string, h *tar.Header) error {
 		r.times(full, h.ModTime)
 		return nil
 	})
-	return r.Gauge.Fits(int64(len(r.late)) * 128)
+	return r.Limiter.Fits(int64(len(r.late)) * 128)
 }
 
 func (r *tarReader) times(full string, at time.Time) { r.FS.Chtimes(full, at, at) }
@@ -309,7 +309,7 @@ func (r *tarReader) symlink(full, name string, h *tar.Header) error {
 	}
 	if strings.HasPrefix(h.Linkname, "/") || strings.Contains("/"+h.Linkname+"/", "/../") {
 		r.late = append(r.late, make)
-		return r.Gauge.Fits(int64(len(r.late)) * 128)
+		return r.Limiter.Fits(int64(len(r.late)) * 128)
 	}
 	return make()
 }

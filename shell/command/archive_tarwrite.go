@@ -111,7 +111,7 @@ func (w *tarWriter) members(out io.Writer, before int64) error {
 // add writes a file, or a directory with all it holds.
 func (w *tarWriter) add(dir, name string) error {
 	if w.ctx.Err() != nil {
-		return firstError(w.Gauge.Err(), w.ctx.Err())
+		return firstError(w.Limiter.Err(), w.ctx.Err())
 	}
 	if w.excluded(name) {
 		return nil

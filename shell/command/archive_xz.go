@@ -19,7 +19,7 @@ import (
 // allocates whatever dictionary a header claims, up to 4 GB; here the gauge is
 // asked first, for every block.
 type xzReader struct {
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	br    *bufio.Reader
 	n     int64 // bytes taken since the stream began
 	check byte
@@ -34,7 +34,7 @@ var (
 	crcTable = crc64.MakeTable(crc64.ECMA)
 )
 
-func newXzReader(g *quota.Gauge, r io.Reader) (*xzReader, error) {
+func newXzReader(g *quota.Limiter, r io.Reader) (*xzReader, error) {
 	x := &xzReader{gauge: g, br: bufio.NewReaderSize(r, 64<<10)}
 	head, err := x.br.Peek(6)
 	if len(head) == 0 && err == io.EOF {

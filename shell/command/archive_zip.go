@@ -12,7 +12,7 @@ import (
 
 // openZip reads the directory of a zip file. How many entries it claims is
 // held against the gauge before anything is allocated for them.
-func openZip(g *quota.Gauge, f *vfs.File) (*zip.Reader, error) {
+func openZip(g *quota.Limiter, f *vfs.File) (*zip.Reader, error) {
 	count, err := zipCount(f)
 	if err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func awkConfig(c *shell.Call) *awk.Config {
 	return &awk.Config{
 		Name: c.Name, Stdin: c.Stdin, Output: c.Stdout, Error: c.Stderr, Environ: c.Environ(),
 		Now:    func() time.Time { return c.Now().In(zone) },
-		Grow:   c.Gauge.Hold,
+		Grow:   c.Limiter.Hold,
 		Reason: vfs.Reason,
 		Open:   func(name string) (io.ReadCloser, error) { return c.Open(name) },
 		Create: func(name string, more bool) (io.WriteCloser, error) {

@@ -10,7 +10,7 @@ import (
 // A backlog keeps the end of a stream in blocks, for the commands that know
 // only at the end what to print. Its memory is charged to the session.
 type backlog struct {
-	gauge  *quota.Gauge
+	gauge  *quota.Limiter
 	end    byte
 	blocks []logBlock
 	lines  int64 // terminators in all blocks

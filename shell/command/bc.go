@@ -53,7 +53,7 @@ func runBC(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	m := &bc{
-		calculator: calculator{ctx: ctx, gauge: c.Gauge, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}}, call: c,
+		calculator: calculator{ctx: ctx, gauge: c.Limiter, clips: true}, bcParser: bcParser{fns: map[string]*bcFunc{}}, call: c,
 		vars: map[string]calcNum{}, arrays: map[string]map[int]calcNum{},
 		ibase: 10, obase: 10, last: calcInt(0), ret: calcInt(0), width: lineLength(c, "BC_LINE_LENGTH"),
 	}

@@ -168,7 +168,7 @@ func TestTranscripts(t *testing.T) {
 
 func plant(t *testing.T, files []transcriptFile) *vfs.FS {
 	t.Helper()
-	fs := vfs.New(vfs.Options{Gauge: quota.NewGauge(quota.Lenient())})
+	fs := vfs.New(vfs.Options{Limiter: quota.NewLimiter(quota.Lenient())})
 	for _, f := range files {
 		name := path.Join("/box", f.name)
 		if err := fs.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -188,7 +188,7 @@ func runHako(t *testing.T, fs *vfs.FS, script string) string {
 
 // limitsFor gives a script that is to be stopped by another limit the time to get
 // there, also on a busy machine.
-func limitsFor(want string) quota.Limits {
+func limitsFor(want string) quota.ScriptLimits {
 	limits := quota.Lenient()
 	if strings.Contains(want, "went over the limit memory") {
 		limits.Time = 40 * time.Second
@@ -197,10 +197,10 @@ func limitsFor(want string) quota.Limits {
 }
 
 // runWithin is runHako with other limits.
-func runWithin(t *testing.T, fs *vfs.FS, script string, limits quota.Limits) string {
+func runWithin(t *testing.T, fs *vfs.FS, script string, limits quota.ScriptLimits) string {
 	t.Helper()
 	ses := shell.NewSession(shell.Options{
-		FS: fs, Commands: All(), Gauge: quota.NewGauge(limits), Dir: "/box",
+		FS: fs, Commands: All(), Limiter: quota.NewLimiter(limits), Dir: "/box",
 		Env: []string{"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/box", "PATH=/usr/bin:/bin"},
 	})
 	var stdout, stderr bytes.Buffer

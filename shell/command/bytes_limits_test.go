@@ -29,14 +29,14 @@ func hostile(t *testing.T, script string, files map[string][]byte, words ...stri
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Time, limits.Files = 2*time.Second, 2000
-	gauge := quota.NewGauge(limits)
-	fs := vfs.New(vfs.Options{Gauge: gauge})
+	gauge := quota.NewLimiter(limits)
+	fs := vfs.New(vfs.Options{Limiter: gauge})
 	for name, data := range files {
 		if err := fs.WriteFile("/box/"+name, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Gauge: gauge, Dir: "/box"})
+	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
 	runtime.GC()
 	var out strings.Builder
 	begin := time.Now()
@@ -87,7 +87,7 @@ func TestJqEndsByItself(t *testing.T) {
 
 func TestJqEndlessLoops(t *testing.T) {
 	if testing.Short() {
-		t.Skip("each takes its two seconds")
+		t.Skip("long: each takes its two seconds")
 	}
 	for _, program := range []string{
 		`last(repeat(1))`,

@@ -45,10 +45,10 @@ var bzip2Tool = packTool{
 func createBzip2(p *packer, w io.Writer, name string) (io.WriteCloser, error) {
 	level := max(p.level, 1)
 	cost := bzip2Cost(level)
-	if err := p.Gauge.Hold(cost); err != nil {
+	if err := p.Limiter.Hold(cost); err != nil {
 		return nil, err
 	}
-	return &bzip2Holder{newBzip2Writer(p.ctx, w, level), func() { p.Gauge.Hold(-cost) }}, nil
+	return &bzip2Holder{newBzip2Writer(p.ctx, w, level), func() { p.Limiter.Hold(-cost) }}, nil
 }
 
 // bzip2Holder gives the memory back when the stream is finished.

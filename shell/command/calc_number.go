@@ -30,7 +30,7 @@ var (
 // calculator is what calculating costs: time, and memory for what is kept.
 type calculator struct {
 	ctx   context.Context
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	steps int
 	held  int64
 	clips bool // digits too large for the base mean its largest, as in bc

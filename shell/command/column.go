@@ -58,7 +58,7 @@ func runColumn(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	t.store, t.steps = &sortStore{gauge: c.Gauge, end: '\n'}, every{ctx: ctx}
+	t.store, t.steps = &sortStore{gauge: c.Limiter, end: '\n'}, every{ctx: ctx}
 	defer t.store.free()
 	failed := func(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
 	for in := range operands(c, names, c.Open, failed) {

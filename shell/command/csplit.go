@@ -72,7 +72,7 @@ func runCsplit(ctx context.Context, c *shell.Call) error {
 	if err != nil {
 		return err
 	}
-	s.store = &sortStore{gauge: c.Gauge, end: '\n', bare: true}
+	s.store = &sortStore{gauge: c.Limiter, end: '\n', bare: true}
 	defer s.store.free()
 	if err := s.load(names[0]); err != nil {
 		return err

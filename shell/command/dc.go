@@ -74,7 +74,7 @@ func runDC(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	m := &dc{
-		calculator: calculator{ctx: ctx, gauge: c.Gauge}, call: c, regs: map[byte]*dcRegister{},
+		calculator: calculator{ctx: ctx, gauge: c.Limiter}, call: c, regs: map[byte]*dcRegister{},
 		ibase: 10, obase: 10, width: lineLength(c, "DC_LINE_LENGTH"),
 	}
 	defer m.release()

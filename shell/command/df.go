@@ -53,8 +53,8 @@ func runDf(_ context.Context, c *shell.Call) error {
 		}
 		return strconv.FormatInt((n+unit-1)/unit, 10)
 	}
-	all := c.Gauge.Limits().Memory
-	used := min(c.Gauge.Held(), all)
+	all := c.Limiter.Limits().Memory
+	used := min(c.Limiter.Held(), all)
 	title, typ := map[int64]string{1024: "1K-blocks", 1 << 20: "1M-blocks"}[unit], ""
 	if readable > 0 {
 		title = "Size"

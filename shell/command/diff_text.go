@@ -27,7 +27,7 @@ func (d *differ) load(f *diffFile, r io.Reader) (err error) {
 }
 
 func (d *differ) hold(n int64) error {
-	if err := d.c.Gauge.Hold(n); err != nil {
+	if err := d.c.Limiter.Hold(n); err != nil {
 		return err
 	}
 	d.held += n
@@ -35,7 +35,7 @@ func (d *differ) hold(n int64) error {
 }
 
 func (d *differ) release() {
-	d.c.Gauge.Hold(-d.held)
+	d.c.Limiter.Hold(-d.held)
 	d.held = 0
 }
 

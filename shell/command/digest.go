@@ -224,7 +224,7 @@ func (d *digest) parse(text string) (sum, name string, ok bool) {
 func (d *digest) verifyFile(name, want string, t *digestTally) error {
 	got, err := d.sumOf(name)
 	switch {
-	case err != nil && d.Gauge.Err() != nil:
+	case err != nil && d.Limiter.Err() != nil:
 		return err
 	case err != nil && d.missing && vfs.Reason(err) == "No such file or directory":
 		return nil

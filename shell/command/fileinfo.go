@@ -23,7 +23,7 @@ const (
 // halted returns why a long walk has to end: the script was cancelled or a
 // limit was passed. Errors of single files are not reasons.
 func halted(ctx context.Context, c *shell.Call) error {
-	if err := c.Gauge.Err(); err != nil {
+	if err := c.Limiter.Err(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)

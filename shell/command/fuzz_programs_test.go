@@ -77,13 +77,13 @@ func withinBounds(t *testing.T, cmd shell.Command, input string, args ...string)
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Memory, limits.Time = 32<<20, 200*time.Millisecond
-	gauge := quota.NewGauge(limits)
+	gauge := quota.NewLimiter(limits)
 	ctx, stop := gauge.Start(context.Background())
 	defer stop()
 	began, peak := time.Now(), watchHeap()
 	_ = cmd.Run(ctx, &shell.Call{ // any answer will do, as long as there is one
 		Name: cmd.Name, Args: args, Stdin: stream.NewBytes([]byte(input)), Stdout: stream.NewWriter(io.Discard), Stderr: io.Discard,
-		Dir: "/", FS: vfs.New(vfs.Options{Gauge: gauge}), Gauge: gauge, Now: time.Now,
+		Dir: "/", FS: vfs.New(vfs.Options{Limiter: gauge}), Limiter: gauge, Now: time.Now,
 		Getenv: func(string) (string, bool) { return "", false }, Environ: func() []string { return nil },
 	})
 	heap, took := peak(), time.Since(began)

@@ -199,7 +199,7 @@ func (g *grepper) patternFile(name string) error {
 	var data []byte
 	var err error
 	if shell.IsStdin(name) {
-		data, err = io.ReadAll(io.LimitReader(g.c.Stdin, g.c.Gauge.Limits().Memory/8))
+		data, err = io.ReadAll(io.LimitReader(g.c.Stdin, g.c.Limiter.Limits().Memory/8))
 	} else {
 		data, err = g.c.FS.ReadFile(g.c.Path(name))
 	}

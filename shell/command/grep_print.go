@@ -306,7 +306,7 @@ func (p *grepPrinter) keep(data []byte, at int) {
 	} else {
 		p.carry = p.carry[:0]
 	}
-	if p.c.Gauge.Fits(int64(len(data)-at-start)) == nil {
+	if p.c.Limiter.Fits(int64(len(data)-at-start)) == nil {
 		p.carry = append(p.carry, data[at+start:]...)
 	}
 }

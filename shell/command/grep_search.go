@@ -24,7 +24,7 @@ func (g *grepper) search(ctx context.Context, in grepSource, name string) error 
 	p := &grepPrinter{grepper: g, name: name, lastEnd: -1}
 	err := g.blocks(ctx, in, p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		if g.c.Gauge.Err() != nil || g.c.Stdout.Err() != nil || ctx.Err() != nil {
+		if g.c.Limiter.Err() != nil || g.c.Stdout.Err() != nil || ctx.Err() != nil {
 			return err
 		}
 		g.unusable(name, err)

@@ -28,7 +28,7 @@ func (s *grepStream) next(_ context.Context, b *grepBlock, own bool) (err error)
 		return err
 	}
 	if len(b.data) > cap(b.buf) {
-		if err := s.c.Gauge.Fits(int64(len(b.data)) * grepQueue); err != nil {
+		if err := s.c.Limiter.Fits(int64(len(b.data)) * grepQueue); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (s *grepFile) carry(b *grepBlock) int {
 
 // grow makes room for a line that is longer than the block.
 func (s *grepFile) grow(b *grepBlock) error {
-	if err := s.c.Gauge.Fits(int64(len(b.buf)) * grepQueue); err != nil {
+	if err := s.c.Limiter.Fits(int64(len(b.buf)) * grepQueue); err != nil {
 		return err
 	}
 	b.buf = append(b.buf, make([]byte, len(b.buf))...)

@@ -157,7 +157,7 @@ func headBytes(c *shell.Call, in shell.Input, n int64) error {
 
 // allButLast copies everything but the last n lines or bytes.
 func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
-	l := backlog{gauge: c.Gauge, end: h.end}
+	l := backlog{gauge: c.Limiter, end: h.end}
 	defer l.free()
 	if err := l.fill(in.Reader, func() error { return h.release(c, &l) }); err != nil {
 		return err

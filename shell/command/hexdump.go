@@ -91,7 +91,7 @@ func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
 	for _, units := range h.strings {
 		block = max(block, hexBlockSize(units))
 	}
-	if err := h.Gauge.Fits(int64(block) * 64); err != nil {
+	if err := h.Limiter.Fits(int64(block) * 64); err != nil {
 		return err
 	}
 	for _, units := range h.strings {

@@ -332,13 +332,13 @@ func (j *joiner) alone(i int) error {
 func (j *joiner) pair() error {
 	var groups [2][]joinLine
 	var held int64
-	defer func() { j.c.Gauge.Hold(-held) }()
+	defer func() { j.c.Limiter.Hold(-held) }()
 	key := bytes.Clone(j.key(0, j.sides[0].now))
 	for i := range j.sides {
 		s := &j.sides[i]
 		for !s.over && j.compare(j.key(i, s.now), key) == 0 {
 			cost := int64(len(s.now.text) + 24*len(s.now.fields) + 64)
-			if err := j.c.Gauge.Hold(cost); err != nil {
+			if err := j.c.Limiter.Hold(cost); err != nil {
 				return err
 			}
 			held += cost

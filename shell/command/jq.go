@@ -441,7 +441,7 @@ func (j *jqCall) fileValue(name string, raw bool) (any, error) {
 	defer done()
 	if raw {
 		text, err := slurp(j.Call, in)
-		defer func() { j.Gauge.Hold(-int64(cap(text))) }()
+		defer func() { j.Limiter.Hold(-int64(cap(text))) }()
 		if err == nil {
 			err = j.run.alloc(int64(len(text)))
 		}

@@ -77,7 +77,7 @@ func (m *jqMeter) alloc(n int64) error {
 // allocated yet. Some is charged ahead, in proportion, so that a program near
 // its limit does not trace at every step.
 func (m *jqMeter) charge(n int64) error {
-	gauge := m.call.Gauge
+	gauge := m.call.Limiter
 	if ahead := max(jqSlack, m.count/16); m.count > m.next || gauge.Room() < m.count+ahead-m.held {
 		m.count -= n
 		if err := m.trace(); err != nil {
@@ -117,7 +117,7 @@ func (m *jqMeter) unpin() { m.pins-- }
 
 // release gives everything back when the program ends.
 func (m *jqMeter) release() {
-	m.call.Gauge.Hold(-m.held)
+	m.call.Limiter.Hold(-m.held)
 	m.held = 0
 }
 
@@ -136,7 +136,7 @@ func (m *jqMeter) spend(n int64) error {
 func (m *jqMeter) check() error {
 	m.work = 0
 	if m.ctx.Err() != nil {
-		return firstError(m.call.Gauge.Err(), context.Cause(m.ctx))
+		return firstError(m.call.Limiter.Err(), context.Cause(m.ctx))
 	}
 	return nil
 }

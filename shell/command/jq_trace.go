@@ -27,7 +27,7 @@ type jqTracer struct {
 // are still at work lives too.
 func (m *jqMeter) trace() error {
 	m.epoch++
-	t := &jqTracer{epoch: m.epoch, most: m.call.Gauge.Limits().Memory, texts: map[uintptr]struct{}{}}
+	t := &jqTracer{epoch: m.epoch, most: m.call.Limiter.Limits().Memory, texts: map[uintptr]struct{}{}}
 	t.value(m.extra)
 	if m.waiting != nil {
 		t.items(*m.waiting)
@@ -45,7 +45,7 @@ func (m *jqMeter) trace() error {
 	m.pinAt = min(m.pinAt, m.count)
 	m.next = max(2*m.count, m.count+jqSlice)
 	if spare := m.held - m.count - jqSlack; spare > 0 {
-		m.call.Gauge.Hold(-spare)
+		m.call.Limiter.Hold(-spare)
 		m.held -= spare
 	}
 	return m.check()

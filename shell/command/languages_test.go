@@ -17,13 +17,13 @@ func calculate(t *testing.T, cmd shell.Command, input string, args ...string) {
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Memory, limits.Time = 32<<20, 300*time.Millisecond
-	gauge := quota.NewGauge(limits)
+	gauge := quota.NewLimiter(limits)
 	ctx, stop := gauge.Start(context.Background())
 	defer stop()
 	start := time.Now()
 	_ = cmd.Run(ctx, &shell.Call{ // any answer will do, as long as there is one
 		Name: cmd.Name, Args: args, Stdin: stream.NewBytes([]byte(input)), Stdout: stream.NewWriter(nil), Stderr: io.Discard,
-		Dir: "/box", FS: vfs.New(vfs.Options{}), Gauge: gauge, Now: time.Now,
+		Dir: "/box", FS: vfs.New(vfs.Options{}), Limiter: gauge, Now: time.Now,
 		Getenv: func(string) (string, bool) { return "", false },
 	})
 	if took := time.Since(start); took > 3*time.Second {

@@ -54,18 +54,18 @@ func watchHeap() (stop func() int64) {
 }
 
 // confine runs a script with little to spend and returns what it said.
-func confine(t *testing.T, script string, files map[string]string) (said string, gauge *quota.Gauge) {
+func confine(t *testing.T, script string, files map[string]string) (said string, gauge *quota.Limiter) {
 	t.Helper()
 	limits := quota.Lenient()
 	limits.Time, limits.Memory, limits.FileSize = confinedTime, confinedMemory, 32<<20
-	gauge = quota.NewGauge(limits)
+	gauge = quota.NewLimiter(limits)
 	fs := vfs.New(vfs.Options{})
 	for name, data := range files {
 		if err := fs.WriteFile("/box/"+name, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Gauge: gauge, Dir: "/box"})
+	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
 	var out strings.Builder
 	_, err := ses.Run(context.Background(), &run.Request{Script: script, Stdout: io.Discard, Stderr: &out})
 	if err != nil {
@@ -234,8 +234,8 @@ func TestJqDropsValues(t *testing.T) {
 	} {
 		limits := quota.Lenient()
 		limits.Time, limits.Memory = time.Minute, 24<<20
-		gauge := quota.NewGauge(limits)
-		ses := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Gauge: gauge, Dir: "/"})
+		gauge := quota.NewLimiter(limits)
+		ses := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: gauge, Dir: "/"})
 		var out strings.Builder
 		_, err := ses.Run(context.Background(), &run.Request{Script: "jq -n '" + program + "'", Stdout: io.Discard, Stderr: &out})
 		if err != nil || out.String() != "" {

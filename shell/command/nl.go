@@ -56,7 +56,7 @@ func runNl(ctx context.Context, c *shell.Call) error {
 			return err
 		}
 	}
-	if err := c.Gauge.Fits(n.width); err != nil {
+	if err := c.Limiter.Fits(n.width); err != nil {
 		return err
 	}
 	n.now = n.start

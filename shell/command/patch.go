@@ -81,7 +81,7 @@ func runPatch(ctx context.Context, c *shell.Call) error {
 	if p.output == "-" {
 		p.messages = c.Stderr
 	}
-	defer func() { c.Gauge.Hold(-p.held) }()
+	defer func() { c.Limiter.Hold(-p.held) }()
 	err = p.run(ctx, file)
 	var bad errPatch
 	if errors.As(err, &bad) {
@@ -206,7 +206,7 @@ func (p *patcher) slurp(r io.Reader) ([]byte, error) {
 
 // hold charges what is given back when the command ends.
 func (p *patcher) hold(n int64) error {
-	err := p.c.Gauge.Hold(n)
+	err := p.c.Limiter.Hold(n)
 	if err == nil {
 		p.held += n
 	}

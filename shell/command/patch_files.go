@@ -122,7 +122,7 @@ func (p *patcher) fileError(what, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e := p.c.Gauge.Err(); e != nil {
+	if e := p.c.Limiter.Err(); e != nil {
 		return e
 	}
 	return errPatch(fmt.Sprintf("Can't %s file %s : %s", what, name, vfs.Reason(err)))

@@ -24,7 +24,7 @@ type holding struct {
 
 // hold charges n bytes more.
 func (h *holding) hold(n int64) error {
-	err := h.c.Gauge.Hold(n)
+	err := h.c.Limiter.Hold(n)
 	if err == nil {
 		h.n += n
 	}
@@ -33,7 +33,7 @@ func (h *holding) hold(n int64) error {
 
 // release gives everything back.
 func (h *holding) release() {
-	h.c.Gauge.Hold(-h.n)
+	h.c.Limiter.Hold(-h.n)
 	h.n = 0
 }
 

@@ -172,7 +172,7 @@ func (s *sedRun) scriptFile(name string) error {
 			var b []byte
 			b, err = s.c.Stdin.Chunk()
 			text = append(text, b...)
-			if e := s.c.Gauge.Fits(int64(len(text))); e != nil {
+			if e := s.c.Limiter.Fits(int64(len(text))); e != nil {
 				return e
 			}
 			if len(text) > longestScript {
@@ -198,12 +198,12 @@ func (s *sedRun) add(buf []byte, text ...byte) ([]byte, error) {
 		return append(buf, text...), nil
 	}
 	room := max(need+need/2, 256)
-	if err := s.c.Gauge.Hold(int64(room)); err != nil {
+	if err := s.c.Limiter.Hold(int64(room)); err != nil {
 		return buf, err
 	}
 	s.held += int64(room - cap(buf))
 	grown := append(append(make([]byte, 0, room), buf...), text...)
-	s.c.Gauge.Hold(int64(-cap(buf)))
+	s.c.Limiter.Hold(int64(-cap(buf)))
 	return grown, nil
 }
 
@@ -223,11 +223,11 @@ func (s *sedRun) tick() error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	return s.c.Gauge.Err()
+	return s.c.Limiter.Err()
 }
 
 func (s *sedRun) close() {
-	s.c.Gauge.Hold(-s.held)
+	s.c.Limiter.Hold(-s.held)
 	for _, f := range s.files {
 		f.close()
 	}

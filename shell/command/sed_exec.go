@@ -386,7 +386,7 @@ func (s *sedRun) copyFile(name string) error {
 	if name != "/dev/stdin" {
 		f, err := s.c.Open(name)
 		if err != nil {
-			return s.c.Gauge.Err()
+			return s.c.Limiter.Err()
 		}
 		defer f.Close()
 		if f.IsDir() {

@@ -141,7 +141,7 @@ func (in *sedInput) fill(cross bool) (bool, error) {
 			break
 		}
 		if err != io.EOF {
-			if stop := in.run.c.Gauge.Err(); stop != nil || in.file == nil || in.run.ctx.Err() != nil {
+			if stop := in.run.c.Limiter.Err(); stop != nil || in.file == nil || in.run.ctx.Err() != nil {
 				return false, err
 			}
 			in.run.complain(4, "read error on %s: %s", in.name, vfs.Reason(err))
@@ -173,7 +173,7 @@ func (in *sedInput) open() error {
 	}
 	f, err := s.c.Open(in.name)
 	switch {
-	case err != nil && s.c.Gauge.Err() != nil:
+	case err != nil && s.c.Limiter.Err() != nil:
 		return err
 	case err != nil:
 		s.complain(2, "can't read %s: %s", in.name, vfs.Reason(err))
@@ -214,7 +214,7 @@ type sedBuffer struct{ in *sedInput }
 
 // Write implements [io.Writer].
 func (b *sedBuffer) Write(p []byte) (int, error) {
-	if err := b.in.run.c.Gauge.Fits(int64(b.in.edited.Len()+len(p)) * 2); err != nil {
+	if err := b.in.run.c.Limiter.Fits(int64(b.in.edited.Len()+len(p)) * 2); err != nil {
 		return 0, err
 	}
 	return b.in.edited.Write(p)
@@ -260,7 +260,7 @@ func (in *sedInput) replace(name string, mode fs.FileMode) error {
 	err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode)
 	if err != nil {
 		var limit interface{ Unwrap() error }
-		if errors.As(err, &limit) && s.c.Gauge.Err() != nil {
+		if errors.As(err, &limit) && s.c.Limiter.Err() != nil {
 			return err
 		}
 		return &errSed{4, "couldn't write " + name + ": " + vfs.Reason(err)}

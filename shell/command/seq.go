@@ -202,7 +202,7 @@ func (s *sequence) decimal(c *shell.Call) error {
 	width := 0
 	if s.equalWidth {
 		width = max(len(s.text(s.first.value, shown)), len(s.text(s.last.value, shown)))
-		if err := c.Gauge.Fits(int64(width)); err != nil {
+		if err := c.Limiter.Fits(int64(width)); err != nil {
 			return err
 		}
 	}
@@ -316,7 +316,7 @@ func (s *sequence) formatted(c *shell.Call) error {
 	if why != "" {
 		return c.Fail(1, "format %s %s", curly(s.format), why)
 	}
-	if err := c.Gauge.Fits(verb.size()); err != nil {
+	if err := c.Limiter.Fits(verb.size()); err != nil {
 		return err
 	}
 	return s.each(c, func(v float64) []byte { return fmt.Appendf(nil, verb.goFormat, v) })

@@ -106,7 +106,7 @@ func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 		}
 		return i
 	}
-	defer func() { c.Gauge.Hold(-int64(len(moved)) * 48) }()
+	defer func() { c.Limiter.Hold(-int64(len(moved)) * 48) }()
 	var buf []byte
 	for i := int64(0); i < s.count && size > 0 && (s.repeat || i < size); i++ {
 		v := s.random.Int64N(size)
@@ -115,7 +115,7 @@ func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 			v = at(j)
 			before := len(moved)
 			moved[j] = at(i)
-			if err := c.Gauge.Hold(int64(len(moved)-before) * 48); err != nil {
+			if err := c.Limiter.Hold(int64(len(moved)-before) * 48); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (s *shuffler) numbers(c *shell.Call, w *stream.Writer) error {
 
 // lines shuffles what sort's store holds.
 func (s *shuffler) lines(c *shell.Call, names []string) error {
-	store := &sortStore{gauge: c.Gauge, end: s.end}
+	store := &sortStore{gauge: c.Limiter, end: s.end}
 	defer store.free()
 	if err := s.load(c, store, names); err != nil {
 		return err

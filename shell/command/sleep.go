@@ -44,9 +44,9 @@ func runSleep(ctx context.Context, c *shell.Call) error {
 	if end, ok := ctx.Deadline(); ok { // timeout wakes it earlier
 		wait = min(wait, time.Until(end))
 	}
-	if wait > c.Gauge.Left() {
+	if wait > c.Limiter.Left() {
 		return &fault.Error{Kind: fault.Timeout, Op: "sleep", Subject: total.String(),
-			Why:  fmt.Sprintf("it would go over the limit time=%s", c.Gauge.Limits().Time),
+			Why:  fmt.Sprintf("it would go over the limit time=%s", c.Limiter.Limits().Time),
 			Hint: "sleep less, or have limits.time raised", FlagHint: "sleep less, or raise it: --limit time=…"}
 	}
 	timer := time.NewTimer(total)

@@ -179,7 +179,7 @@ func (s *sorter) settle(c *shell.Call) error {
 
 // sortFiles reads everything, orders it and prints it.
 func (s *sorter) sortFiles(c *shell.Call, names []string) error {
-	s.store = &sortStore{gauge: c.Gauge, end: s.end}
+	s.store = &sortStore{gauge: c.Limiter, end: s.end}
 	defer s.store.free()
 	for _, name := range names {
 		if err := s.load(c, name); err != nil {

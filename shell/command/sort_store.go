@@ -31,7 +31,7 @@ type sortEntry struct {
 
 // A sortStore holds all lines in a few large blocks.
 type sortStore struct {
-	gauge *quota.Gauge
+	gauge *quota.Limiter
 	end   byte
 	slots [][]byte // slots[i] begins at offset i*slotSize; a long block takes several
 	parts []storePart

@@ -19,9 +19,9 @@ import (
 func call(t testing.TB, cmd shell.Command, stdin []byte, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	gauge := quota.NewGauge(quota.Lenient())
+	gauge := quota.NewLimiter(quota.Lenient())
 	c := &shell.Call{
-		Name: cmd.Name, Args: args, Dir: "/box", Gauge: gauge, Seed: 1, Stderr: io.Discard,
+		Name: cmd.Name, Args: args, Dir: "/box", Limiter: gauge, Seed: 1, Stderr: io.Discard,
 		Stdin: stream.NewReader(bytes.NewReader(stdin)), Stdout: stream.NewWriter(&out),
 	}
 	if err := cmd.Run(context.Background(), c); err != nil {
@@ -105,7 +105,7 @@ func plainSort(t *testing.T, lines, args []string) string {
 // TestLongLines crosses every buffer and block border there is.
 func TestLongLines(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	long := func(b byte, n int) string { return strings.Repeat(string(b), n) + "\n" }
 	text := long('b', 5<<20) + long('a', 200<<10) + long('c', 3) + long('a', 9<<20)
@@ -144,7 +144,7 @@ func FuzzTextCommands(f *testing.F) {
 				return // only options: there is no tree for files here
 			}
 			c := &shell.Call{
-				Name: cmd.Name, Args: words, Dir: "/box", Gauge: quota.NewGauge(quota.Strict()), Stderr: io.Discard,
+				Name: cmd.Name, Args: words, Dir: "/box", Limiter: quota.NewLimiter(quota.Strict()), Stderr: io.Discard,
 				Stdin: stream.NewBytes([]byte(text)), Stdout: stream.NewWriter(nil),
 			}
 			cmd.Run(context.Background(), c)

@@ -360,7 +360,7 @@ func (s *splitter) byChunks(in shell.Input) error {
 		return s.inTurn(in)
 	}
 	data, err := slurp(s.c, in)
-	defer func() { s.c.Gauge.Hold(-int64(cap(data))) }()
+	defer func() { s.c.Limiter.Hold(-int64(cap(data))) }()
 	if err != nil {
 		return err
 	}
@@ -416,7 +416,7 @@ func (s *splitter) piece(i int64, part []byte) error {
 func (s *splitter) inTurn(in shell.Input) error {
 	var store [][]byte
 	n, held := int64(0), int64(0)
-	defer func() { s.c.Gauge.Hold(-held) }()
+	defer func() { s.c.Limiter.Hold(-held) }()
 	if s.chunks.only == 0 {
 		store = make([][]byte, s.chunks.n)
 	}
@@ -433,7 +433,7 @@ func (s *splitter) inTurn(in shell.Input) error {
 			return s.c.Stdout.Err()
 		}
 		held += int64(2*len(line) + 2)
-		if err := s.c.Gauge.Hold(int64(2*len(line) + 2)); err != nil {
+		if err := s.c.Limiter.Hold(int64(2*len(line) + 2)); err != nil {
 			return err
 		}
 		store[i] = append(store[i], line...)

@@ -106,7 +106,7 @@ func (s *stringsScan) set(o option) error {
 // scan prints every run. A run is kept only until it is long enough to count;
 // from then on it is printed as it comes.
 func (s *stringsScan) scan(name string, in io.Reader) error {
-	if err := s.Gauge.Fits(int64(s.least)); err != nil {
+	if err := s.Limiter.Fits(int64(s.least)); err != nil {
 		return err
 	}
 	var run []byte

@@ -72,7 +72,7 @@ func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) e
 		return t.blocks(c, in)
 	}
 	data, err := slurp(c, in.Reader)
-	defer func() { c.Gauge.Hold(-int64(cap(data))) }()
+	defer func() { c.Limiter.Hold(-int64(cap(data))) }()
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) e
 
 // blocks is the common case, by way of the store that sort uses.
 func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
-	store := &sortStore{gauge: c.Gauge, end: t.sep[0], bare: true}
+	store := &sortStore{gauge: c.Limiter, end: t.sep[0], bare: true}
 	defer store.free()
 	var src io.Reader = in
 	if in.File != nil {
@@ -147,7 +147,7 @@ func slurp(c *shell.Call, in io.Reader) ([]byte, error) {
 	for {
 		if len(data) == cap(data) {
 			more := max(4<<10, cap(data))
-			if err := c.Gauge.Hold(int64(more)); err != nil {
+			if err := c.Limiter.Hold(int64(more)); err != nil {
 				return data, err
 			}
 			grown := make([]byte, len(data), cap(data)+more)

@@ -49,7 +49,7 @@ func fieldsFit(c *shell.Call, line []byte) error {
 	if len(line) < stream.Size {
 		return nil
 	}
-	return c.Gauge.Fits(24 * int64(len(line)))
+	return c.Limiter.Fits(24 * int64(len(line)))
 }
 
 // notEOF turns the end of a stream into success.

@@ -39,7 +39,7 @@ func runTimeout(ctx context.Context, c *shell.Call) error {
 		defer cancel()
 	}
 	status, err := launch(ctx, c, words[1:], shell.ExecIO{})
-	late := limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && c.Gauge.Err() == nil
+	late := limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && c.Limiter.Err() == nil
 	if !late {
 		return statusOr(status, err)
 	}

@@ -63,7 +63,7 @@ func runUnzip(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	defer f.Close()
-	r, err := openZip(c.Gauge, f)
+	r, err := openZip(c.Limiter, f)
 	if err != nil {
 		if isLimit(err) {
 			return err
@@ -213,7 +213,7 @@ func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 // one prints, tests or unpacks one member.
 func (u *unzip) one(f *zip.File) error {
 	if u.ctx.Err() != nil {
-		return firstError(u.Gauge.Err(), u.ctx.Err())
+		return firstError(u.Limiter.Err(), u.ctx.Err())
 	}
 	switch {
 	case u.print && strings.HasSuffix(f.Name, "/"):
@@ -247,7 +247,7 @@ func (u *unzip) copyOut(f *zip.File, w io.Writer, name string) error {
 	switch {
 	case err == nil:
 		return nil
-	case isLimit(err) || u.Gauge.Err() != nil || errors.Is(err, stream.ErrPipe):
+	case isLimit(err) || u.Limiter.Err() != nil || errors.Is(err, stream.ErrPipe):
 		return err
 	case errors.Is(err, zip.ErrChecksum):
 		fmt.Fprintf(u.Stderr, " bad CRC\n")

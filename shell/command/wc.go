@@ -104,7 +104,7 @@ func names0(c *shell.Call, from string, names []string) ([]string, error) {
 	defer done()
 	err = eachLine(in.Reader, 0, func(name []byte, _ bool) error {
 		names = append(names, string(name))
-		return c.Gauge.Fits(int64(len(names)+len(name)) * 16)
+		return c.Limiter.Fits(int64(len(names)+len(name)) * 16)
 	})
 	return names, err
 }

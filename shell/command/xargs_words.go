@@ -25,7 +25,7 @@ func (x *xargs) splitWords(in *stream.Reader) error {
 			if err != nil {
 				break
 			}
-			if err := x.c.Gauge.Fits(int64(len(text) + len(more))); err != nil {
+			if err := x.c.Limiter.Fits(int64(len(text) + len(more))); err != nil {
 				return err
 			}
 			text += string(more)

@@ -46,15 +46,15 @@ var xzDicts = [...]int{256 << 10, 1 << 20, 2 << 20, 4 << 20, 4 << 20, 8 << 20, 8
 func createXz(p *packer, w io.Writer, name string) (io.WriteCloser, error) {
 	dict := xzDicts[p.level]
 	cost := int64(dict)*6 + 4<<20 // measured: the match finder keeps positions beside the bytes
-	if err := p.Gauge.Hold(cost); err != nil {
+	if err := p.Limiter.Hold(cost); err != nil {
 		return nil, err
 	}
 	zw, err := xz.WriterConfig{DictCap: dict, CheckSum: xz.CRC64}.NewWriter(w)
 	if err != nil {
-		p.Gauge.Hold(-cost)
+		p.Limiter.Hold(-cost)
 		return nil, err
 	}
-	return &xzHolder{zw, func() { p.Gauge.Hold(-cost) }}, nil
+	return &xzHolder{zw, func() { p.Limiter.Hold(-cost) }}, nil
 }
 
 type xzHolder struct {
@@ -68,7 +68,7 @@ func (h *xzHolder) Close() error {
 }
 
 func openXz(p *packer, r io.Reader) (io.Reader, error) {
-	x, err := newXzReader(p.Gauge, r)
+	x, err := newXzReader(p.Limiter, r)
 	if err == errPackFormat && p.force && p.stdout {
 		return x.br, nil
 	}

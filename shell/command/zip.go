@@ -152,7 +152,7 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 			return nil, err
 		}
 		names = append(names, strings.TrimRight(string(line), "\n"))
-		if err := z.Gauge.Fits(int64(len(names)) * 64); err != nil {
+		if err := z.Limiter.Fits(int64(len(names)) * 64); err != nil {
 			return nil, err
 		}
 	}
@@ -161,7 +161,7 @@ func (z *zipCall) fromStdin(names []string) ([]string, error) {
 // collect finds what one operand stands for.
 func (z *zipCall) collect(name string) error {
 	if z.ctx.Err() != nil {
-		return firstError(z.Gauge.Err(), z.ctx.Err())
+		return firstError(z.Limiter.Err(), z.ctx.Err())
 	}
 	if name == "-" {
 		z.items = append(z.items, zipItem{stored: "-", stdin: true})
@@ -271,7 +271,7 @@ func (z *zipCall) openOld() (*zip.Reader, func(), error) {
 		}
 		return nil, func() {}, nil
 	}
-	r, err := openZip(z.Gauge, f)
+	r, err := openZip(z.Limiter, f)
 	if err != nil {
 		f.Close()
 		if isLimit(err) {

@@ -45,7 +45,7 @@ func (d *data) readAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-func (d *data) writeAt(g *quota.Gauge, p []byte, off int64) (int, error) {
+func (d *data) writeAt(g *quota.Limiter, p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -69,7 +69,7 @@ func (d *data) writeAt(g *quota.Gauge, p []byte, off int64) (int, error) {
 }
 
 // slots makes room in the table for a file of the given size.
-func (d *data) slots(g *quota.Gauge, size int64) error {
+func (d *data) slots(g *quota.Limiter, size int64) error {
 	more := (size+blockSize-1)/blockSize - int64(len(d.blocks))
 	if more <= 0 {
 		return nil
@@ -83,7 +83,7 @@ func (d *data) slots(g *quota.Gauge, size int64) error {
 }
 
 // refund gives back what was charged for slots but the first keep.
-func (d *data) refund(g *quota.Gauge, keep int64) {
+func (d *data) refund(g *quota.Limiter, keep int64) {
 	if d.paid > keep {
 		g.Hold(-slotSize * (d.paid - keep))
 		d.paid = keep
@@ -92,7 +92,7 @@ func (d *data) refund(g *quota.Gauge, keep int64) {
 
 // own returns block i, unshared and at least need bytes long. Bytes from at on
 // are about to be overwritten, so they need not be cleared.
-func (d *data) own(g *quota.Gauge, i int64, at, need int) (*block, error) {
+func (d *data) own(g *quota.Limiter, i int64, at, need int) (*block, error) {
 	old := d.blocks[i]
 	if old != nil && old.refs.Load() == 1 && need <= cap(old.b) {
 		if have := len(old.b); have < need {
@@ -126,13 +126,13 @@ func blockCap(i int64, need, have int) int {
 	return min(blockSize, max(need, 2*have, 64))
 }
 
-func (b *block) drop(g *quota.Gauge) {
+func (b *block) drop(g *quota.Limiter) {
 	if b != nil && b.refs.Add(-1) == 0 {
 		g.Hold(-int64(cap(b.b)))
 	}
 }
 
-func (d *data) truncate(g *quota.Gauge, size int64) error {
+func (d *data) truncate(g *quota.Limiter, size int64) error {
 	if size >= d.size {
 		err := d.slots(g, size)
 		if err == nil {
@@ -158,7 +158,7 @@ func (d *data) truncate(g *quota.Gauge, size int64) error {
 }
 
 // free gives everything back. It cannot fail, unlike truncate.
-func (d *data) free(g *quota.Gauge) {
+func (d *data) free(g *quota.Limiter) {
 	for _, b := range d.blocks {
 		b.drop(g)
 	}

@@ -19,7 +19,7 @@ import (
 func (t *FS) Fork() *FS { return t.fork(t.env) }
 
 // ForkFor is Fork with a gauge of its own, which must be a fork of t's.
-func (t *FS) ForkFor(g *quota.Gauge) *FS {
+func (t *FS) ForkFor(g *quota.Limiter) *FS {
 	return t.fork(&env{gauge: g, strict: t.env.strict, protect: t.env.protect, now: t.env.now, seen: map[string]bool{}, inodes: t.env.inodes})
 }
 
@@ -208,7 +208,7 @@ func (t *FS) surveyDir(dir place, all map[string]sight) {
 	}
 }
 
-func (a sight) same(b sight, g *quota.Gauge) bool {
+func (a sight) same(b sight, g *quota.Limiter) bool {
 	switch {
 	case a.g.real || b.g.real:
 		return a.g.b == b.g.b

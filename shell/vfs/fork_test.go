@@ -12,8 +12,8 @@ import (
 
 func TestForkAndDiff(t *testing.T) {
 	_, dir := host(t)
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	must(t, v.Mount("/w", dir, true))
 	must(t, v.Inject("/out", filepath.Join(dir, "out"), true))
 	big := strings.Repeat("x", blockSize+10)

@@ -19,8 +19,8 @@ import (
 // TestContents does the same by chance to a memory file and a plain slice.
 func TestContents(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	f, err := v.Open("/box/f", os.O_RDWR|os.O_CREATE, 0o666)
 	must(t, err)
 	var want []byte
@@ -72,8 +72,8 @@ func TestContents(t *testing.T) {
 func TestHolesAreFree(t *testing.T) {
 	l := quota.Lenient()
 	l.Memory, l.FileSize = 1<<20, 1<<30
-	g := quota.NewGauge(l)
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(l)
+	v := New(Options{Limiter: g})
 	f, err := v.Open("/box/f", os.O_RDWR|os.O_CREATE, 0o666)
 	must(t, err)
 	_, err = f.Seek(500<<20, io.SeekStart)
@@ -101,8 +101,8 @@ func TestHolesAreFree(t *testing.T) {
 func TestMemoryLimit(t *testing.T) {
 	l := quota.Lenient()
 	l.Memory = 4 << 20
-	g := quota.NewGauge(l)
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(l)
+	v := New(Options{Limiter: g})
 	f, err := v.Open("/box/f", os.O_RDWR|os.O_CREATE, 0o666)
 	must(t, err)
 	p := make([]byte, 100_000)
@@ -120,8 +120,8 @@ func TestMemoryLimit(t *testing.T) {
 func TestFileCount(t *testing.T) {
 	l := quota.Lenient()
 	l.Files = 10
-	g := quota.NewGauge(l)
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(l)
+	v := New(Options{Limiter: g})
 	for round := range 3 {
 		var err error
 		n := 0
@@ -157,8 +157,8 @@ func entryNames(t *testing.T, v *FS, dir string) (names []string) {
 }
 
 func TestTrippedGaugeStopsFiles(t *testing.T) {
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	put(t, v, "/box/f", "x")
 	f, err := v.Open("/box/f", os.O_RDWR, 0)
 	must(t, err)
@@ -190,8 +190,8 @@ func TestDeepNames(t *testing.T) {
 // TestAtOnce is for the race detector: stages of a pipeline use one tree.
 func TestAtOnce(t *testing.T) {
 	_, dir := host(t)
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	must(t, v.Mount("/w", dir, true))
 	v.Watch(func(string, string, int64) {})
 	shared, err := v.Open("/box/shared", os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
@@ -248,7 +248,7 @@ func BenchmarkWriteMemory(b *testing.B) {
 	p := make([]byte, 128<<10)
 	b.SetBytes(100 << 20)
 	for b.Loop() {
-		v := New(Options{Gauge: quota.NewGauge(quota.Lenient())})
+		v := New(Options{Limiter: quota.NewLimiter(quota.Lenient())})
 		f, _ := v.Open("/box/f", os.O_WRONLY|os.O_CREATE, 0o666)
 		for range 800 {
 			f.Write(p)
@@ -259,7 +259,7 @@ func BenchmarkWriteMemory(b *testing.B) {
 func BenchmarkReadReal(b *testing.B) {
 	_, dir := host(b)
 	os.WriteFile(dir+"/big", make([]byte, 100<<20), 0o644)
-	v := New(Options{Gauge: quota.NewGauge(quota.Lenient())})
+	v := New(Options{Limiter: quota.NewLimiter(quota.Lenient())})
 	v.Mount("/w", dir, false)
 	p := make([]byte, 128<<10)
 	b.SetBytes(100 << 20)

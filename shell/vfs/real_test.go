@@ -307,7 +307,7 @@ func TestStrictSize(t *testing.T) {
 	l := quota.Strict()
 	l.FileSize, l.Output = 1<<20, 8<<20
 	for _, strict := range []bool{true, false} {
-		v := New(Options{Gauge: quota.NewGauge(l), Strict: strict})
+		v := New(Options{Limiter: quota.NewLimiter(l), Strict: strict})
 		must(t, v.Mount("/w", dir, true))
 		must(t, v.Inject("/big", filepath.Join(dir, "big"), false))
 		for _, name := range []string{"/w/big", "/big"} {
@@ -369,8 +369,8 @@ func TestRealWritesAreBounded(t *testing.T) {
 	l := quota.Lenient()
 	l.Output = 10
 	for _, name := range []string{"/w/new", "/w/file", "/out"} {
-		g := quota.NewGauge(l)
-		v := New(Options{Gauge: g})
+		g := quota.NewLimiter(l)
+		v := New(Options{Limiter: g})
 		must(t, v.Mount("/w", dir, true))
 		must(t, v.Inject("/out", filepath.Join(dir, "out"), true))
 		put(t, v, "/box/mine", "private files are held, not printed")
@@ -387,8 +387,8 @@ func TestRealWritesOfAFork(t *testing.T) {
 	_, dir := host(t)
 	l := quota.Lenient()
 	l.Output = 10
-	g := quota.NewGauge(l)
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(l)
+	v := New(Options{Limiter: g})
 	must(t, v.Mount("/w", dir, true))
 	own := g.Fork()
 	f := v.ForkFor(own)
@@ -403,8 +403,8 @@ func TestRealEntriesAreBounded(t *testing.T) {
 	_, dir := host(t)
 	l := quota.Lenient()
 	l.Files = 4
-	g := quota.NewGauge(l)
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(l)
+	v := New(Options{Limiter: g})
 	must(t, v.Mount("/w", dir, true))
 	script := func() error {
 		_, stop := g.Start(t.Context())
@@ -433,10 +433,10 @@ func TestTimeForReading(t *testing.T) {
 	_, dir := host(t)
 	must(t, os.WriteFile(filepath.Join(dir, "big"), make([]byte, 50<<20), 0o644))
 	l := quota.Lenient()
-	g := quota.NewGauge(l)
+	g := quota.NewLimiter(l)
 	_, stop := g.Start(t.Context())
 	defer stop()
-	v := New(Options{Gauge: g})
+	v := New(Options{Limiter: g})
 	must(t, v.Mount("/w", dir, false))
 	for range 3 {
 		f, err := v.Open("/w/big", os.O_RDONLY, 0)

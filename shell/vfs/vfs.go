@@ -38,10 +38,10 @@ const (
 
 // Options say what a tree is held to.
 type Options struct {
-	Gauge  *quota.Gauge     // what files are charged to; nil charges nothing
-	Strict bool             // refuse real files that are too large or not text
-	Now    func() time.Time // the clock; nil means the real one
-	Seed   uint64           // for /dev/random and temporary names; zero means real chance
+	Limiter *quota.Limiter   // what files are charged to; nil charges nothing
+	Strict  bool             // refuse real files that are too large or not text
+	Now     func() time.Time // the clock; nil means the real one
+	Seed    uint64           // for /dev/random and temporary names; zero means real chance
 
 	// Protect are names that cannot be changed in the real directories that are
 	// mounted. Nil means those of [protect.Default], an empty list none.
@@ -61,7 +61,7 @@ type FS struct {
 
 // env is what all parts of a tree share.
 type env struct {
-	gauge   *quota.Gauge
+	gauge   *quota.Limiter
 	strict  bool
 	protect *protect.Set
 	now     func() time.Time
@@ -85,7 +85,7 @@ func New(o Options) *FS {
 	if o.Protect == nil {
 		o.Protect = protect.Default()
 	}
-	e := &env{gauge: o.Gauge, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
+	e := &env{gauge: o.Limiter, strict: o.Strict, protect: protect.New(o.Protect), now: o.Now, inodes: new(atomic.Uint64), seen: map[string]bool{}}
 	if e.now == nil {
 		e.now = time.Now
 	}

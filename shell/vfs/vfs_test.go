@@ -234,8 +234,8 @@ func TestRemove(t *testing.T) {
 }
 
 func TestRemovedWhileOpen(t *testing.T) {
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	put(t, v, "/box/f", strings.Repeat("x", 5000))
 	f, err := v.Open("/box/f", os.O_RDWR, 0)
 	must(t, err)
@@ -254,8 +254,8 @@ func TestRemovedWhileOpen(t *testing.T) {
 }
 
 func TestHardLinks(t *testing.T) {
-	g := quota.NewGauge(quota.Lenient())
-	v := New(Options{Gauge: g})
+	g := quota.NewLimiter(quota.Lenient())
+	v := New(Options{Limiter: g})
 	put(t, v, "/box/a", "one")
 	must(t, v.Link("/box/a", "/box/b"))
 	put(t, v, "/box/b", "two")
@@ -354,7 +354,7 @@ func TestDevices(t *testing.T) {
 	}
 	small := quota.Lenient()
 	small.Memory = 1 << 20
-	_, err := New(Options{Gauge: quota.NewGauge(small)}).ReadFile("/dev/zero")
+	_, err := New(Options{Limiter: quota.NewLimiter(small)}).ReadFile("/dev/zero")
 	if fault.KindOf(err) != fault.Exhausted {
 		t.Error(err)
 	}

@@ -15,7 +15,7 @@ import (
 // still connected.
 func TestSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the race detector takes more")
+		t.Skip("long: the race detector takes more")
 	}
 	d := newDen(t, guest.Options{})
 	var wg sync.WaitGroup

@@ -23,7 +23,7 @@ type Coordinator struct {
 	Log   audit.Log
 
 	// Model returns the model for a task, which charges the meter.
-	Model func(Task, *quota.Meter) llm.Model
+	Model func(Task, *quota.Budget) llm.Model
 	// Price returns what usage costs in dollars; false means that nobody
 	// knows. Nil means that nobody ever does.
 	Price func(model string, u quota.Usage) (dollars float64, known bool)
@@ -79,7 +79,7 @@ func (e Environments) prompt(name string) string {
 	return e.Prompt(name)
 }
 
-// Limits end tasks that would not end by themselves. Zero values mean those in
+// ScriptLimits end tasks that would not end by themselves. Zero values mean those in
 // the comments.
 type Limits struct {
 	Turns     int     // of the model: 100
@@ -125,7 +125,7 @@ type errand struct {
 	task    Task
 	journal Journal
 	rec     Record
-	meter   *quota.Meter
+	meter   *quota.Budget
 	model   llm.Model
 	place   Place // nil until it is needed
 
@@ -145,7 +145,7 @@ func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (
 	if e.rec.Phase == Ended {
 		return e.rec, e.leave(ctx) // whoever ended it may have died before this
 	}
-	e.meter = quota.NewMeter(e.budget())
+	e.meter = quota.New(e.budget())
 	e.model = c.Model(t, e.meter)
 	err := e.work(ctx)
 	if lost(ctx, err) {
@@ -183,7 +183,7 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 }
 
 // budget is what is left for this worker, so that the model can be told.
-func (e *errand) budget() quota.Budget {
+func (e *errand) budget() quota.Limits {
 	b := quota.Unlimited()
 	if b.Tokens = e.limits.Tokens - e.rec.Spent.Tokens(); b.Tokens == 0 {
 		b.Tokens = -1

@@ -277,7 +277,7 @@ func (w *world) saved() (r Record) {
 	return r
 }
 
-// Next implements [llm.Model].
+// next implements [llm.Model].
 func (w *world) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	w.tick()
 	if err := context.Cause(ctx); err != nil {
@@ -307,7 +307,7 @@ func (*silent) Append(audit.Event) error { return nil }
 func (w *world) coordinator() *Coordinator {
 	return &Coordinator{
 		Desk: w, Board: w, Hands: w, Log: new(silent),
-		Model:   func(Task, *quota.Meter) llm.Model { return w },
+		Model:   func(Task, *quota.Budget) llm.Model { return w },
 		Price:   func(_ string, u quota.Usage) (float64, bool) { return float64(u.Output) / 1000, true },
 		Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},
 		Edit:    llm.Tool{Name: "text_editor", Schema: json.RawMessage(`{}`)},

@@ -472,7 +472,7 @@ func TestRefusedKeyFails(t *testing.T) {
 	for _, retry := range []bool{false, true} {
 		w := newWorld(t)
 		co := w.coordinator()
-		co.Model = func(Task, *quota.Meter) llm.Model { return refusing{retry} }
+		co.Model = func(Task, *quota.Budget) llm.Model { return refusing{retry} }
 		rec, err := co.Run(t.Context(), exampleTask, w, Record{})
 		if failed := err == nil && rec.State == Failed && strings.Contains(rec.Why, "the key is wrong"); failed == retry {
 			t.Errorf("retry %v: %s, %q, %v", retry, rec.State, rec.Why, err)

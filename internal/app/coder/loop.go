@@ -62,7 +62,7 @@ func (e *errand) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	}
 	statement := llm.Item{Role: llm.User, Text: e.rec.Statement}
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
-	return d, &agent.Agent{Model: seat{e}, Tools: tools, Meter: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
+	return d, &agent.Agent{Model: seat{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
 		Calls: 16, Threads: 1, Context: max(e.room()-statement.Weight(), e.room()/4), Observe: e.watch}, nil
 }
 
@@ -134,7 +134,7 @@ func (*breakOff) Error() string { return "something is to be said to the model" 
 // two turns happens before it is asked.
 type seat struct{ e *errand }
 
-// Next implements [llm.Model].
+// next implements [llm.Model].
 func (s seat) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	e := s.e
 	if p := e.rec.Pending; p != nil && !e.replayed { // asked by the worker before this one

@@ -22,9 +22,9 @@ func behindGates(t *testing.T, do runner) (*Desk, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	meter := quota.NewMeter(quota.Budget{})
+	meter := quota.New(quota.Limits{})
 	return desk(t, Options{New: func(context.Context) (run.Runner, func(), error) {
-		return &gate.Gate{Policy: policy.Default("virtual", policy.Options{}), Meter: meter, Log: log, Next: do}, nil, nil
+		return gate.New(do, gate.Options{Policy: policy.Default("virtual", policy.Options{}), Budget: meter, Log: log}), nil, nil
 	}}, nil), record
 }
 

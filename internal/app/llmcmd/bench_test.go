@@ -20,7 +20,7 @@ func benchInput() io.Reader {
 // BenchmarkShell is what the shell needs by itself.
 func BenchmarkShell(b *testing.B) {
 	for b.Loop() {
-		s := sessionWith(vfs.New(vfs.Options{}), quota.NewGauge(quota.Lenient()))
+		s := sessionWith(vfs.New(vfs.Options{}), quota.NewLimiter(quota.Lenient()))
 		res, err := s.Run(context.Background(), &run.Request{Script: "grep -c x", Stdin: benchInput()})
 		if err != nil || res.Exit != 0 {
 			b.Fatal(res, err)
@@ -55,7 +55,7 @@ func BenchmarkChain(b *testing.B) {
 // BenchmarkShellChain is the same inside of one script.
 func BenchmarkShellChain(b *testing.B) {
 	for b.Loop() {
-		s := sessionWith(vfs.New(vfs.Options{}), quota.NewGauge(quota.Lenient()))
+		s := sessionWith(vfs.New(vfs.Options{}), quota.NewLimiter(quota.Lenient()))
 		if _, err := s.Run(context.Background(), &run.Request{Script: "cat | grep -c x", Stdin: benchInput()}); err != nil {
 			b.Fatal(err)
 		}

@@ -64,8 +64,8 @@ func shells(tree *vfs.FS) func(context.Context) (Worker, error) {
 		}
 		limits := quota.Lenient()
 		limits.Time = 2 * time.Minute // the machine may be busy
-		gauge := quota.NewGauge(limits)
-		s := shell.NewSession(shell.Options{FS: sight, Gauge: gauge, Commands: commands, Parse: policy.ParseScript})
+		gauge := quota.NewLimiter(limits)
+		s := shell.NewSession(shell.Options{FS: sight, Limiter: gauge, Commands: commands, Parse: policy.ParseScript})
 		return Worker{Runner: s, Pause: gauge.Pause, Close: s.Close}, nil
 	}
 }
@@ -74,7 +74,7 @@ func newBox(t testing.TB, o Options) *box {
 	t.Helper()
 	b := &box{t: t, calls: map[string]func(context.Context, string) (string, error){}}
 	if o.Files == nil {
-		o.Files = vfs.New(vfs.Options{Gauge: quota.NewGauge(quota.Lenient())})
+		o.Files = vfs.New(vfs.Options{Limiter: quota.NewLimiter(quota.Lenient())})
 	}
 	if o.Spawn == nil {
 		o.Spawn = shells(o.Files)
@@ -167,7 +167,7 @@ func transcript(t *testing.T, name string) {
 
 // setting turns the files of an archive into options.
 func setting(t *testing.T, ar *txtar.Archive) (o Options, want string) {
-	o.Files = vfs.New(vfs.Options{Gauge: quota.NewGauge(quota.Lenient()), Strict: true})
+	o.Files = vfs.New(vfs.Options{Limiter: quota.NewLimiter(quota.Lenient()), Strict: true})
 	for _, f := range ar.Files {
 		text := string(f.Data)
 		switch {
@@ -221,10 +221,10 @@ func indent(text string) string {
 }
 
 // sessionWith returns a shell over a tree with a gauge of its own.
-func sessionWith(tree *vfs.FS, gauge *quota.Gauge) *shell.Session {
+func sessionWith(tree *vfs.FS, gauge *quota.Limiter) *shell.Session {
 	sight, err := tree.Child([]string{"/box", "/tmp"})
 	if err != nil {
 		panic(err)
 	}
-	return shell.NewSession(shell.Options{FS: sight, Gauge: gauge, Commands: command.All(), Parse: policy.ParseScript})
+	return shell.NewSession(shell.Options{FS: sight, Limiter: gauge, Commands: command.All(), Parse: policy.ParseScript})
 }

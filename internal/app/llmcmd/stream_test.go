@@ -383,7 +383,7 @@ func TestClock(t *testing.T) {
 	limits := quota.Lenient()
 	limits.Time = 150 * time.Millisecond
 	spawn := func(context.Context) (Worker, error) {
-		gauge := quota.NewGauge(limits)
+		gauge := quota.NewLimiter(limits)
 		w, err := shells(tree)(context.Background())
 		w.Runner, w.Pause = sessionWith(tree, gauge), gauge.Pause
 		return w, err

@@ -151,9 +151,9 @@ func (m *virtual) Make(ctx context.Context, caller string, w Wanted) (Box, error
 		judge = judge.With(more)
 	}
 	m.made.Add(1)
-	gauge := quota.NewGauge(quota.Lenient())
-	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Gauge: gauge}), Commands: m.set, Gauge: gauge, Parse: policy.ParseScript})
-	g := &gate.Gate{Policy: judge, Meter: quota.NewMeter(quota.Unlimited()), Log: m.log, Next: s, Ask: w.Ask, AskTimeout: m.patient, Pause: gauge.Pause}
+	gauge := quota.NewLimiter(quota.Lenient())
+	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: m.set, Limiter: gauge, Parse: policy.ParseScript})
+	g := gate.New(s, gate.Options{Policy: judge, Budget: quota.New(quota.Unlimited()), Log: m.log, Ask: w.Ask, AskTimeout: m.patient, Pause: gauge.Pause})
 	return &virtualBox{g, s, m}, nil
 }
 

@@ -16,7 +16,7 @@ import (
 func outside(t *testing.T, program string, words ...string) *exec.Cmd {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes other programs")
+		t.Skip("long: takes other programs")
 	}
 	dir := toolsDir()
 	script := filepath.Join(dir, "node_modules", ".bin", program)

@@ -21,7 +21,7 @@ var operator = access.Actor{Name: "ann", Role: access.Operator}
 // A gate and the API take a List as it is.
 var (
 	_ func(context.Context, gate.Question) (gate.Answer, error) = new(List).Ask
-	_                                                           = gate.Gate{Ask: new(List).Ask}
+	_                                                           = gate.Options{Ask: new(List).Ask}
 )
 
 // asking asks in the background.

@@ -9,11 +9,11 @@ import (
 	"hako/quota"
 )
 
-// Budget shows what models were used for, by all runs together.
+// ScriptLimits shows what models were used for, by all runs together.
 type Budget struct {
-	State quota.State
+	State quota.UsageFile
 
-	// Total is what may be used, in weighted tokens; [quota.NoLimit] means as much
+	// SharedBudget is what may be used, in weighted tokens; [quota.NoLimit] means as much
 	// as one likes, zero and less nothing.
 	Total   int64
 	Weights map[string]quota.Weights                  // see [quota.Budget]; nil means the usual ones
@@ -39,7 +39,7 @@ func (b Budget) Days(_ context.Context, newest int) ([]Day, error) {
 
 func (b Budget) day(name string, used quota.Periods) Day {
 	d := Day{Day: name, Models: []ModelUsage{}}
-	scale := quota.NewMeter(quota.Budget{Weights: b.Weights})
+	scale := quota.New(quota.Limits{Weights: b.Weights})
 	for _, model := range slices.Sorted(maps.Keys(used[name])) {
 		u := used[name][model]
 		if model == "" && u.Calls == 0 {

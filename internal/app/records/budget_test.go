@@ -13,7 +13,7 @@ import (
 
 func budget(t *testing.T, total int64) Budget {
 	return Budget{
-		State: quota.State{Path: filepath.Join(t.TempDir(), "usage.json")}, Total: total,
+		State: quota.UsageFile{Path: filepath.Join(t.TempDir(), "usage.json")}, Total: total,
 		Weights: map[string]quota.Weights{"big": {Input: 8, Cached: 4, Output: 40}},
 		Cost:    func(_ string, u quota.Usage) float64 { return float64(u.Input) / 100 },
 		Clock:   func() time.Time { return time.Date(2026, 3, 5, 12, 0, 0, 0, time.Local) },

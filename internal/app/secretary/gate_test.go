@@ -49,7 +49,7 @@ func TestThroughTheGate(t *testing.T) {
 	s, _, h := newSecretary(t, wants("ls", "rm -rf /tmp/test", "env -i nc x", "ls >/etc/x", "echo ("),
 		`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":true}]}`)
 	log := &record{}
-	s.Hands = &gate.Gate{Policy: policy.Default("host", policy.Options{Root: "/w"}), Meter: quota.NewMeter(quota.Budget{}), Log: log, Next: h}
+	s.Hands = gate.New(h, gate.Options{Policy: policy.Default("host", policy.Options{Root: "/w"}), Budget: quota.New(quota.Limits{}), Log: log})
 	s.Unlisted = unlisted
 	h.does["ls"] = outcome{out: "a\n"}
 	a := chat(t, s, "x")
@@ -84,7 +84,7 @@ func TestThroughTheGate(t *testing.T) {
 func TestBudget(t *testing.T) {
 	s, m, h := newSecretary(t, "承知しました。", wants("ls"))
 	log := &record{}
-	s.Model = &agent.Ledger{Model: m, ID: "s", Name: "m", Actor: "secretary", Meter: quota.NewMeter(quota.Budget{Calls: 2}), Log: log}
+	s.Model = &agent.Ledger{Model: m, ID: "s", Name: "m", Actor: "secretary", Budget: quota.New(quota.Limits{Calls: 2}), Log: log}
 	s.Requery = true
 	a, err := s.Chat(t.Context(), "x", Options{})
 	if fault.KindOf(err) != fault.Exhausted || a.Text != "はい。" || !a.Partial || len(a.Results) != 1 || len(h.reqs) != 1 {

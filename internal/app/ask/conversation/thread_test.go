@@ -217,7 +217,7 @@ func TestDamaged(t *testing.T) {
 
 func TestTooLargeToSave(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 64 MB")
+		t.Skip("long: writes 64 MB")
 	}
 	s := newStore(t)
 	save(t, s, "x", talk...)

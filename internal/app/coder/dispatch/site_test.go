@@ -109,7 +109,7 @@ func (s *site) workerOf(q *queue.Queue) *Worker {
 	archive := &store.Store{Dir: s.TempDir()}
 	return &Worker{Queue: q, Office: s.office, OrderEvery: 20 * time.Millisecond, Observe: s.observe, Coordinator: &coder.Coordinator{
 		Hands: hands{s}, Log: silent{}, Secrets: secrets, Archive: archive,
-		Model:   func(coder.Task, *quota.Meter) llm.Model { return s },
+		Model:   func(coder.Task, *quota.Budget) llm.Model { return s },
 		Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},
 		Edit:    llm.Tool{Name: "text_editor", Schema: json.RawMessage(`{}`)},
 		Tools:   func(context.Context, coder.Task) ([]tool.Tool, error) { return nil, nil },
@@ -236,7 +236,7 @@ func (r *room) Keep(ctx context.Context, _ string, final bool) (string, error) {
 	return commit, nil
 }
 
-// Next implements [llm.Model].
+// next implements [llm.Model].
 func (s *site) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	s.mu.Lock()
 	kept := *d

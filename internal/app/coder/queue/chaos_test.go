@@ -173,7 +173,7 @@ func TestLostAnswers(t *testing.T) {
 // somebody else's.
 func cutOff(t *testing.T, servers *trio) {
 	if testing.Short() {
-		t.Skip("elections take their time")
+		t.Skip("long: elections take their time")
 	}
 	q := opened(t, Options{URL: servers.url(), Name: "second", Replicas: 3, AckWait: 2 * time.Second, Patience: 20 * time.Second})
 	put(t, q, "a")

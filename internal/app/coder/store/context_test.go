@@ -56,7 +56,7 @@ func TestContextIsKept(t *testing.T) {
 // A record that could not be read again is kept without its messages.
 func TestHugeContext(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is huge")
+		t.Skip("long: it is huge")
 	}
 	s := keeper(t)
 	r := coder.Record{Summary: "all is well", Items: []llm.Item{{Text: strings.Repeat("x", largest)}}}

@@ -72,7 +72,7 @@ func TestKilledWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &coder.Coordinator{Desk: o, Board: o, Hands: o, Log: o, Archive: s, Accounts: s,
-			Model:   func(coder.Task, *quota.Meter) llm.Model { return model },
+			Model:   func(coder.Task, *quota.Budget) llm.Model { return model },
 			Execute: llm.Tool{Name: "command-executor_execute_command"}, Edit: llm.Tool{Name: "text_editor"}}
 		done := make(chan struct{})
 		go func() {

@@ -81,7 +81,7 @@ func TestSharedShelf(t *testing.T) {
 // is right; a task that is charged again and again counts once.
 func TestAccountsAreBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	m := &memory{values: map[string][]byte{}}
@@ -134,7 +134,7 @@ func TestAccountOfABusyDay(t *testing.T) {
 // What models say may be long; what is inherited is not.
 func TestPastIsBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("much work for one goroutine: nothing for a race detector")
+		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	m := &memory{values: map[string][]byte{}}
 	s := &Store{Dir: t.TempDir(), Shelf: m}

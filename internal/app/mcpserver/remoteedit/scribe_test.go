@@ -47,15 +47,15 @@ type room struct {
 func open(t *testing.T, rules string) *room {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	gauge := quota.NewGauge(quota.Lenient())
-	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Gauge: gauge}), Commands: command.All(), Gauge: gauge, Parse: policy.ParseScript})
+	gauge := quota.NewLimiter(quota.Lenient())
+	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: command.All(), Limiter: gauge, Parse: policy.ParseScript})
 	t.Cleanup(s.Close)
 	more, err := policy.Parse("test.policy", strings.NewReader(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &room{T: t}
-	g := &gate.Gate{Policy: policy.Default("virtual", policy.Options{}).With(more), Meter: quota.NewMeter(quota.Unlimited()), Log: &r.log, Next: s}
+	g := gate.New(s, gate.Options{Policy: policy.Default("virtual", policy.Options{}).With(more), Budget: quota.New(quota.Unlimited()), Log: &r.log})
 	r.Scribe = &Scribe{Runner: g}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {

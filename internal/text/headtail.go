@@ -1,9 +1,3 @@
-// Package text keeps the head and the tail of an output that may be of any
-// length: how it began and how it ended is what a reader needs most.
-//
-// What lies between is counted and gone; who wants all of it writes to a file.
-// The rule to keep: memory is bounded whatever is written, and a character is
-// never cut in two.
 package text
 
 import (
@@ -13,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// usual is how much of each end is kept where nobody says otherwise.
-const usual = 512 << 10
+// defaultSize is how much of each end is kept by default.
+const defaultSize = 512 << 10
 
-// usualMark stands where something was left out.
-const usualMark = "… %d bytes left out …"
+// defaultMark stands where something was left out.
+const defaultMark = "… %d bytes left out …"
 
-// A Buffer is a writer that keeps the first and the last bytes of what is
+// A HeadTail is a writer that keeps the first and the last bytes of what is
 // written to it. Writing never fails. The zero value is ready for use; the
 // fields must not be changed once something was written. It is safe for
 // concurrent use.
-type Buffer struct {
+type HeadTail struct {
 	Head int // how many bytes of the beginning are kept; zero means 512 KB, less than zero none
 	Tail int // and of the end
 
@@ -39,7 +33,7 @@ type Buffer struct {
 }
 
 // Write implements [io.Writer].
-func (b *Buffer) Write(p []byte) (int, error) {
+func (b *HeadTail) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total += int64(len(p))
@@ -52,13 +46,13 @@ func (b *Buffer) Write(p []byte) (int, error) {
 
 func size(n int) int {
 	if n == 0 {
-		return usual
+		return defaultSize
 	}
 	return max(n, 0)
 }
 
 // Total returns how many bytes were written.
-func (b *Buffer) Total() int64 {
+func (b *HeadTail) Total() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.total
@@ -66,27 +60,27 @@ func (b *Buffer) Total() int64 {
 
 // Bytes returns what is kept and how many bytes between were left out. If none
 // were, head is everything and tail is empty. The slices are the caller's.
-func (b *Buffer) Bytes() (head, tail []byte, cut int64) {
+func (b *HeadTail) Bytes() (head, tail []byte, cut int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	head, tail = append([]byte(nil), b.head...), b.tail.bytes()
 	if int64(len(head)+len(tail)) == b.total {
 		return append(head, tail...), nil, 0
 	}
-	head, tail = head[:len(head)-unfinished(head)], tail[leftover(tail):]
+	head, tail = head[:len(head)-unfinished(head)], tail[continuation(tail):]
 	return head, tail, b.total - int64(len(head)+len(tail))
 }
 
 // String returns what is kept as one text, with Mark on a line of its own where
 // something was left out.
-func (b *Buffer) String() string {
+func (b *HeadTail) String() string {
 	head, tail, cut := b.Bytes()
 	if cut == 0 {
 		return string(head)
 	}
 	mark := b.Mark
 	if mark == "" {
-		mark = usualMark
+		mark = defaultMark
 	}
 	mark = strings.ReplaceAll(mark, "%d", strconv.FormatInt(cut, 10)) + "\n"
 	if len(head) > 0 && head[len(head)-1] != '\n' {
@@ -108,8 +102,8 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// leftover returns how many bytes at the beginning are the end of a character.
-func leftover(p []byte) int {
+// continuation returns how many bytes at the beginning are the end of a character.
+func continuation(p []byte) int {
 	n := 0
 	for n < len(p) && n < utf8.UTFMax-1 && !utf8.RuneStart(p[n]) {
 		n++

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-func write(b *Buffer, parts ...string) *Buffer {
+func write(b *HeadTail, parts ...string) *HeadTail {
 	for _, p := range parts {
 		if n, err := io.WriteString(b, p); n != len(p) || err != nil {
 			panic(fmt.Sprint(n, err))
@@ -23,22 +23,22 @@ func write(b *Buffer, parts ...string) *Buffer {
 func TestString(t *testing.T) {
 	const lines = "one\ntwo\nthree\nfour\nfive\n"
 	for name, c := range map[string]struct {
-		b    *Buffer
+		b    *HeadTail
 		want string
 	}{
-		"nothing":             {new(Buffer), ""},
-		"all of it":           {write(&Buffer{Head: 3, Tail: 3}, "ab", "cdef"), "abcdef"},
-		"lines":               {write(&Buffer{Head: 4, Tail: 5}, lines), "one\n… 15 bytes left out …\nfive\n"},
-		"no newline":          {write(&Buffer{Head: 3, Tail: 5}, lines), "one\n… 16 bytes left out …\nfive\n"},
-		"in small pieces":     {write(&Buffer{Head: 4, Tail: 5}, strings.Split(lines, "")...), "one\n… 15 bytes left out …\nfive\n"},
-		"only the end":        {write(&Buffer{Head: -1, Tail: 5}, lines), "… 19 bytes left out …\nfive\n"},
-		"only the beginning":  {write(&Buffer{Head: 4, Tail: -1}, lines), "one\n… 20 bytes left out …\n"},
-		"nothing of it":       {write(&Buffer{Head: -1, Tail: -1}, lines), "… 24 bytes left out …\n"},
-		"in other words":      {write(&Buffer{Head: 3, Tail: 3, Mark: "…（%d バイト省略）…"}, "日本国語辞典"), "日\n…（12 バイト省略）…\n典"},
-		"a cut character":     {write(&Buffer{Head: 4, Tail: 4}, "日本国語辞典"), "日\n… 12 bytes left out …\n典"},
-		"an uncut character":  {write(&Buffer{Head: 4, Tail: 5}, "日本国"), "日本国"},
-		"bytes of any kind":   {write(&Buffer{Head: 4, Tail: 4}, "\xff\xfe\x80\x80\x80\x80\x80\x80\xff\xff"), "\xff\xfe\x80\x80\n… 4 bytes left out …\n\xff\xff"},
-		"a mark of no number": {write(&Buffer{Head: 1, Tail: 1, Mark: "[100 % cut]"}, "abc"), "a\n[100 % cut]\nc"},
+		"nothing":             {new(HeadTail), ""},
+		"all of it":           {write(&HeadTail{Head: 3, Tail: 3}, "ab", "cdef"), "abcdef"},
+		"lines":               {write(&HeadTail{Head: 4, Tail: 5}, lines), "one\n… 15 bytes left out …\nfive\n"},
+		"no newline":          {write(&HeadTail{Head: 3, Tail: 5}, lines), "one\n… 16 bytes left out …\nfive\n"},
+		"in small pieces":     {write(&HeadTail{Head: 4, Tail: 5}, strings.Split(lines, "")...), "one\n… 15 bytes left out …\nfive\n"},
+		"only the end":        {write(&HeadTail{Head: -1, Tail: 5}, lines), "… 19 bytes left out …\nfive\n"},
+		"only the beginning":  {write(&HeadTail{Head: 4, Tail: -1}, lines), "one\n… 20 bytes left out …\n"},
+		"nothing of it":       {write(&HeadTail{Head: -1, Tail: -1}, lines), "… 24 bytes left out …\n"},
+		"in other words":      {write(&HeadTail{Head: 3, Tail: 3, Mark: "…（%d バイト省略）…"}, "日本国語辞典"), "日\n…（12 バイト省略）…\n典"},
+		"a cut character":     {write(&HeadTail{Head: 4, Tail: 4}, "日本国語辞典"), "日\n… 12 bytes left out …\n典"},
+		"an uncut character":  {write(&HeadTail{Head: 4, Tail: 5}, "日本国"), "日本国"},
+		"bytes of any kind":   {write(&HeadTail{Head: 4, Tail: 4}, "\xff\xfe\x80\x80\x80\x80\x80\x80\xff\xff"), "\xff\xfe\x80\x80\n… 4 bytes left out …\n\xff\xff"},
+		"a mark of no number": {write(&HeadTail{Head: 1, Tail: 1, Mark: "[100 % cut]"}, "abc"), "a\n[100 % cut]\nc"},
 	} {
 		if got := c.b.String(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -47,7 +47,7 @@ func TestString(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	b := write(&Buffer{Head: 4, Tail: 4}, "日本", "国語辞典")
+	b := write(&HeadTail{Head: 4, Tail: 4}, "日本", "国語辞典")
 	head, tail, cut := b.Bytes()
 	if string(head) != "日" || string(tail) != "典" || cut != 12 || b.Total() != 18 {
 		t.Errorf("%q %q %d of %d", head, tail, cut, b.Total())
@@ -59,7 +59,7 @@ func TestBytes(t *testing.T) {
 }
 
 func TestUsualSize(t *testing.T) {
-	var b Buffer
+	var b HeadTail
 	for range 3 << 10 {
 		write(&b, strings.Repeat("x", 1023), "\n")
 	}
@@ -71,7 +71,7 @@ func TestUsualSize(t *testing.T) {
 
 // A gigabyte takes no more room than what is kept of it.
 func TestMemoryIsBounded(t *testing.T) {
-	b := Buffer{Head: 1000, Tail: 1000}
+	b := HeadTail{Head: 1000, Tail: 1000}
 	block := bytes.Repeat([]byte("0123456789"), 1<<10)
 	for i := range 100_000 {
 		b.Write(block[:i%len(block)])
@@ -85,7 +85,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	b := Buffer{Head: 100, Tail: 100}
+	b := HeadTail{Head: 100, Tail: 100}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -131,7 +131,7 @@ func TestBinary(t *testing.T) {
 		"gzip without a nul": {"\x1f\x8b\x08\x08\x15\x81\xff\xfe\xfd\x01\x02\x03\x80\x81\xff", true},
 		"nul after 512":      {strings.Repeat("x", 512) + "\x00", false},
 	} {
-		if got := write(&Buffer{Head: -1}, c.text).Binary(); got != c.want {
+		if got := write(&HeadTail{Head: -1}, c.text).Binary(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestBinary(t *testing.T) {
 func TestNoiseIsBinary(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {
-		var b Buffer
+		var b HeadTail
 		for range sniffed {
 			b.Write([]byte{byte(1 + r.IntN(255))})
 		}
@@ -150,13 +150,13 @@ func TestNoiseIsBinary(t *testing.T) {
 	}
 }
 
-func FuzzBuffer(f *testing.F) {
+func FuzzHeadTail(f *testing.F) {
 	f.Add("日本国語辞典", 4, 4, 2)
 	f.Add("abcdefgh", 3, 2, 1)
 	f.Add("a\xffb\xe3\x81", 1, -1, 3)
 	f.Add("😀😀😀😀", 5, 7, 5)
 	f.Fuzz(func(t *testing.T, in string, head, tail, step int) {
-		b := &Buffer{Head: head % 64, Tail: tail % 64, Mark: "%d"}
+		b := &HeadTail{Head: head % 64, Tail: tail % 64, Mark: "%d"}
 		step = max(step%32, 1)
 		for rest := in; rest != ""; rest = rest[min(step, len(rest)):] {
 			write(b, rest[:min(step, len(rest))])

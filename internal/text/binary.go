@@ -15,7 +15,7 @@ const sniffed = 512
 // Binary reports whether the output begins like something that is not text: it
 // has a NUL, or more than 30 % does not print. Characters of UTF-8, Shift_JIS
 // and EUC-JP print. The same rule decides which files may be opened.
-func (b *Buffer) Binary() bool {
+func (b *HeadTail) Binary() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if bytes.IndexByte(b.first, 0) >= 0 {

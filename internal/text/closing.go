@@ -1,4 +1,4 @@
-package tame
+package text
 
 import (
 	"html"
@@ -103,7 +103,7 @@ func plainLetter(r rune) rune {
 		return r - '！' + '!'
 	case r == 'ſ': // matches s where case does not count
 		return 's'
-	case strings.ContainsRune("*_~`", r), joins(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
+	case strings.ContainsRune("*_~`", r), unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
 		return -1
 	}
 	return r
@@ -181,14 +181,4 @@ func entity(text string) (decoded string, n int) {
 		return "", 0
 	}
 	return decoded, end + 1
-}
-
-// Line is Quiet for one line that is shown as it is: a title, or the first line of
-// a commit. GitLab takes one that begins with a slash for an order, such as /tag.
-func Line(text string) string {
-	text = Quiet(text)
-	if rest, ok := strings.CutPrefix(text, "/"); ok {
-		return "/" + gap + rest
-	}
-	return text
 }

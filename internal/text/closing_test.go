@@ -1,4 +1,4 @@
-package tame
+package text
 
 import (
 	"strings"
@@ -58,7 +58,7 @@ func TestClosing(t *testing.T) {
 		"#7 closes":                       "#7 closes",
 		"":                                "",
 	} {
-		if got := strings.ReplaceAll(Quiet(text), gap, "^"); got != want {
+		if got := strings.ReplaceAll(quiet(text), gap, "^"); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -70,20 +70,20 @@ func TestClosing(t *testing.T) {
 		"c\u200closes #7":               "c^loses #7",
 		"closes\u00a0#7":                "c^loses #7",
 		"語\u200ccloses #7":              "語\u200cc^loses #7",
-		"closes\u3000#7":                "c^loses #7",
+		"closes\u3000#7":                "c^loses\u3000#7",
 		"closes #\U000E00417":           "c^loses #7",
-		"clo\u0301\u034fses #7 @closes": "c^lo\u0301\u034fses #7 @^closes",
+		"clo\u0301\u034fses #7 @closes": "c^lo\u0301ses #7 @^closes",
 	} {
 		want = strings.ReplaceAll(want, "^", gap)
-		if got := Inert(Visible(text)); got != want {
+		if got := Publishable(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
 
-func TestLine(t *testing.T) {
+func TestPublishableLine(t *testing.T) {
 	for text, want := range map[string]string{"/tag v1": "/^tag v1", "a /tag": "a /tag", "/": "/^", "": "", "Fix #7": "F^ix #7"} {
-		if got := strings.ReplaceAll(Line(text), gap, "^"); got != want {
+		if got := strings.ReplaceAll(PublishableLine(text, nil), gap, "^"); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
