@@ -9,9 +9,9 @@ import (
 
 	"hako/internal/app"
 	"hako/internal/app/secretary"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/speech/player"
 	"hako/internal/app/secretary/store"
-	"hako/internal/app/secretaryapi"
 	"hako/internal/config"
 	"hako/internal/text"
 	"hako/run/fault"
@@ -20,17 +20,17 @@ import (
 // parlour is where people talk to the secretary who are not at this terminal. It
 // is silent at first unless the settings want her to speak. ask returns who is
 // asked about what is to be done in a conversation.
-func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) app.Asker) *secretaryapi.Parlour {
-	return &secretaryapi.Parlour{
+func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) app.Asker) *sessions.Manager {
+	return &sessions.Manager{
 		Store: st, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
-		Open: func(ctx context.Context, a secretaryapi.Opening) (secretaryapi.Talk, error) {
+		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
 			return o.talk(ctx, conf, st, ask(a.Name), a)
 		},
 	}
 }
 
 // talk puts a secretary together for somebody who is not at this terminal.
-func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask app.Asker, a secretaryapi.Opening) (secretaryapi.Talk, error) {
+func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask app.Asker, a sessions.OpenOptions) (sessions.Conversation, error) {
 	own := *o // each has its own tape
 	own.session, own.once, own.json = a.Session, "", false
 	nobody := newStreams(strings.NewReader(""), io.Discard, io.Discard)
