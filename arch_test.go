@@ -110,21 +110,26 @@ var arrows = map[string]string{
 	"internal/markdown": "internal/text",
 	"internal/progress": "",
 	// doors
-	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
-	"internal/web/console":              "internal/web/source run/fault",
-	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
+	"internal/web/api":                  "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
+	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
-	"internal/app/records":              "audit audit/sqlite internal/web/source policy quota run/fault",
-	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
-	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
-	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
-	"internal/web/source":               "",
-	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
+	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
+	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
+	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/access":               "run/fault", // who is logged in
+	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
+	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
-	"cmd/hako/man":                      "",
-	"docker":                            "",
-	"cmd/hako":                          everything,
+	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
+		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes " +
+		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+	"cmd/hako/man": "",
+	"docker":       "",
+	"cmd/hako":     everything,
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
@@ -141,7 +146,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "shell/command/internal/commandtest internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "shell/command/internal/commandtest internal/testload internal/app cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",
@@ -156,7 +161,7 @@ var powers = map[string]string{
 	"log/slog":                 "cmd/hako internal/health internal/web/api",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
+	"syscall":                  "agent/tool/mcpclient internal/app cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
 	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/worker shell/vfs",
 	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile",
 	"golang.org/x/term":        "cmd/hako",
