@@ -99,7 +99,7 @@ var arrows = map[string]string{
 	"internal/markdown": "",
 	"internal/progress": "",
 	// doors
-	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
+	"internal/web/api":                  "gate internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
 	"internal/web/console":              "internal/web/source run/fault",
 	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
@@ -107,7 +107,7 @@ var arrows = map[string]string{
 	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
 	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
 	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
-	"internal/web/source":               "",
+	"internal/web/source":               "gate",
 	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/ownerfile internal/protect quota run/fault",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -82,7 +83,7 @@ func TestConversations(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	for said, want := range map[source.Answer]gate.Answer{source.Once: gate.Once, source.ForSession: gate.Session, source.No: gate.No} {
+	for _, said := range []gate.Answer{gate.Once, gate.Session, gate.No} {
 		synctest.Test(t, func(t *testing.T) {
 			var d Desk
 			a := ask(t.Context(), &d, "push")
@@ -94,7 +95,7 @@ func TestAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-a.done
-			if a.answer != want || a.err != nil || len(pending(t, &d)) != 0 {
+			if a.answer != said || a.err != nil || len(pending(t, &d)) != 0 {
 				t.Errorf("%s: %v, %v", said, a.answer, a.err)
 			}
 		})
@@ -109,9 +110,8 @@ func TestQuestionIsShownWhole(t *testing.T) {
 		if len(got.ID) < 26 {
 			t.Errorf("id %q can be guessed", got.ID)
 		}
-		want := source.Question{ID: got.ID, Actor: "agent:x", Command: "push it", Script: "cd x; push it", Dir: "/w", Reason: "r", Why: "w", Rule: "p:1",
-			Asked: time.Now(), Ends: time.Now().Add(time.Minute)}
-		if got != want {
+		want := source.Question{ID: got.ID, Question: gate.Question{Actor: "agent:x", Command: "push it", Script: "cd x; push it", Dir: "/w", Reason: "r", Why: "w", Rule: "p:1"}, Asked: time.Now(), Ends: time.Now().Add(time.Minute)}
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		<-a.done
@@ -128,7 +128,7 @@ func TestSilenceIsNo(t *testing.T) {
 		if a.answer != gate.No || fault.KindOf(a.err) != fault.Timeout || !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != 300*time.Second {
 			t.Errorf("after %v: %v, %v", time.Since(began), a.answer, a.err)
 		}
-		err := d.Answer(t.Context(), operator, id, source.Once)
+		err := d.Answer(t.Context(), operator, id, gate.Once)
 		if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "in time") {
 			t.Errorf("a late answer: %v", err)
 		}
@@ -146,7 +146,7 @@ func TestEndOfRequestIsNo(t *testing.T) {
 		if a.answer != gate.No || !errors.Is(a.err, context.Canceled) || len(pending(t, &d)) != 0 {
 			t.Errorf("%v, %v", a.answer, a.err)
 		}
-		err := d.Answer(t.Context(), operator, id, source.Once)
+		err := d.Answer(t.Context(), operator, id, gate.Once)
 		if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "has gone") {
 			t.Errorf("a late answer: %v", err)
 		}
@@ -164,7 +164,7 @@ func TestTimeOfTheGateIsShown(t *testing.T) {
 			t.Errorf("ends after %v", got)
 		}
 		<-a.done
-		if err := d.Answer(t.Context(), operator, q.ID, source.Once); !strings.Contains(err.Error(), "in time") {
+		if err := d.Answer(t.Context(), operator, q.ID, gate.Once); !strings.Contains(err.Error(), "in time") {
 			t.Errorf("a late answer: %v", err)
 		}
 	})
@@ -178,14 +178,13 @@ func TestBadAnswers(t *testing.T) {
 		for name, c := range map[string]struct {
 			who  source.Actor
 			id   string
-			said source.Answer
+			said gate.Answer
 			kind fault.Kind
 		}{
-			"reader":  {source.Actor{Name: "bob", Role: source.Reader}, id, source.Once, fault.Denied},
-			"nobody":  {source.Actor{}, id, source.Once, fault.Denied},
-			"strange": {operator, id, "perhaps", fault.Invalid},
-			"empty":   {operator, id, "", fault.Invalid},
-			"unknown": {operator, "x", source.Once, fault.NotFound},
+			"reader":  {source.Actor{Name: "bob", Role: source.Reader}, id, gate.Once, fault.Denied},
+			"nobody":  {source.Actor{}, id, gate.Once, fault.Denied},
+			"strange": {operator, id, gate.Session + 1, fault.Invalid},
+			"unknown": {operator, "x", gate.Once, fault.NotFound},
 		} {
 			if err := d.Answer(t.Context(), c.who, c.id, c.said); fault.KindOf(err) != c.kind {
 				t.Errorf("%s: %v", name, err)
@@ -194,10 +193,10 @@ func TestBadAnswers(t *testing.T) {
 		if !a.waiting() {
 			t.Fatal("it was answered")
 		}
-		if err := d.Answer(t.Context(), operator, id, source.No); err != nil {
+		if err := d.Answer(t.Context(), operator, id, gate.No); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Answer(t.Context(), operator, id, source.Once); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "already") {
+		if err := d.Answer(t.Context(), operator, id, gate.Once); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "already") {
 			t.Errorf("twice: %v", err)
 		}
 		<-a.done
@@ -223,7 +222,7 @@ func TestManyAtOnce(t *testing.T) {
 				t.Errorf("question %d is %s", i, q.Command)
 			}
 		}
-		d.Answer(t.Context(), operator, list[3].ID, source.Once)
+		d.Answer(t.Context(), operator, list[3].ID, gate.Once)
 		<-all[3].done
 		for i, a := range all {
 			if a.waiting() == (i == 3) {
@@ -270,7 +269,7 @@ func TestChanged(t *testing.T) {
 		if !told() || told() {
 			t.Error("two changes were not told as one")
 		}
-		d.Answer(t.Context(), operator, pending(t, &d)[0].ID, source.No)
+		d.Answer(t.Context(), operator, pending(t, &d)[0].ID, gate.No)
 		if !told() {
 			t.Error("an answer was not told")
 		}
@@ -296,12 +295,12 @@ func TestPastIsForgotten(t *testing.T) {
 		if first == "" {
 			first = m.ID
 		}
-		d.Answer(t.Context(), operator, m.ID, source.No)
+		d.Answer(t.Context(), operator, m.ID, gate.No)
 	}
 	if len(d.past) != mostPast || len(d.pastIDs) != mostPast {
 		t.Errorf("%d remembered", len(d.past))
 	}
-	if err := d.Answer(t.Context(), operator, first, source.No); fault.KindOf(err) != fault.NotFound {
+	if err := d.Answer(t.Context(), operator, first, gate.No); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("forgotten one: %v", err)
 	}
 }
@@ -318,7 +317,7 @@ func TestAnswerAtTheLastMoment(t *testing.T) {
 		<-changed
 		id := pending(t, &d)[0].ID
 		go cancel()
-		err := d.Answer(t.Context(), operator, id, source.Once)
+		err := d.Answer(t.Context(), operator, id, gate.Once)
 		asked.Wait()
 		if (err == nil) != (got == gate.Once) {
 			t.Fatalf("answered with %v, got %v", err, got)

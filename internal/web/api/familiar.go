@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hako/gate"
 	"hako/internal/web/source"
 )
 
@@ -291,10 +292,10 @@ func (s *Server) familiarApprove(c *call, _ nothing) (FamiliarAnswer, error) {
 	if err != nil {
 		return FamiliarAnswer{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
 	}
-	decision, said := source.No, "Command rejected"
+	decision, said := gate.No, "Command rejected"
 	if approved {
-		decision, said = source.Once, "Command approved"
+		decision, said = gate.Once, "Command approved"
 	}
-	_, err = s.answer(c, Decision{decision})
+	_, err = s.answer(c, Decision{decision.String()})
 	return FamiliarAnswer{approved, said}, err
 }

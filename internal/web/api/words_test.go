@@ -79,7 +79,7 @@ func TestWanted(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string
-	}{{"", "a text"}, {source.No, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
+	}{{"", "a text"}, {source.Operator, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
 		if got := wanted(reflect.TypeOf(c.of)); got != c.want {
 			t.Errorf("%T: %s", c.of, got)
 		}

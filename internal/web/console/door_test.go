@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"hako/gate"
 	"hako/internal/web/source"
 	"hako/run/fault"
 )
@@ -176,9 +177,10 @@ func (d *door) watching(mux *http.ServeMux) {
 func (d *door) changing(mux *http.ServeMux) {
 	s, ctx, who := d.world.sources(), context.Background(), source.Actor{Name: "mika", Role: source.Operator}
 	d.change(mux, "POST "+approvalsRoute+"/{id}/answer", func(r *http.Request, body io.Reader) (any, error) {
-		var in struct{ Answer source.Answer }
+		var in struct{ Answer string }
 		json.NewDecoder(body).Decode(&in)
-		return nil, s.Approvals.Answer(ctx, who, r.PathValue("id"), in.Answer)
+		answer, _ := gate.ParseAnswer(in.Answer)
+		return nil, s.Approvals.Answer(ctx, who, r.PathValue("id"), answer)
 	})
 	d.change(mux, "POST "+sessionsRoute+"/{id}/stop", func(r *http.Request, _ io.Reader) (any, error) {
 		return nil, s.Secretary.Stop(ctx, who, r.PathValue("id"))
