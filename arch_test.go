@@ -22,12 +22,8 @@ var arrows = map[string]string{
 	"run/fault": "",
 	"run":       "",
 	// crafts: pure functions over bytes and text
+	"internal/lazyregexp":         "",
 	"internal/redact":             "",
-	"shell/strftime":              "",
-	"shell/stream":                "",
-	"shell/pattern":               "",
-	"shell/regex":                 "",
-	"shell/awk":                   "shell/regex shell/stream shell/strftime",
 	"internal/text":               "",
 	"internal/netlisten":          "run/fault", // ports, on loopback unless somebody said otherwise
 	"internal/ownerfile":          "run/fault", // files that only their owner may read
@@ -41,19 +37,35 @@ var arrows = map[string]string{
 	"gate":            "audit internal/redact policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell/vfs":                            "internal/protect quota run/fault",
 	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
-	"shell/command":                        "quota run/fault shell shell/awk shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
-	"host":                                 "host/sandbox internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
+	"shell/awk":                            "shell/regex shell/stream shell/strftime",
+	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
+	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
+	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
+	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
+	"shell/command/internal/cli":           "shell shell/regex shell/stream shell/vfs",
+	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
+	"shell/command/internal/datetime":      "shell shell/command/internal/cli",
+	"shell/command/internal/posixcrc":      "",
+	"shell/command/number":                 "quota shell shell/command/internal/cli shell/regex",
+	"shell/command/system":                 "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/stream shell/strftime shell/vfs",
+	"shell/command/text":                   "internal/lazyregexp quota run/fault shell shell/awk shell/command/internal/cli shell/command/internal/datetime shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/jq":                             "quota run/fault shell/stream",
+	"shell/pattern":                        "",
+	"shell/regex":                          "",
+	"shell/stream":                         "",
+	"shell/strftime":                       "",
+	"shell/vfs":                            "internal/protect quota run/fault",
+	"host":                                 "host/sandbox internal/lazyregexp internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
 	"host/sandbox":                         "run/fault",
 	"internal/app/secretary/speech/player": "run/fault",
 	"internal/editor":                      "run/fault",
-	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/ownerfile internal/text run run/fault docker",
-	"container/clone":                      "container/egress container/guest internal/ownerfile internal/redact run/fault",
+	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/lazyregexp internal/ownerfile internal/text run run/fault docker",
+	"container/clone":                      "container/egress container/guest internal/lazyregexp internal/ownerfile internal/redact run/fault",
 	"container/deps":                       "container/guest container/lang internal/redact internal/text run/fault",
 	"container/disk":                       "run/fault",
 	"container/egress":                     "run/fault",
-	"container/engine":                     "run/fault",
+	"container/engine":                     "internal/lazyregexp run/fault",
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
@@ -61,7 +73,7 @@ var arrows = map[string]string{
 	"container/guest/joblog":               "container/guest",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
-	"container/lang":                       "run/fault",
+	"container/lang":                       "internal/lazyregexp run/fault",
 	"container/seccomp":                    "",
 	"internal/app/jobs":                    "internal/ownerfile run run/fault",
 	// world
@@ -69,7 +81,7 @@ var arrows = map[string]string{
 	"llm/wire":                      "llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota run/fault",
-	"llm/rules":                     "llm quota run/fault",
+	"llm/rules":                     "internal/lazyregexp llm quota run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
@@ -87,36 +99,37 @@ var arrows = map[string]string{
 	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":         "run/fault",
 	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
-	"internal/app/coder":           "agent agent/tool audit internal/app/coder/tame internal/lenientjson internal/redact internal/text llm quota run/fault",
-	"internal/app/coder/forge":     "internal/app/coder/tame internal/redact run/fault",
-	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact run/fault",
+	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
+	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":     "internal/ownerfile run/fault",
-	"internal/app/coder/tame":      "",
 	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
 	"internal/promtext": "",
-	"internal/markdown": "",
+	"internal/markdown": "internal/text",
 	"internal/progress": "",
 	// doors
-	"internal/web/api":                  "gate internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
-	"internal/web/console":              "internal/web/source run/fault",
-	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
+	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
+	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
-	"internal/app/records":              "audit audit/sqlite internal/web/source policy quota run/fault",
-	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
-	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
-	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
-	"internal/web/source":               "gate",
-	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
+	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
+	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
+	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/access":               "run/fault", // who is logged in
+	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
+	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
-	"internal/config":                   "internal/ownerfile internal/protect quota run/fault",
+	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"cmd/hako/man":                      "",
 	"docker":                            "",
 	"cmd/hako":                          everything,
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
+	"internal/testload":         "",
 	"internal/fakes":            "run/fault",
 	"internal/fakes/browser":    "",
 	"internal/fakes/forge":      "",
@@ -129,8 +142,8 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
-	"os/exec":                  "agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
+	"os":                       "shell/command/internal/commandtest internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",
 	"io/ioutil":                "",
@@ -150,7 +163,7 @@ var powers = map[string]string{
 	"golang.org/x/term":        "cmd/hako",
 	"database/sql":             "audit/sqlite internal/app/secretary/store internal/ownerfile/database",
 	"modernc.org/sqlite":       "internal/ownerfile/database",
-	"testing":                  "run/runtest " + testsOnly,
+	"testing":                  "shell/command/internal/commandtest run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
 	"unsafe":                   "container/guest/procgroup host/sandbox",
@@ -161,7 +174,7 @@ const testsOnly = "internal/fakes internal/fakes/browser internal/fakes/forge in
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.
-const flagsOnly = "internal/app/llmcmd quota shell shell/command"
+const flagsOnly = "internal/app/llmcmd quota shell shell/command/archive shell/command/data shell/command/file shell/command/text"
 
 // flagNames are what flagsOnly may use of package os.
 var flagNames = []string{"FileMode", "FileInfo", "PathError", "ModePerm", "ModeDir", "ModeSymlink",
@@ -248,7 +261,7 @@ func TestNobodyKnowsADoor(t *testing.T) {
 			t.Errorf("%s is in the list of arrows but not in the house", pkg)
 		}
 		for _, dep := range strings.Fields(list) {
-			if dep == "cmd/hako" || dep == "run/runtest" {
+			if dep == "cmd/hako" || dep == "run/runtest" || dep == "shell/command/internal/commandtest" {
 				t.Errorf("%s may not know %s", pkg, dep)
 			}
 			if dep != everything && reaches(dep, pkg) {

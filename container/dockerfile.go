@@ -6,13 +6,13 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -176,7 +176,7 @@ func (c *copyist) take(line string) error {
 }
 
 // option is one as it has to be spelt: quotes and backslashes could hide another.
-var option = regexp.MustCompile(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
+var option = lazyregexp.New(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
 
 // options checks the options of an instruction, and returns what follows them.
 func (c *copyist) options(text string, allowed []string) (rest string, err error) {
@@ -186,7 +186,7 @@ func (c *copyist) options(text string, allowed []string) (rest string, err error
 			word = text[:i]
 		}
 		text = strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
-		m := option.FindStringSubmatch(word)
+		m := option.Get().FindStringSubmatch(word)
 		if m == nil || !slices.Contains(allowed, m[1]) {
 			return "", errors.New("the option " + shown(word) + " is not known here")
 		}

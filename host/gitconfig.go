@@ -1,9 +1,10 @@
 package host
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // harmlessKeys are the settings of a repository that git itself writes in
@@ -22,10 +23,10 @@ var harmlessKeys = map[string][]string{
 }
 
 var (
-	gitSection = regexp.MustCompile(`^\[([A-Za-z][A-Za-z0-9-]*)( "(?:[^"\\]|\\["\\])*")?\]$`)
-	gitSetting = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$`)
+	gitSection = lazyregexp.New(`^\[([A-Za-z][A-Za-z0-9-]*)( "(?:[^"\\]|\\["\\])*")?\]$`)
+	gitSetting = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$`)
 	// A URL names a program with ext::, and an option with a dash in front.
-	gitURL = regexp.MustCompile(`^"?(?:https?://|ssh://|git://|file://|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|/|\./|\.\./)`)
+	gitURL = lazyregexp.New(`^"?(?:https?://|ssh://|git://|file://|[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:|/|\./|\.\./)`)
 )
 
 // harmlessConfig reports whether a file of settings for git has, besides what was
@@ -60,7 +61,7 @@ func gitLines(text string) (list []gitLine) {
 }
 
 func (l gitLine) harmless() bool {
-	section := gitSection.FindStringSubmatch(l.section)
+	section := gitSection.Get().FindStringSubmatch(l.section)
 	if section == nil {
 		return false
 	}
@@ -68,13 +69,13 @@ func (l gitLine) harmless() bool {
 	if l.text == "" {
 		return keys != nil
 	}
-	set := gitSetting.FindStringSubmatch(l.text)
+	set := gitSetting.Get().FindStringSubmatch(l.text)
 	if set == nil || strings.HasSuffix(l.text, `\`) {
 		return false
 	}
 	key := strings.ToLower(set[1])
 	if key == "url" || key == "pushurl" {
-		return keys != nil && gitURL.MatchString(set[2])
+		return keys != nil && gitURL.Get().MatchString(set[2])
 	}
 	return slices.Contains(keys, key)
 }

@@ -17,7 +17,7 @@ import (
 
 	"hako/gate"
 	"hako/internal/app/asksocket"
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
 )
 
 // A neighbour is another hako of the same user.
@@ -73,10 +73,10 @@ func (n *neighbour) ends(t *testing.T, status int, words ...string) {
 }
 
 // asked waits for a question, and returns it.
-func (h *served) asked() source.Question {
+func (h *served) asked() questions.Question {
 	h.t.Helper()
 	id := h.question()
-	var list struct{ Questions []source.Question }
+	var list struct{ Questions []questions.Question }
 	_, text := h.ask("GET", "/api/v1/approvals", "")
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Questions) != 1 || list.Questions[0].ID != id {
 		h.t.Fatalf("%v: %s", err, text)

@@ -6,14 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"syscall"
 
+	"hako/internal/lazyregexp"
 	yours "hako/internal/ownerfile"
 )
 
 // partName is how unfinished files are called, and nothing else is.
-var partName = regexp.MustCompile(`^\.hako-[0-9a-f]{8}\.part$`)
+var partName = lazyregexp.New(`^\.hako-[0-9a-f]{8}\.part$`)
 
 // mostSwept is how many entries of a folder are looked at for leftovers.
 const mostSwept = 10_000
@@ -28,7 +28,7 @@ func sweepParts(dir string) {
 	defer d.Close()
 	entries, _ := d.ReadDir(mostSwept)
 	for _, e := range entries {
-		if e.Type().IsRegular() && partName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && partName.Get().MatchString(e.Name()) {
 			sweepPart(filepath.Join(dir, e.Name()))
 		}
 	}

@@ -3,9 +3,9 @@ package clone
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -15,7 +15,7 @@ type movedError struct{ error }
 // Unwrap returns what is said about it.
 func (e *movedError) Unwrap() error { return e.error }
 
-var httpStatus = regexp.MustCompile(`requested URL returned error: (\d{3})`)
+var httpStatus = lazyregexp.New(`requested URL returned error: (\d{3})`)
 
 // explain says what an error of git means. What git said is clean by now, but
 // written by others: it decides over words only.
@@ -49,7 +49,7 @@ func (j *job) known(err error) error {
 		return false
 	}
 	status := ""
-	if m := httpStatus.FindStringSubmatch(f.text); m != nil {
+	if m := httpStatus.Get().FindStringSubmatch(f.text); m != nil {
 		status = m[1]
 	}
 	e := &fault.Error{Op: j.op, Subject: j.shown}

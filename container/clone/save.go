@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -88,7 +88,7 @@ func (s *Store) checkSave(o Origin, save Save) error {
 	return save.Check()
 }
 
-var authorForm = regexp.MustCompile(`^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f] <[^<>\x00-\x20\x7f]*>$`)
+var authorForm = lazyregexp.New(`^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f] <[^<>\x00-\x20\x7f]*>$`)
 
 const usualAuthor = "hako <hako@localhost>"
 
@@ -110,7 +110,7 @@ func (s Save) Check() error {
 		return refuse(s.Key, "it is not a key", "use letters, digits and signs, without blanks")
 	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) || strings.Contains(s.Message, "\x00"):
 		return refuse("", "the message of the commit is empty, too long or not text", "say what changed")
-	case !authorForm.MatchString(or(s.Author, usualAuthor)):
+	case !authorForm.Get().MatchString(or(s.Author, usualAuthor)):
 		return refuse(s.Author, "it is not an author", "write it as name <address>")
 	case slices.ContainsFunc(s.Guard, oddGuard):
 		return refuse("", "a path to guard is none of the repository", "write it as directory/file or directory/")

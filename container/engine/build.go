@@ -10,10 +10,10 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -218,7 +218,7 @@ func (j *journal) say(text string) {
 	if text == "" {
 		return
 	}
-	if stepLine.MatchString(text) {
+	if stepLine.Get().MatchString(text) {
 		j.step = text
 	}
 	if strings.HasPrefix(text, "Successfully built ") {
@@ -228,13 +228,13 @@ func (j *journal) say(text string) {
 }
 
 var (
-	stepLine = regexp.MustCompile(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
-	colour   = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	stepLine = lazyregexp.New(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
+	colour   = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
 // uncoloured takes whole escape sequences away, so that no "[31m" is left of them,
 // and shows of a line that was written over only its last state.
 func uncoloured(text string) string {
-	text = colour.ReplaceAllString(strings.TrimRight(text, "\r"), "")
+	text = colour.Get().ReplaceAllString(strings.TrimRight(text, "\r"), "")
 	return text[strings.LastIndexByte(text, '\r')+1:]
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -98,30 +97,24 @@ func (f form) language() Language {
 }
 
 var (
-	nameForm    = compiled(`^[a-z][a-z0-9-]{0,31}$`)
-	imageForm   = compiled(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
-	varForm     = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	programForm = compiled(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	stepForms   = compiled(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
+	nameForm    = lazyregexp.New(`^[a-z][a-z0-9-]{0,31}$`)
+	imageForm   = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]*(:[0-9]+/[a-z0-9._/-]+)?(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
+	varForm     = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	programForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	stepForms   = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._ +-]{0,63}$`)
 )
 
-// compiled makes a regular expression when it is first needed, which is when an
-// environment is read: most runs of the program read none.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 // isName tells whether a word can be the name of an environment.
-func isName(word string) bool { return nameForm().MatchString(word) }
+func isName(word string) bool { return nameForm.Get().MatchString(word) }
 
 // wrong says what is wrong with an environment, or nothing.
 func (l Language) wrong() string {
 	switch {
 	case !isName(l.Name):
 		return fmt.Sprintf("%q is not a name of small letters, digits and hyphens", l.Name)
-	case !imageForm().MatchString(l.Image):
+	case !imageForm.Get().MatchString(l.Image):
 		return fmt.Sprintf("image %q is not the name of an image", l.Image)
-	case !imageForm().MatchString(l.Base):
+	case !imageForm.Get().MatchString(l.Base):
 		return fmt.Sprintf("base %q is not the name of an image", l.Base)
 	case l.Dockerfile == "" || l.Dockerfile != path.Base(l.Dockerfile) || !isPath(l.Dockerfile):
 		return fmt.Sprintf("dockerfile %q is not the name of a file", l.Dockerfile)
@@ -151,7 +144,7 @@ func first(checks ...func() string) string {
 func (l Language) wrongEnv() string {
 	for name, value := range l.Env {
 		switch {
-		case !varForm().MatchString(name):
+		case !varForm.Get().MatchString(name):
 			return fmt.Sprintf("env: %q is not the name of a variable", name)
 		case strings.ContainsAny(value, "\x00\n"):
 			return "env: " + name + " is not one line"
@@ -187,7 +180,7 @@ func (l Language) wrongSteps() string {
 
 func (s Step) wrong() string {
 	switch {
-	case !stepForms().MatchString(s.Name):
+	case !stepForms.Get().MatchString(s.Name):
 		return "the name is not a short line of letters, digits, dots and hyphens"
 	case len(s.When) == 0 || !all(s.When, isPath):
 		return "when has no list of files in the project"
@@ -197,7 +190,7 @@ func (s Step) wrong() string {
 		return "keep is not a list of directories in .home, or in project but not all of it"
 	case len(s.Keep) > 0 && len(s.Key) == 0:
 		return "there is no key for what is kept"
-	case !all(s.Needs, programForm().MatchString):
+	case !all(s.Needs, programForm.Get().MatchString):
 		return "needs is not a list of programs"
 	case s.Command == "" || strings.Contains(s.Command, "\x00"):
 		return "there is no command"

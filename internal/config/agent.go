@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"hako/internal/lazyregexp"
 )
 
 var agentKeys = []key{AgentPoll, AgentParallel, AgentHealth, AgentHealthPublic, AgentLogFormat, AgentCIFiles, AgentAuthor}
@@ -84,20 +86,20 @@ var (
 )
 
 var (
-	authorForm = compiled(`^[^<>\s][^<>]* <[^<>\s]+>$`)
-	queueForm  = compiled(`^[A-Za-z0-9_-]{1,32}$`)
+	authorForm = lazyregexp.New(`^[^<>\s][^<>]* <[^<>\s]+>$`)
+	queueForm  = lazyregexp.New(`^[A-Za-z0-9_-]{1,32}$`)
 )
 
 func author(s setting) (string, error) {
 	word, err := text(s)
-	if err == nil && !authorForm().MatchString(word) {
+	if err == nil && !authorForm.Get().MatchString(word) {
 		err = fmt.Errorf("%q is not an author such as Hako Bot <bot@example.com>", word)
 	}
 	return word, err
 }
 
 func queueName(s setting) (string, error) {
-	if !queueForm().MatchString(s.words[0]) {
+	if !queueForm.Get().MatchString(s.words[0]) {
 		return "", fmt.Errorf("%q is not a name of 1 to 32 letters, digits, - and _", s.words[0])
 	}
 	return s.words[0], nil

@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"hako/internal/lazyregexp"
+)
 
 var containerKeys = []key{
 	ContainerEnabled, ContainerEnvironments, ContainerDefault, ContainerMCPName, ContainerMCPCommand,
@@ -78,19 +82,19 @@ var (
 )
 
 var (
-	environmentForm = compiled(`^[a-z][a-z0-9_-]{0,31}$`)
-	imageForm       = compiled(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}$`)
+	environmentForm = lazyregexp.New(`^[a-z][a-z0-9_-]{0,31}$`)
+	imageForm       = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}$`)
 )
 
 func environmentName(s setting) (string, error) {
-	if !environmentForm().MatchString(s.words[0]) {
+	if !environmentForm.Get().MatchString(s.words[0]) {
 		return "", fmt.Errorf("%q is not the name of an environment such as python", s.words[0])
 	}
 	return s.words[0], nil
 }
 
 func imageName(s setting) (string, error) {
-	if !imageForm().MatchString(s.words[0]) {
+	if !imageForm.Get().MatchString(s.words[0]) {
 		return "", fmt.Errorf("%q is not the name of an image such as coding-agent-executor-python:latest", s.words[0])
 	}
 	return s.words[0], nil

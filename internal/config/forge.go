@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -112,12 +113,12 @@ func (c *Config) distinct() error {
 }
 
 var (
-	accountForm = compiled(`^[A-Za-z0-9_.+-]{1,255}(\[bot\])?$`)
-	partForm    = compiled(`^[A-Za-z0-9_.+-]{1,255}$`)
+	accountForm = lazyregexp.New(`^[A-Za-z0-9_.+-]{1,255}(\[bot\])?$`)
+	partForm    = lazyregexp.New(`^[A-Za-z0-9_.+-]{1,255}$`)
 )
 
 func accountName(s setting) (string, error) {
-	if word := strings.TrimSpace(s.words[0]); accountForm().MatchString(word) {
+	if word := strings.TrimSpace(s.words[0]); accountForm.Get().MatchString(word) {
 		return word, nil
 	}
 	return "", fmt.Errorf("%q is not the name of an account; it is written without @", s.words[0])
@@ -149,7 +150,7 @@ func repositories(deepest int) func(setting) ([]string, error) {
 func isRepository(word string, deepest int) bool {
 	parts := strings.Split(word, "/")
 	for _, part := range parts {
-		if !partForm().MatchString(part) || part == "." || part == ".." {
+		if !partForm.Get().MatchString(part) || part == "." || part == ".." {
 			return false
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 )
@@ -131,13 +129,6 @@ func (c *Config) Show() []Shown {
 func constant[T any](v T) func(*Config) T { return func(*Config) T { return v } }
 
 // The ways in which values are written.
-
-// compiled makes a regular expression when it is first needed: hako is started
-// thousands of times, and hardly ever with a value to look at. One for names of
-// up to 255 letters is large.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 func words(s setting) ([]string, error) { return s.words, nil }
 

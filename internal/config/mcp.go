@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -36,11 +37,11 @@ var MCPRepositories = Key[[]string]{
 }
 
 // repositoryForm is a host with a path of at least two names; the last may be *.
-var repositoryForm = compiled(`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
+var repositoryForm = lazyregexp.New(`^(?:https?://)?[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~+@,=-]+)+/(?:\*|[A-Za-z0-9._~+@,=-]+)/?$`)
 
 func grantedRepositories(s setting) ([]string, error) {
 	for _, word := range s.words {
-		if !repositoryForm().MatchString(word) {
+		if !repositoryForm.Get().MatchString(word) {
 			return nil, fmt.Errorf("%q is not a repository as github.com/owner/project, nor all of an owner as github.com/owner/*", word)
 		}
 	}
@@ -100,14 +101,14 @@ func (m MCPServer) filled(getenv func(string) (string, bool)) (MCPServer, error)
 }
 
 var (
-	referenceForm = compiled(`\$\{([^}]*)\}`)
-	variableForm  = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	referenceForm = lazyregexp.New(`\$\{([^}]*)\}`)
+	variableForm  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // expand puts variables in the place of ${NAME}.
 func expand(value string, getenv func(string) (string, bool)) (string, error) {
 	var missing error
-	full := referenceForm().ReplaceAllStringFunc(value, func(found string) string {
+	full := referenceForm.Get().ReplaceAllStringFunc(value, func(found string) string {
 		name := found[len("${") : len(found)-len("}")]
 		text, _ := getenv(name)
 		if text == "" {
@@ -129,8 +130,8 @@ func checkValue(value string) error {
 
 // checkReferences refuses a value with a ${ that names no variable.
 func checkReferences(value string) error {
-	rest := referenceForm().ReplaceAllStringFunc(value, func(found string) string {
-		if variableForm().MatchString(found[len("${") : len(found)-len("}")]) {
+	rest := referenceForm.Get().ReplaceAllStringFunc(value, func(found string) string {
+		if variableForm.Get().MatchString(found[len("${") : len(found)-len("}")]) {
 			return ""
 		}
 		return found
@@ -165,7 +166,7 @@ func mcpSecrets(s setting) (found []string) {
 // secretsIn returns a value, and the parts of it that make it one: what its
 // variables hold, and the key in "Bearer KEY".
 func secretsIn(value string, getenv func(string) (string, bool)) (found []string) {
-	references := referenceForm().FindAllStringSubmatch(value, -1)
+	references := referenceForm.Get().FindAllStringSubmatch(value, -1)
 	if len(references) > 0 && getenv == nil {
 		return nil
 	}

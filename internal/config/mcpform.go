@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"hako/internal/lazyregexp"
 	"hako/run/fault"
 )
 
@@ -132,11 +133,11 @@ func (r *mcpReader) field(name string, n *yaml.Node) (err error) {
 	case "args":
 		r.args, err = listOf(n)
 	case "env":
-		r.Env, err = valuesOf(n, variableForm())
+		r.Env, err = valuesOf(n, variableForm.Get())
 	case "url":
 		r.URL, err = mcpAddress(n)
 	case "headers":
-		r.Header, err = valuesOf(n, headerForm())
+		r.Header, err = valuesOf(n, headerForm.Get())
 	case "tools":
 		r.Tools, err = listOf(n)
 	case "timeout_seconds":
@@ -157,14 +158,14 @@ func unknownField(name string, known []string) error {
 
 var (
 	// Tools are called {server}_{tool}: a _ would not tell where the name ends.
-	serverForm = compiled(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
-	headerForm = compiled(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
+	serverForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`)
+	headerForm = lazyregexp.New(`^[A-Za-z0-9!#$%&'*+.^_|~-]+$`)
 )
 
 // check looks at what goes together.
 func (r *mcpReader) check() error {
 	switch {
-	case !serverForm().MatchString(r.Name):
+	case !serverForm.Get().MatchString(r.Name):
 		return errors.New("a server's name has 1 to 32 letters, digits and dashes")
 	case len(r.Command) > 0 && r.URL != "":
 		return errors.New("it has both a command and a url; which of them is meant?")

@@ -1,14 +1,18 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+
+	"hako/internal/lazyregexp"
+)
 
 // accessLine is what a web server writes of a request, in the common or the
 // combined format.
-var accessLine = compiled(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
+var accessLine = lazyregexp.New(`"[A-Z]+ [^"]*" [1-5][0-9]{2} (?:[0-9]+|-)`)
 
 // isAccess reports whether lines are those of a web server.
 func isAccess(sample []string) bool {
-	return len(sample) > 0 && slices.ContainsFunc(sample, accessLine().MatchString)
+	return len(sample) > 0 && slices.ContainsFunc(sample, accessLine.Get().MatchString)
 }
 
 // sample are the first lines of a file.
@@ -49,7 +53,7 @@ func (t *talk) accessErrors(q *query, file string) (text string, ok bool) {
 // clockForm finds the time of day in a line.
 const clockForm = `[0-9][0-9]:[0-9][0-9](:[0-9][0-9])?`
 
-var clockInLine = compiled(`\b[0-2][0-9]:[0-5][0-9]`)
+var clockInLine = lazyregexp.New(`\b[0-2][0-9]:[0-5][0-9]`)
 
 // timeRows keeps the lines of some time of the day.
 func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bool) {
@@ -57,7 +61,7 @@ func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bo
 	if !ok {
 		return "", false
 	}
-	if !slices.ContainsFunc(lines, clockInLine().MatchString) {
+	if !slices.ContainsFunc(lines, clockInLine.Get().MatchString) {
 		return q.partly(q.said[timed]), true
 	}
 	test := `t >= ` + awkString(q.time[0])
@@ -87,23 +91,23 @@ func (q *query) spanNote() string {
 // syslogForm is how lines of syslog begin.
 const syslogForm = `^[A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [^ ]+ `
 
-var syslogLine = compiled(syslogForm)
+var syslogLine = lazyregexp.New(syslogForm)
 
 // plainStyle is for logs whose lines have no level: the message is what comes
 // after the time, and after the program in syslog.
 func plainStyle(sample []string) logStyle {
-	if len(sample) > 0 && !slices.ContainsFunc(sample, func(s string) bool { return !syslogLine().MatchString(s) }) {
+	if len(sample) > 0 && !slices.ContainsFunc(sample, func(s string) bool { return !syslogLine.Get().MatchString(s) }) {
 		return logStyle{fields: true, message: [][]string{{"sed", "-E", `s%` + syslogForm + `[^ :]+: *%%`}}}
 	}
 	return logStyle{message: [][]string{{"sed", "-E", `s%` + timestampForm + `%%`}}}
 }
 
-var statusForm = compiled(`^[1-5][0-9]{2}$`)
+var statusForm = lazyregexp.New(`^[1-5][0-9]{2}$`)
 
 // statusNeedle takes a number for a status in the log of a web server: 404 may
 // stand elsewhere in its lines too.
 func (t *talk) statusNeedle(q *query, file string) bool {
-	if len(q.with) != 1 || !statusForm().MatchString(q.with[0].text) || q.status != "" || saysContain().MatchString(q.request) || hasFields(file) {
+	if len(q.with) != 1 || !statusForm.Get().MatchString(q.with[0].text) || q.status != "" || saysContain.Get().MatchString(q.request) || hasFields(file) {
 		return true
 	}
 	lines, ok := t.sample(file)

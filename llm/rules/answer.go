@@ -98,7 +98,7 @@ func (t *talk) reply(q *query) string {
 	if text, ok := t.beforehand(q); ok {
 		return text
 	}
-	if commandForm().MatchString(q.request) {
+	if commandForm.Get().MatchString(q.request) {
 		return t.pass(q)
 	}
 	if q.unclear != "" {

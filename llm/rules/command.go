@@ -1,9 +1,13 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"hako/internal/lazyregexp"
+)
 
 // commandForm is what a command of the shell looks like.
-var commandForm = compiled(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
+var commandForm = lazyregexp.New(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq|cut|cat|sed|awk|jq|tr|nl|tac|rev|column|iconv)\s+(?:[^"']*\s)?(?:-{1,2}[A-Za-z0-9][^\s]*(?:\s|$)|\|\s*[a-z])|^\s*(?:awk|jq|sed)\s+'[^']+'`)
 
 // pass hands a command that was written instead of a question to execute, which
 // judges it. The file may be left out if there is only one.

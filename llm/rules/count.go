@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -180,11 +182,11 @@ var unitNames = []struct {
 	{lines, "-l", "line", "行"}, {words, "-w", "word", "語"}, {chars, "-m", "character", "文字"}, {size, "-c", "byte", "バイト"},
 }
 
-var speaksOfLines = compiled(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
+var speaksOfLines = lazyregexp.New(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
 
 // countUnits answers how many words, characters or bytes there are.
 func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
-	if q.some(include|exclude) && !speaksOfLines().MatchString(q.request) { // words that contain something
+	if q.some(include|exclude) && !speaksOfLines.Get().MatchString(q.request) { // words that contain something
 		return 0, q.partly(q.said[include] + q.said[exclude]), true
 	}
 	r, problem, ok := t.rows(q, file)

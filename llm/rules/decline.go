@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"hako/internal/lazyregexp"
+)
 
 // ability is what this model says of itself.
 func (q *query) ability() string {
@@ -107,7 +111,7 @@ func (t *talk) failure(q *query) string {
 	if len(why) > 500 {
 		why = strings.ToValidUTF8(why[:500], "") + "…"
 	}
-	if m := tooLarge().FindStringSubmatch(why); m != nil {
+	if m := tooLarge.Get().FindStringSubmatch(why); m != nil {
 		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s",
 			"ファイルを読めませんでした。大きさは %s %s で、上限 file_size は %s です。上限を上げてください: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
 	}
@@ -115,7 +119,7 @@ func (t *talk) failure(q *query) string {
 }
 
 // tooLarge is how the tree refuses a file.
-var tooLarge = compiled(`it has ([0-9.]+) ?([KMGT]?B), the limit file_size is ([0-9.]+ ?[KMGT]?B)`)
+var tooLarge = lazyregexp.New(`it has ([0-9.]+) ?([KMGT]?B), the limit file_size is ([0-9.]+ ?[KMGT]?B)`)
 
 // short leaves the programs out of a command.
 func short(command string) string {

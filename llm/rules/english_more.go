@@ -3,13 +3,15 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // readOnlyHere is for requests to change something.
 func readOnlyHere(p *parser, m *match) bool {
 	rest := m.folded("end")
 	always := wordSet("delete erase edit rename overwrite insert append modify save replace change")(m.folded("verb"))
-	if countsAsQuestion().MatchString(rest) || !always && !changesFile().MatchString(m.folded("verb")+" "+rest) && !strings.ContainsRune(rest, fileMark) {
+	if countsAsQuestion.Get().MatchString(rest) || !always && !changesFile.Get().MatchString(m.folded("verb")+" "+rest) && !strings.ContainsRune(rest, fileMark) {
 		return false
 	}
 	p.q.unclear = p.q.onlyReads()
@@ -17,8 +19,8 @@ func readOnlyHere(p *parser, m *match) bool {
 }
 
 var (
-	countsAsQuestion = compiled(`^(?:up|together|all)\b|\bduplicat|\bvalues\b|\bnumbers\b|\bblank|\bempty`)
-	changesFile      = compiled(`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
+	countsAsQuestion = lazyregexp.New(`^(?:up|together|all)\b|\bduplicat|\bvalues\b|\bnumbers\b|\bblank|\bempty`)
+	changesFile      = lazyregexp.New(`\b(?:lines?|rows?|columns?|files?|records?|entries|log|everything|words?|header|[a-z]+ with [a-z]+)\b`)
 )
 
 func (q *query) onlyReads() string {
@@ -63,7 +65,7 @@ func whereEmpty(p *parser, m *match) bool {
 	return true
 }
 
-var clock = compiled(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`)
+var clock = lazyregexp.New(`^[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?$`)
 
 // timeSpan notes times of day. The last one belongs to the span, all of its second
 // or minute, unless a word leaves it out.
@@ -76,7 +78,7 @@ func timeSpan(p *parser, m *match) bool {
 			continue
 		}
 		text := m.text(g)
-		if !clock().MatchString(text) {
+		if !clock.Get().MatchString(text) {
 			return false
 		}
 		if len(text) == 4 || len(text) == 7 {

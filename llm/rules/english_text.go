@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"hako/internal/lazyregexp"
 )
 
 // Words that end a text written without quotes.
@@ -34,7 +36,7 @@ var englishFiller = wordSet(`a an the of in on at to for from with and is are wa
 	overall altogether appear appears appearing occur occurs occurring show shows exist exists found present mentioned seen logged listed as inside within into
 	line lines row rows one ones result results answer output number numbers column table csv json tsv stdin sure`)
 
-// wordSet tells which words are among some. Like [compiled], it does its work
+// wordSet tells which words are among some. Like [lazyregexp.Regexp], it does its work
 // when it is first asked.
 func wordSet(some string) func(word string) bool {
 	set := sync.OnceValue(func() map[string]bool {
@@ -268,7 +270,7 @@ func readWithout(p *parser, m *match) bool {
 	}
 	// "excluding weekends" need not mean a text, unless texts are what it is
 	// about.
-	explicit := explicitText().MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
+	explicit := explicitText.Get().MatchString(p.folded(m.from, m.to)) || p.at(p.skipSpace(m.to)) == quoteMark || p.textual(p.skipSpace(m.to), end)
 	for i := range list {
 		list[i].loose = !explicit
 	}
@@ -276,12 +278,12 @@ func readWithout(p *parser, m *match) bool {
 	return p.without(list)
 }
 
-var whereNot = compiled(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
+var whereNot = lazyregexp.New(`\b(?:where|whose|for which) .*\b(?:is|are|was) not `)
 
-var explicitText = compiled(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
+var explicitText = lazyregexp.New(`contain|includ|mention|match|\bword|\btext|\bstring|\bphrase|lines?\b|rows?\b|\bwith\b`)
 
 func readWithoutQuoted(p *parser, m *match) bool {
-	if s, _ := p.view(); whereNot().MatchString(s) {
+	if s, _ := p.view(); whereNot.Get().MatchString(s) {
 		return false // a condition on a field
 	}
 	return p.without([]needle{{text: m.text("lit")}})

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"hako/internal/lazyregexp"
 )
 
 // A ground is what a table says about the words of a request: the names of its
@@ -106,7 +108,7 @@ func (g *ground) read(out output) {
 // add notes a value, unless it could as well be a word of the question.
 func (g *ground) add(column int, value string) {
 	folded := foldedRunes(value)
-	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate().MatchString(value) || len(folded) < 2 && !single(folded[0]) || onlyKana().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
+	if !strings.ContainsFunc(value, unicode.IsLetter) && !isoDate.Get().MatchString(value) || len(folded) < 2 && !single(folded[0]) || onlyKana.Get().MatchString(value) && len(folded) < 3 || g.named(value) >= 0 {
 		return
 	}
 	at := slices.IndexFunc(g.values, func(m mention) bool { return slices.Equal(m.runes, folded) })
@@ -191,12 +193,12 @@ func (l *line) partOfSpan(i int) bool {
 	for _, c := range l.cells[i+1 : min(len(l.cells), i+8)] {
 		after.WriteRune(c.r)
 	}
-	return spanBefore().MatchString(before.String()) || spanAfter().MatchString(after.String())
+	return spanBefore.Get().MatchString(before.String()) || spanAfter.Get().MatchString(after.String())
 }
 
 var (
-	spanBefore = compiled(`(?:from|to|until|till|since|after|before|between|and|through|-|~|から) ?$|[<>=] ?$`)
-	spanAfter  = compiled(`^ ?(?:から|まで|以|より|~|-|to\b|until|and\b|on\b|through)`)
+	spanBefore = lazyregexp.New(`(?:from|to|until|till|since|after|before|between|and|through|-|~|から) ?$|[<>=] ?$`)
+	spanAfter  = lazyregexp.New(`^ ?(?:から|まで|以|より|~|-|to\b|until|and\b|on\b|through)`)
 )
 
 // quotedValue notes that a text is a value of the table, if it is one.
@@ -344,7 +346,7 @@ func (q *query) settleValues(l *line) {
 			q.where[i].values = m.spelled
 		}
 	}
-	if saysContain().MatchString(q.request) || q.any {
+	if saysContain.Get().MatchString(q.request) || q.any {
 		return
 	}
 	q.with = slices.DeleteFunc(q.with, func(n needle) bool { return q.needleIsValue(n, "==") })
@@ -384,7 +386,7 @@ func (q *query) meansValue(m *mention, op string) bool {
 		}
 	}
 	for _, c := range q.where {
-		if eitherOr().MatchString(q.request) && c.field != ref {
+		if eitherOr.Get().MatchString(q.request) && c.field != ref {
 			q.unclear = q.partly(m.spelled[0])
 		}
 	}
@@ -435,6 +437,6 @@ func stem(file string) string { return strings.TrimSuffix(path.Base(file), path.
 
 var (
 	// saysContain is said of texts, not of values.
-	saysContain = compiled(`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
-	eitherOr    = compiled(`(?i)\bor\b|または|もしくは|あるいは`)
+	saysContain = lazyregexp.New(`(?i)\bcontain|\binclud|\bmention|\bmatch|\btext\b|\bword|\bstring|\bappear|\boccur|\bstart|\bend|含|マッチ|一致|文字列|単語|始ま|終わ|出て|検索|探`)
+	eitherOr    = lazyregexp.New(`(?i)\bor\b|または|もしくは|あるいは`)
 )

@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // eachJa is for 各行の出現回数.
@@ -233,7 +235,7 @@ func whereJa(p *parser, m *match) bool {
 	if c.num {
 		c.value = strings.ReplaceAll(string(foldedRunes(c.value)), ",", "")
 	}
-	if !ok || m.mark("val") == 0 && (japaneseNouns(c.value) || comparing().MatchString(c.value)) {
+	if !ok || m.mark("val") == 0 && (japaneseNouns(c.value) || comparing.Get().MatchString(c.value)) {
 		return false
 	}
 	if end, ok := m.groups["end"]; ok {
@@ -245,7 +247,7 @@ func whereJa(p *parser, m *match) bool {
 }
 
 // comparing are words that a value cannot have.
-var comparing = compiled(`以上|以下|未満|以外|平均|最大|最小|合計|より`)
+var comparing = lazyregexp.New(`以上|以下|未満|以外|平均|最大|最小|合計|より`)
 
 func operatorJa(m *match) string {
 	op := m.folded("op")

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"hako/internal/lazyregexp"
 )
 
 // lit is the text in a group, unless it is a word that means a level of a log.
@@ -269,11 +271,11 @@ const japaneseFiller = `お願い(?:いた|致)?します|おねがいします|
 	`ファイル|データ|ログ|テキスト|中|内|うち|もの|こと|ところ|箇所|やつ|結果|表|全部で|全体で|合わせて|それぞれ|各|値|列|カラム|項目|フィールド|分|形|形式|` +
 	`から|まで|では|には|とは|って|という|の|を|は|が|に|で|と|も|へ|や|か|ね|よ|な|お|た|て|、|。|・|,|\.|\?|!|:|;|…|\(|\)| |「|」`
 
-var japaneseFillers = compiled(`^(?:` + japaneseFiller + `)`)
+var japaneseFillers = lazyregexp.New(`^(?:` + japaneseFiller + `)`)
 
 // japaneseRest lists what no rule took and what is not filler.
 func japaneseRest(l *line) (list []scrap) {
-	filler := japaneseFillers()
+	filler := japaneseFillers.Get()
 	for i := 0; i < len(l.cells); {
 		r := l.cells[i].r
 		if r == hole || r == fileMark {

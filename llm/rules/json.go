@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // A jsonLayout is what the documents of a file look like.
@@ -82,11 +84,11 @@ func jqSteps(path []string) string {
 	return text
 }
 
-var plainKey = compiled(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // jqKey spells one key.
 func jqKey(key string) string {
-	if plainKey().MatchString(key) {
+	if plainKey.Get().MatchString(key) {
 		return "." + key
 	}
 	return ".[" + jsonText(key) + "]"

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"hako/internal/lazyregexp"
 )
 
 // A layout is how the records of a file are written, as far as its first lines
@@ -160,7 +162,7 @@ func quotedFields(delim string) *regexp.Regexp {
 	return regexp.MustCompile(d + `(?:("((?:[^"]|"")*)")|([^` + d + `]*))`)
 }
 
-var numberForm = compiled(`^\s*-?[0-9][0-9.,]*\s*$`)
+var numberForm = lazyregexp.New(`^\s*-?[0-9][0-9.,]*\s*$`)
 
 // hasHeader guesses whether the first line names the columns: it has no number
 // and no empty field, and is no timestamp. Lines cut at spaces have none unless
@@ -168,7 +170,7 @@ var numberForm = compiled(`^\s*-?[0-9][0-9.,]*\s*$`)
 func (l *layout) hasHeader() bool {
 	first := l.rows[0]
 	plain := !slices.ContainsFunc(first, func(s string) bool {
-		return strings.TrimSpace(s) == "" || numberForm().MatchString(s) || timestamp().MatchString(s)
+		return strings.TrimSpace(s) == "" || numberForm.Get().MatchString(s) || timestamp.Get().MatchString(s)
 	})
 	if l.delim != " " {
 		return plain && len(first) > 0
@@ -177,11 +179,11 @@ func (l *layout) hasHeader() bool {
 		return false
 	}
 	return !slices.ContainsFunc(l.rows[1:], func(row []string) bool {
-		return len(row) != len(first) || !slices.ContainsFunc(row, numberForm().MatchString)
+		return len(row) != len(first) || !slices.ContainsFunc(row, numberForm.Get().MatchString)
 	})
 }
 
-var timestamp = compiled(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}`)
+var timestamp = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}`)
 
 // A column is a field of a file: where its values come from.
 type column struct {
@@ -263,11 +265,11 @@ func (t *talk) numbered(q *query, c column, ref fieldRef) (column, string) {
 
 // keyValue looks for name=… in the lines.
 func (t *talk) keyValue(l *layout, name string) (string, bool) {
-	if !keyForm().MatchString(name) || l.header != nil {
+	if !keyForm.Get().MatchString(name) || l.header != nil {
 		return "", false
 	}
 	for _, s := range l.lines {
-		for _, m := range pairForm().FindAllStringSubmatch(s, -1) {
+		for _, m := range pairForm.Get().FindAllStringSubmatch(s, -1) {
 			if strings.EqualFold(m[1], name) || strings.EqualFold(m[1]+"s", name) {
 				return m[1], true
 			}
@@ -277,8 +279,8 @@ func (t *talk) keyValue(l *layout, name string) (string, bool) {
 }
 
 var (
-	keyForm  = compiled(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-	pairForm = compiled(`(?:^|\s)([A-Za-z_][A-Za-z0-9_.-]*)=`)
+	keyForm  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+	pairForm = lazyregexp.New(`(?:^|\s)([A-Za-z_][A-Za-z0-9_.-]*)=`)
 )
 
 // bestName finds the one name that a word means: the same but for case, spaces

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // A logStyle is how the lines of a log say their level and their message.
@@ -73,7 +75,7 @@ func (t *talk) style(file, level string) (s logStyle, ok bool) {
 	if !ok || !ok2 {
 		return s, false
 	}
-	without := slices.DeleteFunc(slices.Clone(first), anyLevel().MatchString)
+	without := slices.DeleteFunc(slices.Clone(first), anyLevel.Get().MatchString)
 	switch {
 	case isAccess(first) && level != "":
 		return logStyle{access: true}, true
@@ -138,14 +140,14 @@ func readStyle(sample []string, level string) (s logStyle, ok bool) {
 	return s, false
 }
 
-var anyLevel = compiled(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\]|\blevel="?[A-Za-z]+`)
+var anyLevel = lazyregexp.New(`\b(?:` + allLevels("") + `)\b|\[(?:[a-z_]+:)?(?:` + strings.ToLower(allLevels("")) + `)\]|\blevel="?[A-Za-z]+`)
 
 // mostlyOthers reports whether lines that mention a level have another one: the
 // log has levels, and none of its lines is of the level that is asked for.
 func mostlyOthers(lines []string) bool {
 	n := 0
 	for _, s := range lines {
-		if anyLevel().MatchString(s) {
+		if anyLevel.Get().MatchString(s) {
 			n++
 		}
 	}
@@ -154,7 +156,9 @@ func mostlyOthers(lines []string) bool {
 
 // earlierLevel reports whether a line says another level before: INFO … ERROR is
 // no error.
-func earlierLevel(before, level string) bool { return level != "" && anyLevel().MatchString(before) }
+func earlierLevel(before, level string) bool {
+	return level != "" && anyLevel.Get().MatchString(before)
+}
 
 // spelled finds the word of a level in what was matched, in capitals.
 func spelled(match, words string) string {
@@ -299,11 +303,11 @@ func (s logStyle) after(token string, rest []string) logStyle {
 	return s
 }
 
-var loggerName = compiled(`^[a-z_][A-Za-z0-9_.]*:[^ ]`)
+var loggerName = lazyregexp.New(`^[a-z_][A-Za-z0-9_.]*:[^ ]`)
 
 // pythonStyle reports whether all lines have a logger's name: ERROR:root:text.
 func pythonStyle(rest []string) bool {
-	return !slices.ContainsFunc(rest, func(s string) bool { return !loggerName().MatchString(s) })
+	return !slices.ContainsFunc(rest, func(s string) bool { return !loggerName.Get().MatchString(s) })
 }
 
 const timestampForm = `^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9:.,]+(Z|[+-][0-9:]+)?\]? *`

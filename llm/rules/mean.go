@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // says makes a rule that only notes features.
@@ -111,12 +113,12 @@ func (p *parser) first(m *match, f feature) bool {
 	return true
 }
 
-var rowWords = compiled(`\b(?:rows?|records?|entry|entries)\b|レコード|件`)
+var rowWords = lazyregexp.New(`\b(?:rows?|records?|entry|entries)\b|レコード|件`)
 
 // noteRows notes that rows of a table were spoken of, to which a header does
 // not belong.
 func (p *parser) noteRows(m *match) {
-	if rowWords().MatchString(p.folded(m.from, m.to)) && p.q.about(hasFields) {
+	if rowWords.Get().MatchString(p.folded(m.from, m.to)) && p.q.about(hasFields) {
 		p.q.set(records)
 	}
 }

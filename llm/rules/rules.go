@@ -37,12 +37,6 @@ func newPack(words map[string]string, rules []rule, rest func(*line) []scrap) *p
 	return p
 }
 
-// compiled makes a regular expression when it is first needed, like those of a
-// pack: hako is started thousands of times, mostly for something else.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 // marks are the words that every pack has.
 var marks = strings.NewReplacer(
 	"{Q}", string(quoteMark), "{F}", string(fileMark), "{D}", string(dateMark), "{P}", string(pathMark), "{H}", string(hole))

@@ -375,7 +375,7 @@ func (c *column) numeric() bool {
 		if c.index >= len(row) || row[c.index] == "" {
 			continue
 		}
-		if !numberForm().MatchString(row[c.index]) && !amountForm().MatchString(row[c.index]) {
+		if !numberForm.Get().MatchString(row[c.index]) && !amountForm.Get().MatchString(row[c.index]) {
 			return false
 		}
 		seen = true

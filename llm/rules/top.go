@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // A tally is a value with how often it occurs.
@@ -12,12 +14,12 @@ type tally struct {
 	text string
 }
 
-var tallyForm = compiled(`^ *([0-9]+) (.*)$`)
+var tallyForm = lazyregexp.New(`^ *([0-9]+) (.*)$`)
 
 // tallies reads the output of uniq -c.
 func (o *output) tallies() (list []tally) {
 	for _, line := range o.lines() {
-		if m := tallyForm().FindStringSubmatch(line); m != nil {
+		if m := tallyForm.Get().FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			list = append(list, tally{n, m[2]})
 		}
@@ -184,7 +186,7 @@ func topMessages(t *talk, q *query) string {
 	lines := from(file).join(style.lines).join(q.filters())
 	messages := lines.join(style.message)
 	n := q.one(10)
-	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages().MatchString(q.request) {
+	if q.is(top) && q.n == 0 && !q.is(freq) && q.tongue == en && !severalMessages.Get().MatchString(q.request) {
 		n = 1
 	}
 	grouped, ok := t.run(messages.then(alike()...).ranked(q).then("head", "-n", itoa(n)).String())
@@ -204,7 +206,7 @@ func topMessages(t *talk, q *query) string {
 	return text
 }
 
-var severalMessages = compiled(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
+var severalMessages = lazyregexp.New(`(?i)\b(?:errors|warnings|messages|logs|entries|lines)\b`)
 
 func (q *query) levelText() string {
 	if q.level == "" {
@@ -258,7 +260,7 @@ var periods = map[string]string{
 	"minute": `s%^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2})[T ]([0-9]{2}:[0-9]{2}).*$%\1 \2%p`,
 }
 
-var timeOfLine = compiled(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
+var timeOfLine = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}`)
 
 // byTime answers how many lines there are in each hour, day or minute. Only
 // lines that begin with a date and a time can be told.
@@ -272,7 +274,7 @@ func byTime(t *talk, q *query) string {
 	if !ok || !ok2 || problem != "" {
 		return problem
 	}
-	if !slices.ContainsFunc(first.lines(), timeOfLine().MatchString) {
+	if !slices.ContainsFunc(first.lines(), timeOfLine.Get().MatchString) {
 		return q.say("The lines of %s do not begin with a date and time that I can read (like 2026-01-31T12:00), so I cannot count by time.",
 			"%s の行は読み取れる日時（2026-01-31T12:00 など）で始まっていないため、時間別に数えられません。", file)
 	}

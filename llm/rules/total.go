@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // sums is a filter that calculates over an array of texts. What is no number is
@@ -24,14 +26,14 @@ func (q *query) sums(number string) string {
 }
 
 // amountForm is how amounts of money are written: ¥1,200 or $3,000.50.
-var amountForm = compiled(`^[¥$€]?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)?$`)
+var amountForm = lazyregexp.New(`^[¥$€]?[0-9]{1,3}(,[0-9]{3})*([.][0-9]+)?$`)
 
 // numberFilter makes a number of a text. Where amounts with commas were seen,
 // these are read too.
 func (c *column) numberFilter() string {
 	for _, row := range c.rows {
-		if c.index < len(row) && amountForm().MatchString(row[c.index]) && strings.ContainsAny(row[c.index], "¥$€,") {
-			return `(if test(` + jsonText(amountForm().String()) + `) then gsub("[¥$€,]"; "") else . end | tonumber?)`
+		if c.index < len(row) && amountForm.Get().MatchString(row[c.index]) && strings.ContainsAny(row[c.index], "¥$€,") {
+			return `(if test(` + jsonText(amountForm.Get().String()) + `) then gsub("[¥$€,]"; "") else . end | tonumber?)`
 		}
 	}
 	return "tonumber?"
@@ -150,7 +152,7 @@ var totalNames = map[string][2]string{
 	"sum": {"sum", "合計"}, "average": {"average", "平均"}, "median": {"median", "中央値"}, "min": {"minimum", "最小"}, "max": {"maximum", "最大"},
 }
 
-var isoDate = compiled(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
 // totalText words a result.
 func (q *query) totalText(file, name string, s *sheet) string {
@@ -207,7 +209,7 @@ func (q *query) noNumbers(file, name string, s *sheet) string {
 	var parts []string
 	for _, k := range q.totals {
 		text := map[string]*string{"min": s.FirstOne, "max": s.LastOne}[k]
-		if text == nil || !isoDate().MatchString(*text) {
+		if text == nil || !isoDate.Get().MatchString(*text) {
 			return q.say("There are no numbers to calculate with %s.", "計算できる数値がありません%s。", q.of(file, name)) + q.leftOut(s)
 		}
 		parts = append(parts, *text)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"hako/internal/lazyregexp"
 	"hako/llm"
 )
 
@@ -68,23 +69,23 @@ func (l *line) tongue() tongue {
 		}
 		kanji = kanji || unicode.Is(unicode.Han, r) || unicode.Is(unicode.Katakana, r)
 	}
-	if kanji && len(englishWords().FindAllString(s, 2)) < 2 {
+	if kanji && len(englishWords.Get().FindAllString(s, 2)) < 2 {
 		return ja
 	}
 	return en
 }
 
-var englishWords = compiled(`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
+var englishWords = lazyregexp.New(`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
 
 // onlyKana is what is left of inflected words; names are written otherwise.
-var onlyKana = compiled(`^\p{Hiragana}+$`)
+var onlyKana = lazyregexp.New(`^\p{Hiragana}+$`)
 
-var ofFile = compiled(`(?i)\b(?:from|in|of)\b|の`)
+var ofFile = lazyregexp.New(`(?i)\b(?:from|in|of)\b|の`)
 
 // fileNameForm is what a file that was not granted looks like.
-var fileNameForm = compiled(`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
+var fileNameForm = lazyregexp.New(`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
 
-func looksLikeFile(s string) bool { return fileNameForm().MatchString(s) }
+func looksLikeFile(s string) bool { return fileNameForm.Get().MatchString(s) }
 
 // settle makes sense of what the rules left over, where there is only one.
 func (q *query) settle(l *line) {
@@ -167,8 +168,8 @@ func (q *query) settleGather() {
 // settleBare understands "names from users.json": a word and a file that has
 // fields, and nothing else.
 func (q *query) settleBare() {
-	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request), "what's ") || q.about(isJSON) && bareQuestion().MatchString(q.request)
-	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile().MatchString(q.request)) || !q.about(hasFields) {
+	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request), "what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
+	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile.Get().MatchString(q.request)) || !q.about(hasFields) {
 		return
 	}
 	s := q.rest[0]
@@ -186,7 +187,7 @@ func (q *query) settleBare() {
 
 // settleSetting understands "what is the port" of a file of settings.
 func (q *query) settleSetting() {
-	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) || !settingName().MatchString(q.rest[0].text) || !whatIs().MatchString(q.request) {
+	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) || !settingName.Get().MatchString(q.rest[0].text) || !whatIs.Get().MatchString(q.request) {
 		return
 	}
 	q.with = append(q.with, needle{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`, regex: true})
@@ -195,8 +196,8 @@ func (q *query) settleSetting() {
 }
 
 var (
-	settingName = compiled(`^[\pL_][\pL\pN_.-]*$`)
-	whatIs      = compiled(`(?i)^what(?:'s| is)\b|は[?？。]*$|^(?:the )?[\w.-]+[?]*$`)
+	settingName = lazyregexp.New(`^[\pL_][\pL\pN_.-]*$`)
+	whatIs      = lazyregexp.New(`(?i)^what(?:'s| is)\b|は[?？。]*$|^(?:the )?[\w.-]+[?]*$`)
 )
 
 func isSettings(file string) bool {
@@ -204,7 +205,7 @@ func isSettings(file string) bool {
 }
 
 // bareQuestion is a name and nothing else: versionは？
-var bareQuestion = compiled(`^[\w.-]+は(?:何(?:です)?か?)?[?？。]*$`)
+var bareQuestion = lazyregexp.New(`^[\w.-]+は(?:何(?:です)?か?)?[?？。]*$`)
 
 // findMissing takes names of files out of what was not understood.
 func (q *query) findMissing() {
@@ -249,15 +250,15 @@ func (s scrap) isText() bool {
 	case quoteMark:
 		return s.text != ""
 	case dateMark:
-		return isoDate().MatchString(s.text)
+		return isoDate.Get().MatchString(s.text)
 	case 0:
-		return s.textual && !strings.Contains(s.text, " ") && knownForm(s.text) == "" && !dottedPath().MatchString(s.text)
+		return s.textual && !strings.Contains(s.text, " ") && knownForm(s.text) == "" && !dottedPath.Get().MatchString(s.text)
 	}
 	return false
 }
 
 // dottedPath is what a path into JSON looks like without its first dot.
-var dottedPath = compiled(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
+var dottedPath = lazyregexp.New(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
 
 // latinText reports whether a word in Latin letters in a Japanese request is a
 // text: it is, unless the file has fields that it may be the name of.
@@ -296,7 +297,7 @@ func (q *query) settleFields() {
 		return
 	}
 	for _, s := range q.rest {
-		if s.mark != 0 && s.mark != quoteMark && s.mark != pathMark || len(strings.Fields(s.text)) > 3 || onlyKana().MatchString(s.text) {
+		if s.mark != 0 && s.mark != quoteMark && s.mark != pathMark || len(strings.Fields(s.text)) > 3 || onlyKana.Get().MatchString(s.text) {
 			return
 		}
 	}

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"hako/internal/lazyregexp"
+)
 
 // search has the web searched, where that can be done, and words the results.
 func (t *talk) search(q *query) string {
@@ -41,11 +45,11 @@ func (t *talk) wordResults(q *query, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-var hitForm = compiled(`(?m)^\d+\. (.*)\n\s*(https?://\S+)`)
+var hitForm = lazyregexp.New(`(?m)^\d+\. (.*)\n\s*(https?://\S+)`)
 
 // readHits reads a list of titles with the addresses below them.
 func readHits(text string) (list []hit) {
-	for _, m := range hitForm().FindAllStringSubmatch(text, -1) {
+	for _, m := range hitForm.Get().FindAllStringSubmatch(text, -1) {
 		list = append(list, hit{strings.TrimSpace(m[1]), m[2]})
 	}
 	return list

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"hako/gate"
+	"hako/internal/app/access"
 	"hako/internal/app/questions"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type house struct {
 	*Hatch
 	*testing.T
-	desk *questions.Desk
+	desk *questions.List
 
 	mu      sync.Mutex
 	told    []string
@@ -40,7 +40,7 @@ type house struct {
 
 func open(t *testing.T, change ...func(*house)) *house {
 	t.Helper()
-	h := &house{T: t, desk: &questions.Desk{}, Hatch: &Hatch{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
+	h := &house{T: t, desk: &questions.List{}, Hatch: &Hatch{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
 	h.Ask, h.Record = h.desk.Ask, h.record
 	for _, c := range change {
 		c(h)
@@ -105,16 +105,16 @@ func (h *house) until(holds func() bool, state func() string) {
 	}
 }
 
-func (h *house) pending(n int) []source.Question {
+func (h *house) pending(n int) []questions.Question {
 	h.Helper()
-	var all []source.Question
+	var all []questions.Question
 	h.until(func() bool { all, _ = h.desk.Pending(h.Context()); return len(all) == n }, func() string { return fmt.Sprintf("%d questions", len(all)) })
 	return all
 }
 
 func (h *house) answer(id string, a gate.Answer) {
 	h.Helper()
-	if err := h.desk.Answer(h.Context(), source.Actor{Name: "ann", Role: source.Operator}, id, a); err != nil {
+	if err := h.desk.Answer(h.Context(), access.Actor{Name: "ann", Role: access.Operator}, id, a); err != nil {
 		h.Error(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestAnswersGoBack(t *testing.T) {
 		}
 		q.ID, q.Asked, q.Ends = "", time.Time{}, time.Time{}
 		shown := gate.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}
-		if !reflect.DeepEqual(q, source.Question{Question: shown}) {
+		if !reflect.DeepEqual(q, questions.Question{Question: shown}) {
 			t.Errorf("shown: %+v", q)
 		}
 		if got := h.onRecord(want.words); got != me+": ask a person: git push > x; "+want.words {

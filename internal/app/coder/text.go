@@ -4,24 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
-	"hako/internal/app/coder/tame"
+	"hako/internal/lazyregexp"
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/llm"
 )
-
-// shorten cuts a text to a number of bytes, between characters, and says so.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + " […]"
-}
 
 // weighed cuts a text to about a number of tokens.
 func weighed(text string, tokens int64) string {
@@ -40,11 +31,6 @@ func weighed(text string, tokens int64) string {
 	return text
 }
 
-// oneLine makes text of others fit for a line.
-func oneLine(text string, most int) string {
-	return shorten(strings.Join(strings.Fields(tame.Visible(text)), " "), most)
-}
-
 // person makes a name fit for prompts: what is no letter of a user name could
 // pretend to be something else.
 func person(name string) string {
@@ -57,21 +43,21 @@ func person(name string) string {
 	if name == "" {
 		return "somebody"
 	}
-	return shorten(name, 64)
+	return text.Shorten(name, 64)
 }
 
 // fenced puts text of others between marks that it cannot have in it: they are
 // made from the text itself.
-func fenced(kind, from, text string) string {
-	text = unmarked(tame.Visible(text))
-	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
+func fenced(kind, from, body string) string {
+	body = unmarked(text.Visible(body))
+	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + body))
 	mark := hex.EncodeToString(sum[:8])
-	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"
+	return "<" + kind + " " + mark + " from=\"" + text.Line(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + body + "\n</" + kind + " " + mark + ">"
 }
 
 // marks are what only hako may write, in any spelling that a model could take
 // for it: with signs in it that nobody sees, with other blanks, as JSON.
-var marks = compiled(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
+var marks = lazyregexp.New(`(?i)(?:<|\\u003c)(` + hidden + `/?` + scattered("data") + `|` + hidden + `/?` + scattered("instruction") + `)((?:[\s\x{85}\p{Z}\p{Cf}]|\\[nrtfv]|\\u[0-9a-f]{4})+[0-9a-f]{8})`)
 
 // hidden matches what nobody sees.
 const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
@@ -79,19 +65,13 @@ const hidden = `[\s\p{Z}\p{Cf}\p{Mn}]*`
 // scattered is a pattern for a word with such signs in it.
 func scattered(word string) string { return hidden + strings.Join(strings.Split(word, ""), hidden) }
 
-// compiled makes a regular expression when it is first needed: most runs of the
-// program have no task.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 // unmarked takes from a text what looks like the beginning or the end of a fence,
 // and of nothing else: projects have tags of these names too.
 func unmarked(text string) string {
 	if !strings.Contains(text, "<") && !strings.Contains(text, `\u003`) {
 		return text
 	}
-	return marks().ReplaceAllString(text, "&lt;$1$2")
+	return marks.Get().ReplaceAllString(text, "&lt;$1$2")
 }
 
 // data fences text that nobody has to follow.
@@ -102,17 +82,17 @@ func instruction(from, text string) string { return fenced("instruction", from, 
 
 // Paths of the machine that hako runs on, and addresses, which are told apart.
 var (
-	unixPath    = compiled(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
-	windowsPath = compiled(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
-	webAddress  = compiled(`^https?://`)
+	unixPath    = lazyregexp.New(`[a-z][a-z0-9+.-]*:/{2,3}[^\s"'<>)]*[\w/]|(^|[^\w./-])(/[\w.+@~-]+(?:/[\w.+@~-]+)+/?|/(?:root|home|etc|var|usr|opt|srv|mnt|run|tmp)\b/?)`)
+	windowsPath = lazyregexp.New(`\b[A-Za-z]:\\[^\s"'<>|:]*|\\\\[\w.-]+\\[^\s"'<>|:]*`)
+	webAddress  = lazyregexp.New(`^https?://`)
 )
 
 // withoutPaths takes the paths of the host out of a text. Those of the container
 // and addresses of the web stay.
-func withoutPaths(text string) string {
-	text = windowsPath().ReplaceAllString(tame.Visible(text), "[path]")
-	return unixPath().ReplaceAllStringFunc(text, func(found string) string {
-		if webAddress().MatchString(found) {
+func withoutPaths(s string) string {
+	s = windowsPath.Get().ReplaceAllString(text.Visible(s), "[path]")
+	return unixPath.Get().ReplaceAllStringFunc(s, func(found string) string {
+		if webAddress.Get().MatchString(found) {
 			return found
 		}
 		at := max(strings.IndexByte(found, '/'), 0)
@@ -129,18 +109,18 @@ func withoutPaths(text string) string {
 
 // defused makes text fit for a comment: nobody is called by it, no picture is
 // fetched for it, no secret is in it, and it cannot pretend to be a hidden mark.
-func defused(s *redact.Set, text string, most int) string {
-	return tame.Inert(shorten(s.Text(tame.Visible(text)), most))
+func defused(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(text.Publishable(s, secrets.Text), most)
 }
 
 // defusedLine does the same for a line.
-func defusedLine(s *redact.Set, text string, most int) string {
-	return tame.Inert(oneLine(s.Text(tame.Visible(text)), most))
+func defusedLine(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, secrets.Text)), " "), most)
 }
 
 // quietLine is a line that is shown as it is, as titles are.
-func quietLine(s *redact.Set, text string, most int) string {
-	return tame.Line(oneLine(s.Text(tame.Visible(text)), most))
+func quietLine(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(text.PublishableLine(s, secrets.Text), most)
 }
 
 // quoted makes a block of code of a text, with a fence that it has not in it.

@@ -7,10 +7,11 @@ import (
 	"strconv"
 
 	"hako/gate"
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
 )
 
-func (s *Server) live() (source.Live, error) {
+func (s *Server) live() (Live, error) {
 	return there(s.Sources.Live, "events", "start the server with a record")
 }
 
@@ -30,7 +31,7 @@ func (s *Server) events(c *call) (producer, error) {
 			return err
 		}
 		push(signOfLife)
-		passOn(ctx, from, func(e source.Event) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
+		passOn(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
 		return nil
 	}, nil
 }
@@ -46,10 +47,10 @@ func (c *call) after() (int64, error) {
 
 // Questions are those that wait for an answer.
 type Questions struct {
-	Questions []source.Question `json:"questions"`
+	Questions []questions.Question `json:"questions"`
 }
 
-func (s *Server) approvals() (source.Approvals, error) {
+func (s *Server) approvals() (Approvals, error) {
 	return there(s.Sources.Approvals, "approvals", "start the server with something that asks")
 }
 
@@ -61,7 +62,7 @@ func (s *Server) pending(c *call) (Questions, error) {
 	return pendingQuestions(c.Context(), desk)
 }
 
-func pendingQuestions(ctx context.Context, desk source.Approvals) (Questions, error) {
+func pendingQuestions(ctx context.Context, desk Approvals) (Questions, error) {
 	all, err := desk.Pending(ctx)
 	return Questions{some(all)}, err
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"hako/gate"
+	"hako/internal/app/access"
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 // realDoor is a door with the real HTTP API behind it.
@@ -32,7 +32,7 @@ func realDoor(t testing.TB, w *world) (d *door, token string, recorded func() []
 		told = append(told, actor+": "+what)
 		return func(error) {}, nil
 	}}
-	token, err := s.Tokens.Ephemeral("mika", source.Operator)
+	token, err := s.Tokens.Ephemeral("mika", access.Operator)
 	if err != nil {
 		t.Fatal(err)
 	}
