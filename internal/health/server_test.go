@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -147,7 +148,7 @@ func TestReasons(t *testing.T) {
 	if got := a.Reasons[1]; got.Kind != "timeout" || strings.Contains(got.Reason, "ghp_") {
 		t.Errorf("%+v", got)
 	}
-	if got := a.Reasons[2].Reason; len(got) > mostReason+3 || strings.Trim(got, "箱") != "…" {
+	if got := a.Reasons[2].Reason; utf8.RuneCountInString(got) > mostReason || strings.Trim(got, "箱") != "…" {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }
