@@ -136,7 +136,7 @@ func TestReasons(t *testing.T) {
 	secrets.Add("correct horse")
 	docker := &fault.Error{Kind: fault.Unavailable, Op: "ask docker", Why: "it said correct horse", Hint: "start docker"}
 	queue := fmt.Errorf("queue: %w", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "token=ghp_0123456789abcdefghijABCDEFGHIJ012345"})
-	long := errors.New(strings.Repeat("箱", 400))
+	long := errors.New(strings.Repeat("箱", 4000))
 	s := &Server{Secrets: secrets, Ready: func(context.Context) error { return errors.Join(docker, errors.Join(queue, long)) }}
 	code, a := probeOf(s, "/readyz")
 	if code != 503 || a.Status != "not ready" || len(a.Reasons) != 3 {
