@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,10 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/audit"
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
-	"hako/quota"
-	"hako/run/fault"
 )
 
 // recordOf reads the record of a hako that is running.
@@ -104,7 +101,7 @@ func TestMCPMemoryOfACaller(t *testing.T) {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0")
 	cmd.Env = append(cmd.Env, "HAKO_LIMIT_MEMORY=16MB")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}
-	mika, err := store.Add("mika", source.Client)
+	mika, err := store.Add("mika", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,42 +171,12 @@ func TestMCPMemoryOfEdits(t *testing.T) {
 	}
 }
 
-// TestLarder: all callers together hold no more than the server may.
-func TestLarder(t *testing.T) {
-	l := larder{limits: quota.ScriptLimits{Memory: 1 << 20, Files: 10}}
-	var shares []*share
-	for i := range serverShares {
-		s, err := l.open(fmt.Sprint("caller ", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shares = append(shares, s)
-		if err := s.hold(1 << 20); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := shares[0].hold(1); fault.KindOf(err) != fault.Exhausted {
-		t.Errorf("one more byte of a caller: %v", err)
-	}
-	if err := errors.Join(shares[0].hold(-1), shares[0].hold(1)); err != nil {
-		t.Errorf("what was given back: %v", err)
-	}
-	_, err := l.open("one more")
-	if _, rerr := (sharing{nil, shares[1]}).Run(t.Context(), nil); fault.KindOf(err) != fault.Exhausted || fault.KindOf(rerr) != fault.Exhausted || fault.Hint(err) == "" {
-		t.Errorf("%v, %v", err, rerr)
-	}
-	l.leave(shares[0])
-	if _, err := l.open("one more"); err != nil || l.held() != (serverShares-1)<<20 {
-		t.Errorf("after one has left: %v, %d bytes", err, l.held())
-	}
-}
-
 // TestMCPRemovedToken: what runs for a token ends soon after it was removed, and
 // its sandboxes with it; others go on.
 func TestMCPRemovedToken(t *testing.T) {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0", "--write", ".")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}
-	mika, err := store.Add("mika", source.Client)
+	mika, err := store.Add("mika", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,11 @@ import (
 	"strings"
 
 	"hako/gate"
+	"hako/internal/app"
+	"hako/internal/app/access"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -48,7 +49,7 @@ func (g *mcpGuard) holder(secret string) string {
 		return localCaller
 	}
 	who, key, ok, err := g.store.Verify(secret)
-	if !ok || err != nil || who.Role != source.Operator && who.Role != source.Client {
+	if !ok || err != nil || who.Role != access.Operator && who.Role != access.Client {
 		return ""
 	}
 	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
@@ -63,22 +64,6 @@ func (g *mcpGuard) elicits(others func(caller string) gate.Answer) func(caller s
 			return gate.Session
 		}
 		return others(caller)
-	}
-}
-
-// removedFrom tells of tokens of the store whether they were removed since. All
-// others last as long as the server. A store that cannot be read says nothing:
-// what is in the sandboxes would be lost.
-func removedFrom(store *auth.Store) func(token string) func() bool {
-	return func(token string) func() bool {
-		_, key, ok, err := store.Verify(token)
-		if err != nil || !ok {
-			return nil
-		}
-		return func() bool {
-			_, ok, err := store.Holder(key)
-			return err == nil && !ok
-		}
 	}
 }
 
@@ -102,7 +87,7 @@ func (o *mcpFlags) guard(store *auth.Store) (*mcpGuard, error) {
 	case own != "":
 		g.token, g.told = own, "the token is that of "+tokenVariable
 	default:
-		g.token, err = new(auth.Store).Ephemeral(localCaller, source.Operator)
+		g.token, err = new(auth.Store).Ephemeral(localCaller, access.Operator)
 		g.told = "token " + g.token
 	}
 	if err == nil {
@@ -135,13 +120,13 @@ func tokenOf(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return "", &fault.Error{Op: "read token", Subject: path, Err: reasonOf(err)}
+		return "", &fault.Error{Op: "read token", Subject: path, Err: app.ReasonOf(err)}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
 
 func newTokenFile(path string) (token string, err error) {
-	if token, err = new(auth.Store).Ephemeral(localCaller, source.Operator); err != nil {
+	if token, err = new(auth.Store).Ephemeral(localCaller, access.Operator); err != nil {
 		return "", err
 	}
 	f, err := yours.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
@@ -150,7 +135,7 @@ func newTokenFile(path string) (token string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", &fault.Error{Op: "write token", Subject: path, Err: reasonOf(err)}
+		return "", &fault.Error{Op: "write token", Subject: path, Err: app.ReasonOf(err)}
 	}
 	return token, nil
 }

@@ -1,0 +1,145 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"hako/internal/worker"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// serverShares is how many times what a caller may hold all may hold together.
+const serverShares = 8
+
+// A memoryPool counts the memory of all sandboxes. All virtual ones of a caller hold
+// together what one may, and so do the shells of those for programs: to make a
+// hundred is no way to get a hundred times as much.
+type memoryPool struct {
+	limits  quota.ScriptLimits // of a caller
+	workers *worker.Pool       // where the sandboxes are; nil means that there are none
+
+	mu     sync.Mutex
+	shares map[string]*memoryShare // of callers that have a sandbox
+}
+
+// A memoryShare is the memory of one caller.
+type memoryShare struct {
+	pool   *memoryPool
+	caller string
+	own    *quota.Limiter // what this process holds for it
+	boxes  int            // guarded by the larder
+}
+
+// open finds the share of a caller for one more sandbox, and makes it if that is
+// the first.
+func (l *memoryPool) open(caller string) (*memoryShare, error) {
+	if err := l.full(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.shares[caller]
+	if s == nil {
+		s = &memoryShare{pool: l, caller: caller, own: quota.NewLimiter(l.limits)}
+		if l.shares == nil {
+			l.shares = map[string]*memoryShare{}
+		}
+		l.shares[caller] = s
+	}
+	s.boxes++
+	return s, nil
+}
+
+// release gives up a sandbox, which has given back what it held.
+func (l *memoryPool) release(s *memoryShare) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.boxes--; s.boxes == 0 {
+		delete(l.shares, s.caller)
+	}
+}
+
+// full refuses whatever could need more memory once all sandboxes together hold
+// what they may.
+func (l *memoryPool) full() error {
+	held, most := l.held(), serverShares*l.limits.Memory
+	if held < most {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Exhausted, Op: "use sandbox", Why: fmt.Sprintf("the sandboxes of this server hold %d MB, and %d are allowed", held>>20, most>>20),
+		Hint: "destroy sandboxes you no longer need (sandbox_destroy), or try again later"}
+}
+
+func (l *memoryPool) held() (sum int64) {
+	if l.workers != nil {
+		held := l.workers.Total()
+		sum = held.Virtual + held.Host
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.shares {
+		sum += s.own.Held()
+	}
+	return sum
+}
+
+// kept is what this process holds for a caller.
+func (l *memoryPool) kept(caller string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.shares[caller]; s != nil {
+		return s.own.Held()
+	}
+	return 0
+}
+
+// hold charges what is kept beside a sandbox.
+func (s *memoryShare) hold(bytes int64) error {
+	defer s.own.Reset() // one that is refused is not the end of the others
+	if l := s.pool; l.workers != nil && bytes > 0 {
+		if err := s.own.Fits(l.workers.Held(s.caller).Virtual + bytes); err != nil {
+			return s.explained(err)
+		}
+	}
+	return s.explained(s.own.Hold(bytes))
+}
+
+// several reports whether the caller has more than one sandbox.
+func (s *memoryShare) several() bool {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.boxes > 1
+}
+
+// explained tells who went over a limit that the other sandboxes count too.
+func (s *memoryShare) explained(err error) error {
+	var e *fault.Error
+	if !errors.As(err, &e) || fault.KindOf(err) != fault.Exhausted {
+		return err
+	}
+	own := *e
+	own.Hint = "do less at once, or remove files"
+	if s.several() {
+		own.Hint += fmt.Sprintf("; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.pool.limits.Memory>>20, s.pool.limits.Files)
+	}
+	return &own
+}
+
+// pooledRunner is a sandbox, or a job in it, that runs on the memory of its caller.
+type pooledRunner struct {
+	run.Runner
+	share *memoryShare
+}
+
+// Run implements [run.Runner].
+func (r pooledRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	if err := r.share.pool.full(); err != nil {
+		return run.Result{Exit: 126}, err
+	}
+	res, err := r.Runner.Run(ctx, req)
+	return res, r.share.explained(err)
+}

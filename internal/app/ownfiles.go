@@ -1,0 +1,144 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hako/host"
+	"hako/internal/config"
+	"hako/run/fault"
+)
+
+// CheckGrants refuses names, of files or directories that are about to be granted for
+// writing or written, through which hako's own record or state could be changed:
+// whoever is recorded must not be able to destroy the record. It looks at what is
+// there, not only at names: links and mounts give directories more than one.
+func CheckGrants(conf *config.Config, granted ...string) error {
+	for _, name := range granted {
+		if name == "" || name == "-" {
+			continue
+		}
+		for _, own := range ownFiles(conf) {
+			if overlaps(name, own) {
+				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name, Why: "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
+					Hint: "name another directory or file; --audit FILE and audit.path move the record, XDG_STATE_HOME the state"}
+			}
+		}
+	}
+	return checkHardLinks(conf, granted)
+}
+
+// checkRoot is apart for the root of programs. In one that they are not let loose
+// on anyway, as a home directory, everything else works, and the first program is
+// told why it does not.
+func checkRoot(conf *config.Config, root string) error {
+	if host.Usable(root) != nil {
+		return nil
+	}
+	return CheckGrants(conf, root)
+}
+
+// overlaps reports whether one of two paths is the other or lies in it.
+func overlaps(granted, own string) bool {
+	abs, err := filepath.Abs(granted)
+	if err != nil {
+		return true
+	}
+	real := Resolve(abs)
+	return below(real, own) || below(own, real)
+}
+
+// below reports whether a path is a directory or lies in it, by their names and by
+// what they are: a directory can be mounted a second time, and some file systems
+// take names for one that differ in case.
+func below(dir, path string) bool {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return true
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	for {
+		if other, err := os.Stat(path); err == nil && os.SameFile(info, other) {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// checkHardLinks refuses a record that has a second name when a directory is granted:
+// nobody knows whether that lies in it.
+func checkHardLinks(conf *config.Config, granted []string) error {
+	record := config.AuditPath.Of(conf).V
+	info, err := os.Stat(record)
+	if err != nil || linkCount(info) < 2 || !slices.ContainsFunc(granted, isDir) {
+		return nil
+	}
+	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record + " has a second name (a hard link), which may lie there, and what is recorded could destroy it",
+		Hint: "remove the other name, or move the record with --audit FILE"}
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return name != "" && err == nil && info.IsDir()
+}
+
+// trustedFiles returns the names, from one of the directories on, of files that hako
+// reads its rules and settings from: who can write them judges himself the next
+// time.
+func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
+	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V, config.BashWhitelist.Of(conf).V)
+	for _, dir := range dirs {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			continue
+		}
+		for _, file := range files {
+			if abs, err := filepath.Abs(file); err == nil && file != "" {
+				if rel, err := filepath.Rel(Resolve(dir), Resolve(abs)); err == nil && filepath.IsLocal(rel) && rel != "." && !slices.Contains(list, rel) {
+					list = append(list, filepath.ToSlash(rel))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// ProtectedFiles returns everything that cannot be changed in these directories.
+func ProtectedFiles(conf *config.Config, dirs ...string) []string {
+	list := append([]string{}, config.BashProtect.Of(conf).V...) // empty is not nil, which means the default
+	return append(list, trustedFiles(conf, dirs...)...)
+}
+
+// CheckRoot says at the start what would fail at the first command.
+func CheckRoot(conf *config.Config) error {
+	o, err := hostOptions(conf)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(o.Root)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with --root"}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
+	}
+	return checkRoot(conf, o.Root)
+}
+
+// ownFiles are hako's own: no program is to read or write the record.
+func ownFiles(conf *config.Config) []string {
+	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
+	for i, name := range files {
+		if abs, err := filepath.Abs(name); err == nil {
+			files[i] = Resolve(abs)
+		}
+	}
+	return files
+}

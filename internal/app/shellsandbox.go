@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"hako/internal/app/jobs"
+	"hako/internal/app/mcpserver"
+	"hako/internal/app/mcpserver/remoteedit"
+	"hako/internal/app/sandboxes"
+	"hako/internal/redact"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// A shellSandbox is a virtual shell, or a place for programs of this machine. Its
+// editor and its jobs work through runners with a gate, as its commands do.
+type shellSandbox struct {
+	run.Runner
+	end     func()
+	info    mcpserver.Info
+	editor  *remoteedit.Scribe
+	options jobs.Options
+
+	mu   sync.Mutex // guards desk
+	jobs *jobs.Desk // nil before the first job: most sandboxes have none
+}
+
+// newShellSandbox makes one. More makes a runner for each job.
+func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcpserver.Info) *shellSandbox {
+	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Scribe{Runner: r}, options: jobs.Options{
+		New:   more,
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.Secrets) },
+		Lists: "job_start returned it; only the last jobs that ended are kept",
+	}}
+}
+
+// Close implements [mcp.Box].
+func (b *shellSandbox) Close(context.Context) error {
+	var err error
+	if desk := b.opened(); desk != nil {
+		err = desk.Close()
+	}
+	err = errors.Join(err, b.editor.Close())
+	b.end()
+	return err
+}
+
+// Info implements [mcp.Told].
+func (b *shellSandbox) Info() mcpserver.Info { return b.info }
+
+// Edit implements [mcp.Editor].
+func (b *shellSandbox) Edit(ctx context.Context, req *run.Request, call []byte) (string, error) {
+	return b.editor.Edit(ctx, req, call)
+}
+
+// opened is the desk, if there is one.
+func (b *shellSandbox) opened() *jobs.Desk {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.jobs
+}
+
+// open opens the desk when the first job is wanted.
+func (b *shellSandbox) open() (desk *jobs.Desk, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.jobs == nil {
+		b.jobs, err = jobs.Open(b.options)
+	}
+	return b.jobs, err
+}
+
+// StartJob implements [mcp.Jobs]. What is refused at once is told at once.
+func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
+	desk, err := b.open()
+	if err != nil {
+		return "", err
+	}
+	own := *req
+	own.Timeout = jobTime
+	own.ID = "" // the job's own: questions are not for the call that started it, which is soon over
+	h, err := desk.Start(ctx, own)
+	if err != nil {
+		return "", err
+	}
+	if st, err := desk.Status(h); err == nil && st.State == jobs.Denied {
+		return "", &fault.Error{Kind: fault.Denied, Op: "start job", Subject: st.Command, Why: st.Err, Hint: st.Hint}
+	}
+	return string(h), nil
+}
+
+// jobTime is how long a job may take; a command has less, since somebody waits.
+const jobTime = time.Hour
+
+// A jobRunner is a virtual shell with the time of a job.
+type jobRunner struct {
+	run.Runner
+	gauge *quota.Limiter
+}
+
+// Run implements [run.Runner]. The clock can be put forward once it runs: when
+// the first command is about to begin.
+func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	own := *req
+	var once sync.Once
+	own.Check = func(ctx context.Context, dir string, argv []string) error {
+		once.Do(func() { l.gauge.Extend(jobTime) })
+		return req.Check(ctx, dir, argv)
+	}
+	return l.Runner.Run(ctx, &own)
+}
+
+// JobOutput implements [mcp.Jobs].
+func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
+	desk, err := b.open()
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	st, err := desk.Status(jobs.Handle(id)) // before the page: what comes later is read next time
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	page, err := desk.Output(jobs.Handle(id), jobs.Both, start, size)
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	out := pageOf(st)
+	out.Text, out.Next, out.Total, out.More = page.Data, page.Next, page.Total, page.More
+	return out, nil
+}
+
+// KillJob implements [mcp.Jobs].
+func (b *shellSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
+	desk, err := b.open()
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	st, err := desk.Kill(ctx, jobs.Handle(id))
+	return pageOf(st), err
+}
+
+func pageOf(st jobs.Status) mcpserver.JobPage {
+	out := mcpserver.JobPage{State: string(st.State), Why: st.Err, Next: st.Bytes, Total: st.Bytes}
+	if !st.Ended.IsZero() {
+		out.Exit = &st.Exit
+	}
+	return out
+}
+
+// Working implements [mcp.Working].
+func (b *shellSandbox) Working(context.Context) bool {
+	desk := b.opened()
+	return desk != nil && desk.Busy()
+}
+
+// ListJobs implements [mcp.Lister].
+func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
+	desk := b.opened()
+	if desk == nil {
+		return nil
+	}
+	for _, st := range desk.List() {
+		list = append(list, sandboxes.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
+	}
+	return list
+}

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"hako/host"
+	"hako/internal/config"
+	"hako/internal/worker"
+	"hako/policy"
+	"hako/quota"
+)
+
+// workerSettings is what a worker gets to know: the settings without secrets.
+type workerSettings struct{ Config []config.Plain }
+
+// A boxSpec says which box a worker is to make.
+type SandboxSpec struct {
+	Host               bool // programs of this machine; otherwise a virtual shell
+	Rooted             bool // its requests may say where they begin, below the root
+	Offline            bool // its programs have no network, whatever the settings say
+	Readable, Writable []string
+}
+
+// A sandboxInfo is what a worker says of a box.
+type sandboxInfo struct{ Directory string }
+
+// A scriptQuestion is put to a worker about a script.
+type JudgeRequest struct {
+	Profile, Dir, Script string
+	Reprinted            bool
+	Fresh                bool // the rules are read anew
+}
+
+// A JudgeResult is what the worker says of it.
+type JudgeResult struct {
+	Verdicts           []plainVerdict
+	Text               string
+	Printed            plainVerdict
+	ReadOnly, Declares bool
+}
+
+// A plainVerdict is a verdict with all its fields in JSON.
+type plainVerdict policy.Verdict
+
+// workerParts are what a worker is made of. It implements [worker.Parts].
+type workerParts struct {
+	conf    *config.Config
+	virtual *quota.Limiter // all virtual shells hold together what one may
+	host    *quota.Limiter // and so do the shells around programs
+
+	mu     sync.Mutex // guards what follows
+	others worker.Held
+	gauges map[*quota.Limiter]bool
+	rules  map[string]*policy.Policy
+}
+
+// NewWorkerParts assembles a worker.
+func NewWorkerParts(settings json.RawMessage) (worker.Parts, error) {
+	var s workerSettings
+	if err := json.Unmarshal(settings, &s); err != nil {
+		return nil, err
+	}
+	conf, err := config.Restore(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	debug.SetGCPercent(200)
+	limits := conf.Limits(quota.Lenient())
+	shells := host.ShellLimits()
+	shells.Memory = limits.Memory
+	return &workerParts{
+		conf: conf, virtual: quota.NewLimiter(limits), host: quota.NewLimiter(shells),
+		gauges: map[*quota.Limiter]bool{}, rules: map[string]*policy.Policy{},
+	}, nil
+}
+
+// Open implements [worker.Parts].
+func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, error) {
+	var s SandboxSpec
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return worker.Box{}, err
+	}
+	if s.Host {
+		return w.openHost(s, d)
+	}
+	return w.openVirtual(s, d)
+}
+
+func (w *workerParts) gateParts(d worker.Door) gateParts {
+	return gateParts{log: d.Log, meter: d.Budget, patience: config.ApprovalTimeout.Of(w.conf).V}
+}
+
+func (w *workerParts) openVirtual(s SandboxSpec, d worker.Door) (worker.Box, error) {
+	judge, err := w.policy("virtual", false)
+	if err != nil {
+		return worker.Box{}, err
+	}
+	o := ShellOptions{Roots: s.Readable, Writable: s.Writable, protect: ProtectedFiles(w.conf, s.Writable...)}
+	r, err := w.gateParts(d).shell(&o, w.virtual.Fork(), judge, d.Ask)
+	if err != nil {
+		return worker.Box{}, err
+	}
+	made := w.boxOf(r)
+	made.Info = sandboxInfo{Directory: o.Dir}
+	made.More = func(_ json.RawMessage, d worker.Door) (worker.Box, error) {
+		return w.boxOf(r.another(w.gateParts(d), d.Ask)), nil
+	}
+	return made, nil
+}
+
+func (w *workerParts) boxOf(r gatedShell) worker.Box {
+	w.watch(r.gauge)
+	return worker.Box{Runner: r.Runner, Close: func() {
+		r.close()
+		w.unwatch(r.gauge)
+	}}
+}
+
+func (w *workerParts) openHost(s SandboxSpec, d worker.Door) (worker.Box, error) {
+	options, err := hostOptions(w.conf)
+	if err != nil {
+		return worker.Box{}, err
+	}
+	judge, err := HostPolicy(w.conf, options.Root)
+	if err != nil {
+		return worker.Box{}, err
+	}
+	options.Limiter, options.Network = w.host.Fork(), options.Network && !s.Offline
+	h, err := w.gateParts(d).hostRunner(context.Background(), options, judge, d.Ask)
+	if err != nil {
+		return worker.Box{}, err
+	}
+	made := worker.Box{Runner: h.Runner, Close: h.Close, Info: h.status(), More: func(spec json.RawMessage, d worker.Door) (worker.Box, error) { return w.Open(spec, d) }}
+	if s.Rooted {
+		made.Runner = &rootedRunner{Runner: h.Runner, root: options.Root, judge: judge, dir: options.Root}
+	}
+	return made, nil
+}
+
+func (w *workerParts) watch(g *quota.Limiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gauges[g] = true
+}
+
+func (w *workerParts) unwatch(g *quota.Limiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.gauges, g)
+}
+
+// Overdue implements [worker.Parts].
+func (w *workerParts) Overdue(grace time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for g := range w.gauges {
+		if err := g.Err(); err != nil && g.Overdue(grace) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Held implements [worker.Parts]. What others hold is not counted.
+func (w *workerParts) Held() worker.Held {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.others
+	return worker.Held{Virtual: w.virtual.Held() - o.Virtual, Host: w.host.Held() - o.Host, Files: w.virtual.Files() - o.Files}
+}
+
+// Share implements [worker.Parts]. As much of what others hold is charged here as
+// there is room for: a client that holds too much can still look and remove.
+func (w *workerParts) Share(others worker.Held) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	limits := w.virtual.Limits()
+	for _, s := range []struct {
+		now, want, held, most int64
+		charge                func(int64) error
+		to                    *int64
+	}{
+		{w.others.Virtual, others.Virtual, w.virtual.Held(), limits.Memory, w.virtual.Hold, &w.others.Virtual},
+		{w.others.Host, others.Host, w.host.Held(), limits.Memory, w.host.Hold, &w.others.Host},
+		{w.others.Files, others.Files, w.virtual.Files(), limits.Files, w.virtual.File, &w.others.Files},
+	} {
+		want := max(0, min(s.want, s.most-(s.held-s.now)))
+		if s.charge(want-s.now) == nil {
+			*s.to = want
+		}
+	}
+	w.virtual.Reset()
+	w.host.Reset()
+	return nil
+}
+
+// policy implements [worker.Parts].
+func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, error) {
+	var q JudgeRequest
+	if err := json.Unmarshal(spec, &q); err != nil {
+		return nil, err
+	}
+	rules, err := w.policy(q.Profile, q.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	judged, err := rules.ScriptAt(ctx, q.Dir, q.Script, q.Reprinted)
+	if err != nil {
+		return nil, err
+	}
+	a := JudgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program), Declares: policy.Declares(judged.Program)}
+	for _, v := range judged.Verdicts {
+		a.Verdicts = append(a.Verdicts, plainVerdict(v))
+	}
+	return a, nil
+}
+
+// policy returns the rules of a profile.
+func (w *workerParts) policy(profile string, fresh bool) (*policy.Policy, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.rules[profile]; p != nil && !fresh {
+		return p, nil
+	}
+	p, err := profilePolicy(w.conf, profile)
+	if err == nil {
+		w.rules[profile] = p
+	}
+	return p, err
+}
