@@ -20,7 +20,7 @@ import (
 func TestRation(t *testing.T) {
 	w, lock := rationStudio(t, "1000")
 	costly := &costlyModel{}
-	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: app.TotalBudget(w.conf)}
+	m := &agent.MeteredModel{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: app.TotalBudget(w.conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
 		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil && fault.KindOf(err) != want || costly.asked != asked {

@@ -103,10 +103,10 @@ type studio struct {
 
 // An errand is what there is of a task in this process besides its container.
 type errand struct {
-	bill    *agent.Ledger
-	booked  quota.Usage        // of the bill
-	servers []*mcpclient.Party // nil until the model is offered tools
-	opened  bool               // they were started
+	bill    *agent.MeteredModel
+	booked  quota.Usage          // of the bill
+	servers []*mcpclient.Servers // nil until the model is offered tools
+	opened  bool                 // they were started
 }
 
 func (w *studio) close() {
@@ -277,7 +277,7 @@ func (w *studio) build(ctx context.Context) error {
 	options.Clones.Keys.Hide(w.Secrets.Add)
 	w.Meter, w.AskTimeout = quota.New(w.conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.conf).V
 	options.Allowed = func() container.Allowed { return app.AllowedCommands(judge) }
-	options.Keep = app.StartProxy(w.conf)
+	options.ServeEgress = app.StartProxy(w.conf)
 	w.options = options
 	w.dock, err = w.App.ManagerAsking(options, judge, w.approver)
 	return err
@@ -347,7 +347,7 @@ func (w *studio) author(t coder.Task) string {
 // ask returns the model for a task, with what counts, records and retries before
 // it.
 func (w *studio) ask(t coder.Task, meter *quota.Budget) llm.Model {
-	bill := &agent.Ledger{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
+	bill := &agent.MeteredModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
 		Cap: app.TotalBudget(w.conf), Ahead: w.model.ExpectedUsage()}
 	e := &errand{bill: bill}
 	w.mu.Lock()
@@ -390,7 +390,7 @@ func (w *studio) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
 
 // serversOf are the MCP servers of a task, one process each for all of it. One
 // that cannot be used is done without, and that is said.
-func (w *studio) serversOf(ctx context.Context, task string) []*mcpclient.Party {
+func (w *studio) serversOf(ctx context.Context, task string) []*mcpclient.Servers {
 	w.mu.Lock()
 	e := w.errand[task]
 	w.mu.Unlock()
@@ -409,7 +409,7 @@ func (w *studio) serversOf(ctx context.Context, task string) []*mcpclient.Party 
 	return e.servers
 }
 
-func (e *errand) parties() []*mcpclient.Party {
+func (e *errand) parties() []*mcpclient.Servers {
 	if e == nil {
 		return nil
 	}
@@ -424,7 +424,7 @@ func mcpServers(conf *config.Config) (list []mcpclient.Server, err error) {
 	return list, err
 }
 
-// watched starts what goes on beside the work, and returns what ends it.
+// errorReader starts what goes on beside the work, and returns what ends it.
 func (w *studio) watched(ctx context.Context) (end func(), err error) {
 	stop, err := w.view.health(ctx)
 	if err != nil {

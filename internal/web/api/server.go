@@ -65,7 +65,7 @@ type Server struct {
 	guesses  auth.Tries // wrong tokens of programs
 	streams  streams
 	refusals refusals
-	silent   netlisten.Silent
+	silent   netlisten.IdleConns
 	limits   limits
 	host     string // listened on; set by Start
 	cookie   string // the name of the cookie; set by Start
