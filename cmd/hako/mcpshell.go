@@ -27,7 +27,7 @@ type shellBox struct {
 	options jobs.Options
 
 	mu   sync.Mutex // guards desk
-	desk *jobs.Desk // nil before the first job: most sandboxes have none
+	desk *jobs.List // nil before the first job: most sandboxes have none
 }
 
 // shellBox makes one. More makes a runner for each job.
@@ -59,14 +59,14 @@ func (b *shellBox) Edit(ctx context.Context, req *run.Request, call []byte) (str
 }
 
 // opened is the desk, if there is one.
-func (b *shellBox) opened() *jobs.Desk {
+func (b *shellBox) opened() *jobs.List {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.desk
 }
 
 // open opens the desk when the first job is wanted.
-func (b *shellBox) open() (desk *jobs.Desk, err error) {
+func (b *shellBox) open() (desk *jobs.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.desk == nil {
@@ -164,7 +164,7 @@ func (b *shellBox) ListJobs() (list []sandboxes.Job) {
 	if desk == nil {
 		return nil
 	}
-	for _, st := range desk.List() {
+	for _, st := range desk.All() {
 		list = append(list, sandboxes.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
 	}
 	return list

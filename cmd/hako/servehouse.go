@@ -134,7 +134,7 @@ func (h *house) openParlour(ctx context.Context) error {
 	}
 	h.later(func() { _ = st.Close() })
 	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}, workers: h.workers}
-	p := o.parlour(h.conf, st, h.desk.AskIn)
+	p := o.sessions(h.conf, st, h.desk.AskIn)
 	h.later(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()

@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// A salon is a parlour over a model that plays a scenario.
+// A salon is a session manager over a model that plays a scenario.
 type salon struct {
 	*sessions.Manager
 	t      *testing.T
@@ -46,7 +46,7 @@ func newSalon(t *testing.T, scenario string, settings ...string) *salon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s.Manager = new(secretaryOptions).parlour(s.conf, st, s.askIn)
+	s.Manager = new(secretaryOptions).sessions(s.conf, st, s.askIn)
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -159,7 +159,7 @@ steps:
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	next := new(secretaryOptions).parlour(s.conf, s.Store, func(string) asker { return nil })
+	next := new(secretaryOptions).sessions(s.conf, s.Store, func(string) asker { return nil })
 	defer next.Close(context.Background())
 	s.Manager = next
 	s.hears("覚えていますか", "done: 覚えています。")
