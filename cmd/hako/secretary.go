@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
+	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/worker"
 	"hako/run/fault"
 )
 
@@ -25,7 +26,6 @@ type secretaryOptions struct {
 	requery    bool
 	threeStep  bool
 	search     string
-	workers    *worker.Pool // where her commands run; nil means in this process
 }
 
 func newSecretary(s streams) *cobra.Command {
@@ -79,7 +79,11 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 		defer stop()
 	}
 	t := newSecretaryTerminal(s, conf, o.json)
-	c, err := o.open(ctx, conf, secretaryUser{ask: askFor(s, conf), background: askElsewhere(conf, func(string) {}), report: t.event})
+	c, err := app.OpenSecretary(ctx, conf, app.SecretaryOptions{
+		Model: o.model, Session: o.session, Record: o.record, Stats: o.stats, Modelless: secretary.IsCommand(o.once),
+		NeedRoot: o.root != "", NeedVoice: o.speechFile != "",
+		Ask: askFor(s, conf), Background: askElsewhere(conf, func(string) {}), Report: t.event,
+	})
 	if err != nil {
 		return err
 	}

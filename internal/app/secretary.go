@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"hako/internal/config"
 	"hako/internal/redact"
 	"hako/internal/websearch"
+	"hako/internal/worker"
 	"hako/llm"
 	"hako/policy"
 	"hako/quota"
@@ -25,55 +26,62 @@ import (
 	"hako/run/fault"
 )
 
-// secretaryUser is who a secretary works for: the person at the terminal, or
-// somebody at a page.
-type secretaryUser struct {
-	ask        asker                 // nil means that nobody can be asked
-	background asker                 // about what jobs want to run
-	store      *store.Store          // nil means that she opens it herself
-	report     func(secretary.Event) // is told what happens
-	speaks     func() bool           // whether she is to be heard just now; nil means always
+// SecretaryOptions say how a conversation with the secretary is opened.
+type SecretaryOptions struct {
+	Model     string // empty means that of the settings
+	Session   string // of the store; empty means a new one
+	Record    string // the file for the turns of the model; empty means none
+	Stats     bool   // what the model cost is noted at the end
+	Modelless bool   // she opens without a model, too: what is said needs none
+	NeedRoot  bool   // a root that cannot be used is an error, not a warning
+	NeedVoice bool   // so is a voice that cannot be used
+
+	Ask        Asker                 // nil means that nobody can be asked
+	Background Asker                 // about what jobs want to run; nil means that nobody can be asked
+	Store      *store.Store          // nil means that the conversation opens it itself
+	Report     func(secretary.Event) // is told what happens
+	Speaks     func() bool           // whether she is to be heard just now; nil means always
+	Workers    *worker.Pool          // where her commands run; nil means in this process
 }
 
 // A secretaryBuilder puts a conversation together.
 type secretaryBuilder struct {
-	*secretaryOptions
-	*workshop
+	*Host
 	*secretary.Conversation
+	SecretaryOptions
 	conf  *config.Config
-	user  secretaryUser
-	model *mind
+	model *MeteredModel
 }
 
-// open puts a conversation together.
-func (o *secretaryOptions) open(ctx context.Context, conf *config.Config, user secretaryUser) (_ *secretary.Conversation, err error) {
-	b := &secretaryBuilder{secretaryOptions: o, conf: conf, user: user, Conversation: secretary.NewConversation(user.report)}
+// OpenSecretary puts a conversation together. The caller closes it.
+func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions) (_ *secretary.Conversation, err error) {
+	b := &secretaryBuilder{SecretaryOptions: o, conf: conf, Conversation: secretary.NewConversation(o.Report)}
 	defer func() {
 		if err != nil {
-			b.Close()
+			b.Conversation.Close()
 		}
 	}()
-	if b.workshop, err = o.workshop(conf, quota.DefaultLimits(), user.ask); err != nil {
+	if b.Host, err = OpenHost(conf, quota.DefaultLimits(), o.Ask); err != nil {
 		return nil, err
 	}
-	b.OnClose(b.opened.close)
-	b.opened.id, b.opened.workers = agent.NewID(), o.workers
-	if err := b.chooseModel(ctx); err != nil && !secretary.IsCommand(o.once) {
+	b.OnClose(b.App.Close)
+	b.App.Id, b.App.Workers = agent.NewID(), o.Workers
+	if err := b.chooseModel(ctx); err != nil && !o.Modelless {
 		return nil, err
 	} else if err != nil {
-		b.model = &mind{front: absent{err}} // what is not for a model needs none
+		b.model = &MeteredModel{Front: absent{err}}
 	}
 	b.Use(b.settings())
-	b.ModelName, b.Deadline = b.model.chosen.String(), b.meter.Deadline
+	b.ModelName, b.Deadline = b.model.String(), b.Meter.Deadline
 	if err := b.openStore(); err != nil {
 		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err, Hint: fault.Hint(err)})
 	}
-	if err := b.addRunners(ctx); err != nil && o.root != "" && mistaken(err) {
+	if err := b.addRunners(ctx); err != nil && o.NeedRoot && mistaken(err) {
 		return nil, err
 	} else if err != nil {
 		b.Warn(err)
 	}
-	if err := b.addVoice(ctx); err != nil && o.speechFile != "" {
+	if err := b.addVoice(ctx); err != nil && o.NeedVoice {
 		return nil, err
 	} else if err != nil {
 		b.Warn(err)
@@ -95,57 +103,55 @@ func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return n
 
 // chooseModel chooses the model and puts before it what counts, records and retries.
 func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
-	o := b.secretaryOptions
-	c, err := chooseSecretaryModel(ctx, place{b.conf, b.touched("secretary")}, o.model)
+	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")}, b.SecretaryOptions.Model)
 	if err != nil {
 		return err
 	}
-	if c.why != "" {
-		b.Note(c.why)
+	if c.Why != "" {
+		b.Note(c.Why)
 	}
-	if err := apart(b.conf, o.record); err != nil {
+	if err := CheckGrants(b.conf, b.Record); err != nil {
 		return err
 	}
-	tape, err := newTape(o.record, b.secrets)
+	turns, err := NewTurnRecorder(b.Record, b.App.Secrets)
 	if err != nil {
 		return err
 	}
-	o.modelFlags.tape = tape
-	b.OnClose(tape.discard)
-	m, err := o.modelFlags.think(c, b.conf, b.opened, b.meter, b.Retrying)
+	b.OnClose(turns.Discard)
+	m, err := b.App.Metered(c, b.conf, b.Meter, ModelOptions{Recorder: turns, Notify: b.Retrying})
 	if err != nil {
 		return err
 	}
-	b.model, b.Book = m, func() error { return m.book(b.conf, b.meter.Used()) }
+	b.model, b.Book = m, func() error { return m.Book(b.conf, b.Meter.Used()) }
 	b.OnClose(func() {
-		if err := errors.Join(b.Book(), tape.keep()); err != nil {
+		if err := errors.Join(b.Book(), turns.Commit()); err != nil {
 			b.Warn(err)
 		}
-		if o.stats {
-			b.Note(m.stats())
+		if b.Stats {
+			b.Note(m.Stats())
 		}
 	})
 	return nil
 }
 
-// chooseSecretaryModel prefers a model on this machine: a conversation is
+// ChooseSecretaryModel prefers a model on this machine: a conversation is
 // nobody else's business unless somebody says so.
-func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, error) {
+func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
 	if spec == "" {
-		spec = config.SecretaryModel.Of(at.conf).V
+		spec = config.SecretaryModel.Of(at.Conf).V
 	}
-	if spec == "" && config.ModelName.Of(at.conf).V == "" {
-		probe, cancel := context.WithTimeout(ctx, probeTime)
+	if spec == "" && config.ModelName.Of(at.Conf).V == "" {
+		probe, cancel := context.WithTimeout(ctx, ProbeTime)
 		defer cancel()
-		if local, err := at.ollamas(probe); err == nil && len(local) > 0 {
-			return ollamaModel(ctx, at, local[0].Name)
+		if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+			return OllamaModel(ctx, at, local[0].Name)
 		}
 	}
-	c, err := chooseModel(ctx, at, spec)
-	if err == nil && c.provider == "builtin" {
+	c, err := ChooseModel(ctx, at, spec)
+	if err == nil && c.Provider == "builtin" {
+		const hint = "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model"
 		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
-			Hint:     "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model in secretary.model; hako doctor says more",
-			FlagHint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
+			Hint: hint + " in secretary.model; hako doctor says more", FlagHint: hint + ": --model ollama:qwen3; hako doctor says more"}
 	}
 	return c, err
 }
@@ -154,8 +160,8 @@ func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, e
 func (b *secretaryBuilder) settings() *secretary.Secretary {
 	conf := b.conf
 	return &secretary.Secretary{
-		Model: b.model.front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V, Extra: b.extra(),
-		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.secrets, ID: b.id,
+		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V, Extra: b.extra(),
+		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.Id,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V,
 		ThreeStep: config.SecretaryThreeStep.Of(conf).V, Actions: config.BashMaxActions.Of(conf).V,
 		Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
@@ -167,7 +173,7 @@ func (b *secretaryBuilder) settings() *secretary.Secretary {
 // left is what remains of the budget.
 func (b *secretaryBuilder) left() string {
 	var parts []string
-	left := b.meter.Left()
+	left := b.Meter.Left()
 	for _, name := range []string{"calls", "tokens"} {
 		if n := left.Of(name); n != quota.NoLimit {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
@@ -205,7 +211,7 @@ func (b *secretaryBuilder) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: reasonOf(err), Hint: "secretary.system names a text file"})
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: ReasonOf(err), Hint: "secretary.system names a text file"})
 		return ""
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD")
@@ -213,7 +219,7 @@ func (b *secretaryBuilder) extra() string {
 
 // openStore keeps the conversation in the store.
 func (b *secretaryBuilder) openStore() error {
-	st := b.user.store
+	st := b.Store
 	if st == nil {
 		var err error
 		if st, err = store.Open(config.SecretaryDatabase.Of(b.conf).V); err != nil {
@@ -221,7 +227,7 @@ func (b *secretaryBuilder) openStore() error {
 		}
 		b.OnClose(func() { _ = st.Close() })
 	}
-	return b.Keep(st, b.session)
+	return b.Keep(st, b.SecretaryOptions.Session)
 }
 
 // addRunners lets her run commands: with a runner of her own, with others for what
@@ -231,18 +237,18 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 	if !config.BashEnabled.Of(b.conf).V {
 		return nil
 	}
-	b.ask = b.Attended(b.ask)
-	own, err := b.hire(ctx)
+	b.Host.Ask = b.Attended(b.Host.Ask)
+	own, err := b.NewRunner(ctx)
 	if err != nil {
 		return err
 	}
-	b.OnClose(own.close)
-	b.Hands, b.Dir, b.Commands = own.Runner, b.options.Root, b.rules()
+	b.OnClose(own.Close)
+	b.Hands, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.rules()
 	b.ReadOnly = func(script string) bool { return b.look(ctx, script).ReadOnly }
 	b.Declares = func(script string) bool { return b.look(ctx, script).Declares }
 	pool := &secretary.RunnerPool{New: func() (run.Runner, func(), error) {
-		h, err := b.hire(ctx)
-		return h.Runner, h.close, err
+		h, err := b.NewRunner(ctx)
+		return h.Runner, h.Close, err
 	}}
 	b.OnClose(pool.Close)
 	b.Spare = pool.Lend
@@ -257,20 +263,20 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 func (b *secretaryBuilder) jobOptions() jobs.Options {
 	return jobs.Options{
 		New: func(ctx context.Context) (run.Runner, func(), error) {
-			h, err := b.hands(ctx, b.options, b.judge, b.user.background)
-			return h.Runner, h.close, err
+			h, err := b.HostRunner(ctx, b.Host.Options, b.Policy, b.Background)
+			return h.Runner, h.Close, err
 		},
-		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, b.secrets) },
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, b.App.Secrets) },
 		Lists: "@job list shows which there are",
 	}
 }
 
 // look returns what is known of a script before it runs. One that cannot be read
 // may do anything.
-func (b *secretaryBuilder) look(ctx context.Context, script string) (a scriptAnswer) {
-	unknown := scriptAnswer{Declares: true}
-	if b.opened.workers != nil {
-		if err := b.opened.workers.Judge(ctx, scriptQuestion{Profile: "host", Script: script}, &a); err != nil {
+func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResult) {
+	unknown := JudgeResult{Declares: true}
+	if b.App.Workers != nil {
+		if err := b.App.Workers.Judge(ctx, JudgeRequest{Profile: "host", Script: script}, &a); err != nil {
 			return unknown
 		}
 		return a
@@ -279,13 +285,13 @@ func (b *secretaryBuilder) look(ctx context.Context, script string) (a scriptAns
 	if err != nil {
 		return unknown
 	}
-	return scriptAnswer{ReadOnly: b.judge.ReadOnly(file), Declares: policy.Declares(file)}
+	return JudgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
 // rules are the live policy in the words of her prompt.
 func (b *secretaryBuilder) rules() string {
 	var lines []string
-	for _, l := range b.judge.Summary(config.SecretaryLanguage.Of(b.conf).V, 12) {
+	for _, l := range b.Policy.Summary(config.SecretaryLanguage.Of(b.conf).V, 12) {
 		lines = append(lines, l.String())
 	}
 	return strings.Join(lines, "\n")
@@ -314,7 +320,7 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &secretary.Speaker{Engine: engine, File: config.SpeechFile.Of(conf).V, Warn: b.Warn, Speaks: b.user.speaks}
+	s := &secretary.Speaker{Engine: engine, File: config.SpeechFile.Of(conf).V, Warn: b.Warn, Speaks: b.SecretaryOptions.Speaks}
 	if s.File != "" {
 		if err := speech.CheckFile(s.File); err != nil {
 			return err
@@ -333,14 +339,14 @@ func (b *secretaryBuilder) addVoice(ctx context.Context) error {
 
 // addSearch lets her search the web, if there is an engine.
 func (b *secretaryBuilder) addSearch() {
-	e, name, err := searchEngine(b.conf)
+	e, name, err := SearchEngine(b.conf)
 	if err != nil { // which says what to set
 		b.Search = func(context.Context, string) (string, error) { return "", err }
 		return
 	}
 	b.Search = func(ctx context.Context, query string) (string, error) {
-		query = b.secrets.Text(query)
-		if err := b.touched("secretary")(name + ": " + query); err != nil {
+		query = b.App.Secrets.Text(query)
+		if err := b.RecordNetwork("secretary")(name + ": " + query); err != nil {
 			return "", err
 		}
 		hits, err := e.Search(ctx, websearch.Query{Text: query})
@@ -348,17 +354,18 @@ func (b *secretaryBuilder) addSearch() {
 	}
 }
 
-// sessions keeps conversations open for people at a page. She is silent at first
-// unless the settings want her to speak. ask returns who is asked about what is to
-// be done in a conversation.
-func (o *secretaryOptions) sessions(conf *config.Config, st *store.Store, ask func(session string) asker) *sessions.Manager {
+// SecretarySessions keeps conversations open for people at a page. She is silent at
+// first unless the settings want her to speak. ask returns who is asked about what is
+// to be done in a conversation.
+func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
 	return &sessions.Manager{
-		Store: st, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
+		Store: o.Store, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
 		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
-			own := *o // each has its own recording
-			own.session, own.once, own.json = a.Session, "", false
-			asked := ask(a.Name)
-			c, err := own.open(ctx, conf, secretaryUser{ask: asked, background: asked, store: st, report: a.Observe, speaks: a.Speaks})
+			own := o
+			own.Session, own.Report, own.Speaks = a.Session, a.Observe, a.Speaks
+			own.Ask = ask(a.Name)
+			own.Background = own.Ask
+			c, err := OpenSecretary(ctx, conf, own)
 			if err != nil {
 				return nil, err
 			}
