@@ -124,7 +124,7 @@ var arrows = map[string]string{
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
-		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
+		"agent/tool/mcpclient internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
 	"cmd/hako/man": "",
