@@ -201,7 +201,7 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 		return nil, err
 	}
 	f.later(f.App.Close)
-	f.App.Id, f.App.Workers = newSessionID(), o.workers
+	f.App.ID, f.App.Workers = newSessionID(), o.workers
 	if err := f.think(ctx, o); err != nil && !isCommand(o.once) {
 		return nil, err
 	} else if err != nil {
@@ -300,7 +300,7 @@ func (f *front) settings() *secretary.Secretary {
 	lang := config.SecretaryLanguage.Of(conf).V
 	return &secretary.Secretary{
 		Model: f.mind.Front, Lang: lang, Name: config.SecretaryName.Of(conf).V, Extra: f.extra(),
-		Speech: usualSpeech(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: f.Secrets, ID: f.Id,
+		Speech: usualSpeech(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: f.Secrets, ID: f.ID,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V, ThreeStep: config.SecretaryThreeStep.Of(conf).V,
 		Actions: config.BashMaxActions.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
 		CacheTTL: orNever(config.BashCacheTTL.Of(conf).V), RateLimit: orNever(config.BashRateLimit.Of(conf).V),
