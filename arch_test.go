@@ -24,11 +24,6 @@ var arrows = map[string]string{
 	// crafts: pure functions over bytes and text
 	"internal/lazyregexp":         "",
 	"internal/redact":             "",
-	"shell/strftime":              "",
-	"shell/stream":                "",
-	"shell/pattern":               "",
-	"shell/regex":                 "",
-	"shell/awk":                   "shell/regex shell/stream shell/strftime",
 	"internal/text":               "",
 	"internal/netlisten":          "run/fault", // ports, on loopback unless somebody said otherwise
 	"internal/ownerfile":          "run/fault", // files that only their owner may read
@@ -42,9 +37,25 @@ var arrows = map[string]string{
 	"gate":            "audit internal/redact policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell/vfs":                            "internal/protect quota run/fault",
 	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
-	"shell/command":                        "quota run/fault shell shell/awk shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/awk":                            "shell/regex shell/stream shell/strftime",
+	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
+	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
+	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
+	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
+	"shell/command/internal/cli":           "shell shell/regex shell/stream shell/vfs",
+	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
+	"shell/command/internal/datetime":      "shell shell/command/internal/cli",
+	"shell/command/internal/posixcrc":      "",
+	"shell/command/number":                 "quota shell shell/command/internal/cli shell/regex",
+	"shell/command/system":                 "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/stream shell/strftime shell/vfs",
+	"shell/command/text":                   "internal/lazyregexp quota run/fault shell shell/awk shell/command/internal/cli shell/command/internal/datetime shell/regex shell/stream shell/strftime shell/vfs",
+	"shell/jq":                             "quota run/fault shell/stream",
+	"shell/pattern":                        "",
+	"shell/regex":                          "",
+	"shell/stream":                         "",
+	"shell/strftime":                       "",
+	"shell/vfs":                            "internal/protect quota run/fault",
 	"host":                                 "host/sandbox internal/lazyregexp internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
 	"host/sandbox":                         "run/fault",
 	"internal/app/secretary/speech/player": "run/fault",
@@ -88,28 +99,28 @@ var arrows = map[string]string{
 	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":         "run/fault",
 	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
-	"internal/app/coder":           "agent agent/tool audit internal/app/coder/tame internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
-	"internal/app/coder/forge":     "internal/app/coder/tame internal/lazyregexp internal/redact run/fault",
-	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact run/fault",
+	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
+	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":     "internal/ownerfile run/fault",
-	"internal/app/coder/tame":      "",
 	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
 	"internal/promtext": "",
-	"internal/markdown": "",
+	"internal/markdown": "internal/text",
 	"internal/progress": "",
 	// doors
-	"internal/web/api":                  "internal/netlisten internal/redact internal/web/auth internal/web/source run/fault",
-	"internal/web/console":              "internal/web/source run/fault",
-	"internal/app/mcpserver":            "agent/tool gate internal/editor internal/netlisten internal/redact internal/text internal/web/auth internal/web/source policy run run/fault",
+	"internal/web/api":                  "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
+	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
-	"internal/app/records":              "audit audit/sqlite internal/web/source policy quota run/fault",
-	"internal/app/secretaryapi":         "internal/app/secretary internal/app/secretary/store internal/redact internal/web/source run/fault",
-	"internal/app/tasksapi":             "container container/guest internal/app/coder internal/app/coder/dispatch internal/app/coder/queue internal/redact internal/web/source run/fault",
-	"internal/web/auth":                 "internal/ownerfile internal/web/source run/fault",
-	"internal/web/source":               "",
-	"internal/app/questions":            "gate internal/web/source run/fault", // questions that wait for a person
+	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
+	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
+	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/access":               "run/fault", // who is logged in
+	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
+	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"cmd/hako/man":                      "",
@@ -118,6 +129,7 @@ var arrows = map[string]string{
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
+	"internal/testload":         "",
 	"internal/fakes":            "run/fault",
 	"internal/fakes/browser":    "",
 	"internal/fakes/forge":      "",
@@ -130,8 +142,8 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
-	"os/exec":                  "agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
+	"os":                       "shell/command/internal/commandtest internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",
 	"io/ioutil":                "",
@@ -151,7 +163,7 @@ var powers = map[string]string{
 	"golang.org/x/term":        "cmd/hako",
 	"database/sql":             "audit/sqlite internal/app/secretary/store internal/ownerfile/database",
 	"modernc.org/sqlite":       "internal/ownerfile/database",
-	"testing":                  "run/runtest " + testsOnly,
+	"testing":                  "shell/command/internal/commandtest run/runtest " + testsOnly,
 	"text/template":            "",
 	"html/template":            "",
 	"unsafe":                   "container/guest/procgroup host/sandbox",
@@ -162,7 +174,7 @@ const testsOnly = "internal/fakes internal/fakes/browser internal/fakes/forge in
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.
-const flagsOnly = "internal/app/llmcmd quota shell shell/command"
+const flagsOnly = "internal/app/llmcmd quota shell shell/command/archive shell/command/data shell/command/file shell/command/text"
 
 // flagNames are what flagsOnly may use of package os.
 var flagNames = []string{"FileMode", "FileInfo", "PathError", "ModePerm", "ModeDir", "ModeSymlink",
@@ -249,7 +261,7 @@ func TestNobodyKnowsADoor(t *testing.T) {
 			t.Errorf("%s is in the list of arrows but not in the house", pkg)
 		}
 		for _, dep := range strings.Fields(list) {
-			if dep == "cmd/hako" || dep == "run/runtest" {
+			if dep == "cmd/hako" || dep == "run/runtest" || dep == "shell/command/internal/commandtest" {
 				t.Errorf("%s may not know %s", pkg, dep)
 			}
 			if dep != everything && reaches(dep, pkg) {

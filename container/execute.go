@@ -207,8 +207,8 @@ type outputLog struct {
 func newLog(b *box, keep int) *outputLog {
 	base := filepath.Join(b.dir, "logs", time.Now().UTC().Format("20060102-150405.000000")+"-"+strings.ToLower(rand.Text()[:6]))
 	return &outputLog{
-		stdout: &captured{path: base + ".stdout", tail: text.Buffer{Head: -1, Tail: keep}},
-		stderr: &captured{path: base + ".stderr", tail: text.Buffer{Head: -1, Tail: keep}},
+		stdout: &captured{path: base + ".stdout", tail: text.HeadTail{Head: -1, Tail: keep}},
+		stderr: &captured{path: base + ".stderr", tail: text.HeadTail{Head: -1, Tail: keep}},
 	}
 }
 
@@ -235,7 +235,7 @@ func (l *outputLog) close() {
 // a file.
 type captured struct {
 	path  string
-	tail  text.Buffer
+	tail  text.HeadTail
 	total int64
 	file  *os.File
 	err   error

@@ -256,7 +256,7 @@ func renew(r *Runner) error {
 
 // attempt runs a script for a while and keeps what it prints.
 func attempt(t testing.TB, r run.Runner, req run.Request, patience time.Duration) runnerOutcome {
-	var out text.Buffer
+	var out text.HeadTail
 	req.Timeout, req.Stdout, req.Stderr = patience, &out, &out
 	res, err := r.Run(t.Context(), &req)
 	text := out.String()

@@ -1,7 +1,7 @@
 // Package shell is the virtual shell: an interpreter for bash as people and
 // models write it, over the syntax tree of mvdan.cc/sh, in which every command
 // is a Go function. It starts no process, knows no host, and charges everything
-// that can grow to one [quota.Gauge].
+// that can grow to one [quota.Limiter].
 //
 // Expansion, variables, redirection, pipelines and the commands that need the
 // shell's own state live here; all other commands are in package builtin. The

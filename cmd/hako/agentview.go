@@ -14,7 +14,7 @@ import (
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/config"
 	"hako/internal/health"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
@@ -232,28 +232,28 @@ func (v *view) write(e dispatch.Event) {
 // print writes a line for a person who looks on: what happens to standard error,
 // what came of it to standard output.
 func (v *view) print(e dispatch.Event) {
-	out, text := v.s.err, ""
+	out, s := v.s.err, ""
 	switch e.Type {
 	case "picked", "requeued", "resumed":
-		text = fmt.Sprintf("%s: %s", e.Type, e.Thread)
+		s = fmt.Sprintf("%s: %s", e.Type, e.Thread)
 	case "taken":
-		text = fmt.Sprintf("%s: %s", e.Task, e.Thread)
+		s = fmt.Sprintf("%s: %s", e.Task, e.Thread)
 	case "ended", "parked":
-		out, text = v.s.out, v.endLine(e)
+		out, s = v.s.out, v.endLine(e)
 	case "failed":
-		text = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, whatFollows(e), shortLine(e.Why, 500))
+		s = fmt.Sprintf("%s: try %d came to nothing%s: %s", e.Thread, e.Try, whatFollows(e), shortLine(e.Why, 500))
 	case "waiting":
-		text = e.Thread + ": waiting" + waitedFor(e)
+		s = e.Thread + ": waiting" + waitedFor(e)
 	case "released", "lost", "idle", "refused", "told":
-		text = strings.TrimSpace(strings.Join([]string{e.Type + ":", e.Thread, e.Why}, " "))
+		s = strings.TrimSpace(strings.Join([]string{e.Type + ":", e.Thread, e.Why}, " "))
 	case "work":
-		text = workLine(e.Task, e.Work)
+		s = workLine(e.Task, e.Work)
 	}
-	if text != "" {
-		fmt.Fprintln(out, markdown.Clean(text))
+	if s != "" {
+		fmt.Fprintln(out, text.ForTerminal(s))
 	}
 	if e.Hint != "" {
-		fmt.Fprintln(v.s.err, markdown.Clean("hako: hint: "+shortLine(e.Hint, 500)))
+		fmt.Fprintln(v.s.err, text.ForTerminal("hako: hint: "+shortLine(e.Hint, 500)))
 	}
 }
 
@@ -327,15 +327,15 @@ func (v *view) note(task, text string) {
 }
 
 // progress says what is being done about a container.
-func (v *view) progress(text string) {
-	text = strings.TrimPrefix(text, "| ")
+func (v *view) progress(s string) {
+	s = strings.TrimPrefix(s, "| ")
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
 	case v.daemon:
-		v.log.Debug("container", "text", text)
+		v.log.Debug("container", "text", s)
 	case !v.asJSON:
-		fmt.Fprintln(v.s.err, "container: "+markdown.Clean(text))
+		fmt.Fprintln(v.s.err, "container: "+text.ForTerminal(s))
 	}
 }
 
@@ -346,7 +346,7 @@ func (v *view) trouble(err error) {
 		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
 		return
 	}
-	fmt.Fprintln(v.s.err, "hako: "+markdown.Clean(v.secrets.Text(err.Error())))
+	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.secrets.Text(err.Error())))
 }
 
 func troubleAttrs(err error) []slog.Attr {

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 	"hako/shell/stream"
 )
@@ -165,7 +165,7 @@ nothing outside the granted files can be touched, and writes down what was done.
 // nameVariables warns of variables that are set to no effect.
 func nameVariables(stderr io.Writer) {
 	for _, note := range config.MisspeltVariables(os.Environ()) {
-		fmt.Fprintf(stderr, "hako: note: %s\n", markdown.Clean(note))
+		fmt.Fprintf(stderr, "hako: note: %s\n", text.ForTerminal(note))
 	}
 }
 
@@ -243,9 +243,9 @@ func report(err error, stderr io.Writer) int {
 	}
 	err = unknownCommand(err)
 	// Servers and files have their say in errors; none of it may steer the terminal.
-	fmt.Fprintf(stderr, "hako: %s\n", markdown.Clean(err.Error()))
+	fmt.Fprintf(stderr, "hako: %s\n", text.ForTerminal(err.Error()))
 	if h := fault.FlagHint(err); h != "" {
-		fmt.Fprintf(stderr, "hako: hint: %s\n", markdown.Clean(h))
+		fmt.Fprintf(stderr, "hako: hint: %s\n", text.ForTerminal(h))
 	}
 	return status[fault.KindOf(err)]
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/audit"
+	"hako/internal/app/access"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/web/source"
 	"hako/quota"
 )
 
@@ -45,7 +45,7 @@ var flagValues = map[string]look{
 	"priority":        always("low", "normal", "high"),
 	"status":          always(store.StatusOpen, store.StatusDone),
 	"network":         always("none", "open", "allow-list"),
-	"role":            always(string(source.Reader), string(source.Operator), string(source.Client)),
+	"role":            always(string(access.Reader), string(access.Operator), string(access.Client)),
 	"stream":          always("stdout", "stderr"),
 	"freshness":       always("day", "week", "month", "year"),
 	"task":            boxNames,

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 // crowdCallers have the sandboxes of TestCrowd, a hundred each.
@@ -30,7 +30,7 @@ func TestCrowd(t *testing.T) {
 	tokens := make([]string, crowdCallers)
 	for i := range tokens {
 		var err error
-		if tokens[i], err = store.Add(fmt.Sprint("caller", i), source.Client); err != nil {
+		if tokens[i], err = store.Add(fmt.Sprint("caller", i), access.Client); err != nil {
 			t.Fatal(err)
 		}
 	}

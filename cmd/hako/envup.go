@@ -14,7 +14,7 @@ import (
 
 	"hako/container"
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -310,7 +310,7 @@ func (b *berth) named(op, name string) (string, error) {
 
 func printUp(s streams, info container.Info) error {
 	for _, w := range info.Warnings {
-		fmt.Fprintln(s.err, "hako: warning: "+strings.ReplaceAll(markdown.Clean(w), "\n", "\n  "))
+		fmt.Fprintln(s.err, "hako: warning: "+strings.ReplaceAll(text.ForTerminal(w), "\n", "\n  "))
 	}
 	line := "ready: " + info.TaskUUID + " in " + info.Environment + ", network " + string(info.Network)
 	if info.Commit != "" {

@@ -305,7 +305,7 @@ type hostResult struct {
 }
 
 func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h hands, req *run.Request, keep int) error {
-	stdout, stderr := &text.Buffer{Head: keep / 2, Tail: keep / 2}, &text.Buffer{Head: keep / 2, Tail: keep / 2}
+	stdout, stderr := &text.HeadTail{Head: keep / 2, Tail: keep / 2}, &text.HeadTail{Head: keep / 2, Tail: keep / 2}
 	req.Stdout, req.Stderr = stdout, stderr
 	res, err := h.Run(ctx, req)
 	_, _, cut := stdout.Bytes()

@@ -15,8 +15,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 // hakoCommand is hako as another process, in a home of its own.
@@ -314,8 +314,8 @@ func stays(t *testing.T, address, token string) {
 func TestMCPOverHTTP(t *testing.T) {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}
-	mika, err := store.Add("mika", source.Operator)
-	looker, lerr := store.Add("looker", source.Reader)
+	mika, err := store.Add("mika", access.Operator)
+	looker, lerr := store.Add("looker", access.Reader)
 	if err = errors.Join(err, lerr); err != nil {
 		t.Fatal(err)
 	}

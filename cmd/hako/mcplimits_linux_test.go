@@ -17,8 +17,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/audit"
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -104,7 +104,7 @@ func TestMCPMemoryOfACaller(t *testing.T) {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0")
 	cmd.Env = append(cmd.Env, "HAKO_LIMIT_MEMORY=16MB")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}
-	mika, err := store.Add("mika", source.Client)
+	mika, err := store.Add("mika", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestLarder(t *testing.T) {
 func TestMCPRemovedToken(t *testing.T) {
 	cmd := hakoCommand(t, "mcp", "--http", "127.0.0.1:0", "--write", ".")
 	store := auth.Store{Path: filepath.Join(homeOf(cmd), "hako", "tokens.json")}
-	mika, err := store.Add("mika", source.Client)
+	mika, err := store.Add("mika", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"hako/internal/app/jobs"
 	"hako/internal/app/mcpserver"
 	"hako/internal/app/mcpserver/remoteedit"
+	"hako/internal/app/sandboxes"
 	"hako/internal/redact"
-	"hako/internal/web/source"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
@@ -159,13 +159,13 @@ func (b *shellBox) Working(context.Context) bool {
 }
 
 // ListJobs implements [mcp.Lister].
-func (b *shellBox) ListJobs() (list []source.Job) {
+func (b *shellBox) ListJobs() (list []sandboxes.Job) {
 	desk := b.opened()
 	if desk == nil {
 		return nil
 	}
 	for _, st := range desk.List() {
-		list = append(list, source.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
+		list = append(list, sandboxes.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
 	}
 	return list
 }

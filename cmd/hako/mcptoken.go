@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"hako/gate"
+	"hako/internal/app/access"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -48,7 +48,7 @@ func (g *mcpGuard) holder(secret string) string {
 		return localCaller
 	}
 	who, key, ok, err := g.store.Verify(secret)
-	if !ok || err != nil || who.Role != source.Operator && who.Role != source.Client {
+	if !ok || err != nil || who.Role != access.Operator && who.Role != access.Client {
 		return ""
 	}
 	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
@@ -102,7 +102,7 @@ func (o *mcpFlags) guard(store *auth.Store) (*mcpGuard, error) {
 	case own != "":
 		g.token, g.told = own, "the token is that of "+tokenVariable
 	default:
-		g.token, err = new(auth.Store).Ephemeral(localCaller, source.Operator)
+		g.token, err = new(auth.Store).Ephemeral(localCaller, access.Operator)
 		g.told = "token " + g.token
 	}
 	if err == nil {
@@ -141,7 +141,7 @@ func tokenOf(path string) (string, error) {
 }
 
 func newTokenFile(path string) (token string, err error) {
-	if token, err = new(auth.Store).Ephemeral(localCaller, source.Operator); err != nil {
+	if token, err = new(auth.Store).Ephemeral(localCaller, access.Operator); err != nil {
 		return "", err
 	}
 	f, err := yours.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)

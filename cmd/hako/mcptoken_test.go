@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 // TestMCPHolders: clients and operators of hako serve come in, each token as a
 // caller of its own, whatever its name is and whoever had that before.
 func TestMCPHolders(t *testing.T) {
 	g := &mcpGuard{token: "the token of this server", store: &auth.Store{Path: filepath.Join(t.TempDir(), "d", "tokens.json")}}
-	add := func(name string, role source.Role) string {
+	add := func(name string, role access.Role) string {
 		t.Helper()
 		secret, err := g.store.Add(name, role)
 		if err != nil {
@@ -21,14 +21,14 @@ func TestMCPHolders(t *testing.T) {
 		}
 		return secret
 	}
-	client := add("claude", source.Client)
+	client := add("claude", access.Client)
 	before := g.holder(client)
-	for secret, want := range map[string]string{client: "claude#", add("mika", source.Operator): "mika#", add(localCaller, source.Client): localCaller + "#", g.token: localCaller} {
+	for secret, want := range map[string]string{client: "claude#", add("mika", access.Operator): "mika#", add(localCaller, access.Client): localCaller + "#", g.token: localCaller} {
 		if got := g.holder(secret); !strings.HasPrefix(got, want) || (secret == g.token) != (got == localCaller) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := g.holder(add("looker", source.Reader)); got != "" {
+	if got := g.holder(add("looker", access.Reader)); got != "" {
 		t.Errorf("a reader is %s", got)
 	}
 	if err := g.store.Remove("claude"); err != nil {
@@ -37,7 +37,7 @@ func TestMCPHolders(t *testing.T) {
 	if got := g.holder(client); got != "" {
 		t.Errorf("removed, but it is %s", got)
 	}
-	if after := g.holder(add("claude", source.Client)); after == before {
+	if after := g.holder(add("claude", access.Client)); after == before {
 		t.Errorf("%s inherits", after)
 	}
 }

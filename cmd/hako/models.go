@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 )
 
 // A modelLine is one model that can be asked.
@@ -45,7 +45,7 @@ what they have. The one marked * is asked if nobody chooses.`,
 			lines, problems := listModels(cmd.Context(), place{conf, b.touched("user")})
 			w.spinner.Stop()
 			for _, p := range problems {
-				fmt.Fprintln(s.err, "hako:", markdown.Clean(p.Error()))
+				fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
 			}
 			return printModels(s, lines, asJSON)
 		},

@@ -8,28 +8,28 @@ import (
 	"time"
 
 	"hako/internal/app/secretary"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/speech/player"
 	"hako/internal/app/secretary/store"
-	"hako/internal/app/secretaryapi"
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
 // parlour is where people talk to the secretary who are not at this terminal. It
 // is silent at first unless the settings want her to speak. ask returns who is
 // asked about what is to be done in a conversation.
-func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) asker) *secretaryapi.Parlour {
-	return &secretaryapi.Parlour{
+func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) asker) *sessions.Manager {
+	return &sessions.Manager{
 		Store: st, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
-		Open: func(ctx context.Context, a secretaryapi.Opening) (secretaryapi.Talk, error) {
+		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
 			return o.talk(ctx, conf, st, ask(a.Name), a)
 		},
 	}
 }
 
 // talk puts a secretary together for somebody who is not at this terminal.
-func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask asker, a secretaryapi.Opening) (secretaryapi.Talk, error) {
+func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask asker, a sessions.OpenOptions) (sessions.Conversation, error) {
 	own := *o // each has its own tape
 	own.session, own.once, own.json = a.Session, "", false
 	nobody := newStreams(strings.NewReader(""), io.Discard, io.Discard)
@@ -136,7 +136,7 @@ func warnings(tell func(secretary.Event)) io.Writer {
 
 // hinted is an error with what to do about it, in one line.
 func hinted(err error) string {
-	text := markdown.Clean(err.Error())
+	text := text.ForTerminal(err.Error())
 	if h := fault.Hint(err); h != "" {
 		text = fmt.Sprintf("%s (%s)", text, h)
 	}

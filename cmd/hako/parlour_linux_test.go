@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"hako/gate"
+	"hako/internal/app/access"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/store"
-	"hako/internal/app/secretaryapi"
 	"hako/internal/config"
 	"hako/internal/fakes"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
 // A salon is a parlour over a model that plays a scenario.
 type salon struct {
-	*secretaryapi.Parlour
+	*sessions.Manager
 	t      *testing.T
 	conf   *config.Config
 	server *fakes.Server
@@ -46,7 +46,7 @@ func newSalon(t *testing.T, scenario string, settings ...string) *salon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s.Parlour = new(secretaryOptions).parlour(s.conf, st, s.askIn)
+	s.Manager = new(secretaryOptions).parlour(s.conf, st, s.askIn)
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -100,7 +100,7 @@ func (s *salon) askIn(session string) asker {
 // talk has a turn and returns what was told, a line each.
 func (s *salon) talk(ctx context.Context, text string) (string, error) {
 	var b strings.Builder
-	err := s.Chat(ctx, source.Actor{Name: "ann", Role: source.Operator}, "work", text, func(t source.Turn) {
+	err := s.Chat(ctx, access.Actor{Name: "ann", Role: access.Operator}, "work", text, func(t sessions.Turn) {
 		fmt.Fprintf(&b, "%s: %s%s", t.Type, t.Text, t.Action)
 		if r := t.Result; r != nil {
 			fmt.Fprintf(&b, "%s exit %d out %q denied %q", r.Command, r.Exit, r.Stdout, r.Denied)
@@ -161,7 +161,7 @@ steps:
 	}
 	next := new(secretaryOptions).parlour(s.conf, s.Store, func(string) asker { return nil })
 	defer next.Close(context.Background())
-	s.Parlour = next
+	s.Manager = next
 	s.hears("覚えていますか", "done: 覚えています。")
 	wentAsWritten(t, s.server)
 }
@@ -194,8 +194,8 @@ steps:
 - {on: ollama, text: '{"text": "待ちます。", "bashActions": [{"command": "sleep 97562", "reason": "待つ", "timeout": 60}]}'}
 - {on: ollama, compacted: true, want: {contains: ["❌ コマンド: sleep 97562", "中断されました"]}, text: '{"text": "はい。", "bashActions": [{"command": "@bg sleep 97563", "reason": ""}]}'}
 `, "speech.enabled=false")
-	operator, ended := source.Actor{Role: source.Operator}, make(chan error, 1)
-	err := s.Chat(t.Context(), operator, "work", "待って", func(turn source.Turn) {
+	operator, ended := access.Actor{Role: access.Operator}, make(chan error, 1)
+	err := s.Chat(t.Context(), operator, "work", "待って", func(turn sessions.Turn) {
 		if turn.Type == "action" {
 			time.AfterFunc(50*time.Millisecond, func() { _ = s.Stop(t.Context(), operator, "work") })
 		}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"hako/gate"
-	"hako/internal/markdown"
+	"hako/internal/text"
 )
 
 // mostReason is how much of a reason is shown: who wants something approved must
@@ -64,7 +64,7 @@ func questionText(q gate.Question, size screenSize) string {
 // commandRows are who wants something and what: in one row if that is enough.
 // What would move the cursor the gate has spelled out already.
 func commandRows(q gate.Question, columns int) []string {
-	head, command := "hako: "+oneLine(q.Actor)+" wants to run:", spaced(markdown.Clean(q.Command))
+	head, command := "hako: "+oneLine(q.Actor)+" wants to run:", spaced(text.ForTerminal(q.Command))
 	if one := head + " " + command; !strings.Contains(command, "\n") && widest(one) < columns {
 		return []string{one}
 	}

@@ -16,8 +16,8 @@ import (
 	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/markdown"
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/internal/worker"
 	"hako/llm"
 	"hako/policy"
@@ -179,7 +179,7 @@ func (f *front) warn(err error) {
 		f.among.watch(secretary.Event{Type: "warning", Text: hinted(err)})
 		return
 	}
-	f.show.note(markdown.Clean(err.Error()))
+	f.show.note(text.ForTerminal(err.Error()))
 	if h := fault.FlagHint(err); h != "" {
 		f.show.note("hint: " + h)
 	}
@@ -367,7 +367,7 @@ func (f *front) event(e secretary.Event) {
 	}
 	switch e.Type {
 	case "text":
-		f.show.piece(markdown.Clean(e.Text))
+		f.show.piece(text.ForTerminal(e.Text))
 	case "again":
 		f.show.endText()
 	case "reply":

@@ -29,9 +29,9 @@ import (
 
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/queue"
+	"hako/internal/app/questions"
 	"hako/internal/fakes"
 	"hako/internal/fakes/browser"
-	"hako/internal/web/source"
 )
 
 // A served house is hako serve as a process.
@@ -280,7 +280,7 @@ func (h *served) addToken(name, role string) string {
 func (h *served) question() string {
 	h.t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		var list struct{ Questions []source.Question }
+		var list struct{ Questions []questions.Question }
 		_, text := h.ask("GET", "/api/v1/approvals", "")
 		if json.Unmarshal([]byte(text), &list) == nil && len(list.Questions) > 0 {
 			return list.Questions[0].ID

@@ -13,19 +13,20 @@ import (
 
 	"hako/agent"
 	"hako/audit"
+	"hako/internal/app/access"
 	"hako/internal/app/asksocket"
+	"hako/internal/app/coder/tasks"
 	"hako/internal/app/mcpserver"
 	"hako/internal/app/questions"
 	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/store"
-	"hako/internal/app/secretaryapi"
-	"hako/internal/app/tasksapi"
 	"hako/internal/config"
 	"hako/internal/health"
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
 	"hako/internal/web/console"
-	"hako/internal/web/source"
 	"hako/internal/worker"
 	"hako/policy"
 	"hako/quota"
@@ -39,8 +40,8 @@ type house struct {
 	conf    *config.Config
 	s       streams
 	says    *slog.Logger
-	desk    *questions.Desk // where questions of all gates wait for a person
-	sources source.Sources
+	desk    *questions.List // where questions of all gates wait for a person
+	sources api.Sources
 	sandbox *mcpMaker
 	door    *mcpserver.Door
 	metrics *health.Metrics
@@ -58,7 +59,7 @@ func (h *house) later(do func()) { h.put = append(h.put, do) }
 
 // house puts everything together.
 func (o *serveFlags) house(ctx context.Context, s streams, conf *config.Config) (h *house, err error) {
-	h = &house{serveFlags: o, conf: conf, s: s, desk: &questions.Desk{Wait: config.ApprovalTimeout.Of(conf).V}}
+	h = &house{serveFlags: o, conf: conf, s: s, desk: &questions.List{Wait: config.ApprovalTimeout.Of(conf).V}}
 	defer func() {
 		if err != nil {
 			h.close()
@@ -139,7 +140,7 @@ func (h *house) openParlour(ctx context.Context) error {
 		defer cancel()
 		_ = p.Close(ctx) // what does not end in time ends with the process
 	})
-	h.sources.Secretary, h.sources.Todos = p, &secretaryapi.Todos{Store: st, Secrets: h.secrets}
+	h.sources.Secretary, h.sources.Todos = p, &sessions.Todos{Store: st, Secrets: h.secrets}
 	return nil
 }
 
@@ -167,13 +168,13 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 	if h.agent {
 		return h.openAgent(ctx)
 	}
-	tasks, err := openQueue(ctx, h.s, h.conf)
+	queued, err := openQueue(ctx, h.s, h.conf)
 	if err != nil { // everything else can be watched
 		h.says.Warn("tasks are not shown", "error", err)
 		return nil
 	}
-	h.later(func() { _ = tasks.Close() })
-	h.sources.Tasks = &tasksapi.Tasks{Queue: tasks, Record: h.deedOf}
+	h.later(func() { _ = queued.Close() })
+	h.sources.Tasks = &tasks.Service{Queue: queued, Record: h.deedOf}
 	return nil
 }
 
@@ -185,19 +186,19 @@ func (h *house) openAgent(ctx context.Context) (err error) {
 	}
 	h.later(h.agents.close)
 	h.agents.view.daemon = true
-	h.metrics, h.sources.Tasks = h.agents.view.metrics, &tasksapi.Tasks{Queue: h.agents.queue, Record: h.deedOf}
+	h.metrics, h.sources.Tasks = h.agents.view.metrics, &tasks.Service{Queue: h.agents.queue, Record: h.deedOf}
 	return h.agents.known(ctx)
 }
 
 // openBoxes shows the sandboxes and containers.
 func (h *house) openBoxes() {
-	boxes := &tasksapi.Boxes{Shelf: h.door, Record: h.deedOf, Secrets: h.secrets}
+	boxes := &sandboxes.Service{Provider: h.door, Record: h.deedOf, Secrets: h.secrets}
 	if dock, err := h.sandbox.dockFor(); err == nil { // without one there are the others
-		boxes.Dock = dock
+		boxes.Containers = dock
 	} else {
 		h.says.Warn("containers are not shown", "error", err)
 	}
-	h.sources.Boxes = boxes
+	h.sources.Sandboxes = boxes
 }
 
 // showFigures adds to the metrics what only this process knows, and what the
@@ -221,7 +222,7 @@ func (h *house) showFigures() {
 }
 
 // deedOf puts on record what a person has done to a task or a sandbox.
-func (h *house) deedOf(who source.Actor, what string) (func(error), error) {
+func (h *house) deedOf(who access.Actor, what string) (func(error), error) {
 	return h.deedBy("serve:"+who.Name, what)
 }
 
@@ -296,7 +297,7 @@ func (h *house) welcome(tokens *auth.Store, addr, alias string) error {
 	page := h.page(addr, alias)
 	if !h.noToken {
 		var err error
-		if token, err = tokens.Ephemeral(printedName, source.Operator); err != nil {
+		if token, err = tokens.Ephemeral(printedName, access.Operator); err != nil {
 			return err
 		}
 		h.secrets.Add(token)

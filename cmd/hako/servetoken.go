@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app/access"
 	"hako/internal/config"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -54,7 +54,7 @@ token itself is shown once, when it is made; kept is only its hash.`,
 }
 
 func (o *tokenFlags) add(s streams) *cobra.Command {
-	role := string(source.Reader)
+	role := string(access.Reader)
 	cmd := &cobra.Command{
 		Use:     "add NAME",
 		Short:   "Make a token and print it",
@@ -65,7 +65,7 @@ func (o *tokenFlags) add(s streams) *cobra.Command {
 				return &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: args[0], Why: "it is the name of the token that hako serve prints", Hint: "choose another name, as that of who will use it"}
 			}
 			return o.change("add token "+args[0]+" "+role, func(t *auth.Store) error {
-				secret, err := t.Add(args[0], source.Role(role))
+				secret, err := t.Add(args[0], access.Role(role))
 				switch {
 				case err != nil:
 					return err

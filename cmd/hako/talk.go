@@ -11,7 +11,7 @@ import (
 
 	"hako/internal/app/secretary"
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -124,7 +124,7 @@ func (f *front) volunteer(ctx context.Context, screen io.Writer) {
 	defer f.shy.Store(false)
 	answer, err := f.Chat(ctx, "", secretary.Options{Proactive: true, News: f.news(ctx)})
 	if err == nil && !answer.Silent && answer.Text != "" {
-		fmt.Fprintln(screen, markdown.Clean(answer.Text))
+		fmt.Fprintln(screen, text.ForTerminal(answer.Text))
 	}
 }
 
@@ -189,11 +189,11 @@ func (f *front) plugin(ctx context.Context, w io.Writer, line string) error {
 	if r.Output == nil {
 		return nil
 	}
-	text := r.Output.Stdout + r.Output.Stderr
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	s := r.Output.Stdout + r.Output.Stderr
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		s += "\n"
 	}
-	_, err = io.WriteString(w, markdown.Clean(text))
+	_, err = io.WriteString(w, text.ForTerminal(s))
 	return err
 }
 
@@ -221,7 +221,7 @@ func (f *front) past(w io.Writer, words string) error {
 		return err
 	}
 	for _, m := range messages {
-		fmt.Fprintf(w, "%s: %s\n", m.Role, markdown.Clean(m.Text))
+		fmt.Fprintf(w, "%s: %s\n", m.Role, text.ForTerminal(m.Text))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"hako/audit"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -94,7 +94,7 @@ func (o *todoOptions) print(w io.Writer, action string, t store.Todo) error {
 	if o.json {
 		return encode(w, t)
 	}
-	_, err := fmt.Fprintln(w, markdown.Clean(store.Said(action, t)))
+	_, err := fmt.Fprintln(w, text.ForTerminal(store.Said(action, t)))
 	return err
 }
 
@@ -151,7 +151,7 @@ func (o *todoOptions) list(s streams, query string) error {
 func todoTable(todos []store.Todo, status bool, now time.Time, columns int) string {
 	rows := [][]string{{"STATUS", "ID", "PRIORITY", "DUE", "TITLE"}}
 	for _, t := range todos {
-		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now), markdown.Clean(t.Title)})
+		rows = append(rows, []string{t.Status, strconv.FormatInt(t.ID, 10), t.Priority, dueText(t, now), text.ForTerminal(t.Title)})
 	}
 	var b strings.Builder
 	for _, row := range rows {
@@ -340,7 +340,7 @@ func todoText(t store.Todo, now time.Time) string {
 	var b strings.Builder
 	for _, line := range lines {
 		if line[1] != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", line[0], markdown.Clean(line[1]))
+			fmt.Fprintf(&b, "%-10s %s\n", line[0], text.ForTerminal(line[1]))
 		}
 	}
 	return b.String()

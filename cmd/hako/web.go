@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/config"
-	"hako/internal/markdown"
+	"hako/internal/text"
 	"hako/internal/websearch"
 	"hako/run/fault"
 )
@@ -184,14 +184,14 @@ func (o *fetchOptions) print(s streams, p websearch.Passage) error {
 	if o.json {
 		return encode(s.out, p)
 	}
-	text := p.Text
+	body := p.Text
 	if isTerminal(s.out) {
-		text = markdown.Clean(text)
+		body = text.ForTerminal(body)
 	}
-	if p.NextStart == nil && !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	if p.NextStart == nil && !strings.HasSuffix(body, "\n") {
+		body += "\n"
 	}
-	if _, err := fmt.Fprint(s.out, text); err != nil {
+	if _, err := fmt.Fprint(s.out, body); err != nil {
 		return err
 	}
 	if p.NextStart != nil && !o.all {

@@ -24,7 +24,7 @@ type lines struct {
 	mu   sync.Mutex
 	part []byte // of a line that goes on
 	long bool   // what follows of this line is not shown
-	tail *text.Buffer
+	tail *text.HeadTail
 }
 
 // Write implements [io.Writer]. It never fails.
@@ -54,7 +54,7 @@ func (l *lines) finish() {
 		return
 	}
 	if l.tail == nil {
-		l.tail = &text.Buffer{Head: -1, Tail: tailSize, Mark: "…"}
+		l.tail = &text.HeadTail{Head: -1, Tail: tailSize, Mark: "…"}
 	}
 	l.tail.Write([]byte(line + "\n"))
 	if l.say != nil {

@@ -2,7 +2,8 @@ package markdown
 
 import (
 	"bytes"
-	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 // An inline reads the text of one paragraph, heading or cell. What has only one
@@ -272,10 +273,10 @@ func (in *inline) entity(d []byte, end bool) int {
 }
 
 // decoded returns r as text. An entity may hide a control character from the
-// cleaner, so it is cleaned here.
+// filter, so it is filtered here.
 func decoded(r rune) []byte {
 	if r == '\n' || r == '\t' {
 		r = ' '
 	}
-	return appendVisible(make([]byte, 0, utf8.UTFMax), r)
+	return []byte(text.ForTerminal(string(r)))
 }

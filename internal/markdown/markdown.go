@@ -7,14 +7,16 @@
 // definitions come too late), HTML (shown as text), highlighting of code, and
 // anything about the terminal itself; who calls knows its width and colours.
 //
-// The rule to keep: the text is not to be trusted. Every byte passes the cleaner
-// before anything else looks at it, what is decoded later is cleaned again, and
+// The rule to keep: the text is not to be trusted. Every byte passes text.TerminalFilter
+// before anything else looks at it, what is decoded later passes it again, and
 // only term writes escape sequences.
 package markdown
 
 import (
 	"bytes"
 	"io"
+
+	"hako/internal/text"
 )
 
 // Options say what the terminal can do. The zero value is a terminal that can do
@@ -29,7 +31,7 @@ type Options struct {
 type Writer struct {
 	w      io.Writer
 	err    error // of w, or that the Writer is closed
-	clean  cleaner
+	clean  text.TerminalFilter
 	in     []byte // cleaned, but not understood yet
 	out    term
 	flow   flow
@@ -61,7 +63,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	w.in = w.clean.append(w.in, p)
+	w.in = w.clean.Append(w.in, p)
 	w.advance(false)
 	w.flush()
 	if w.err != nil {
@@ -76,7 +78,7 @@ func (w *Writer) Close() error {
 	if w.err == io.ErrClosedPipe {
 		return nil
 	}
-	w.in = w.clean.finish(w.in)
+	w.in = w.clean.Flush(w.in)
 	w.advance(true)
 	if w.mode == inRow {
 		w.endRow()

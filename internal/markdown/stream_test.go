@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hako/internal/markdown"
+	"hako/internal/text"
 )
 
 // TestAtOnce says what must be on the terminal when Write returns.
@@ -219,6 +220,6 @@ func BenchmarkClean(b *testing.B) {
 	in := []byte(strings.Repeat(essay, 100))
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
-		markdown.CleanWriter(io.Discard).Write(in)
+		text.NewTerminalWriter(io.Discard).Write(in)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"hako/quota"
 	"hako/shell"
+	"hako/shell/command/data"
+	"hako/shell/command/text"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
@@ -105,7 +107,7 @@ func FuzzJqPrograms(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, depth int) {
 		program := jqGrammar.write(rand.New(rand.NewPCG(seed, 1)), "p", max(0, min(depth, 7)))
-		withinBounds(t, jqCmd, `[1,{"a":[2,"aab"]}] "abc" 3`, "-c", program)
+		withinBounds(t, data.Jq, `[1,{"a":[2,"aab"]}] "abc" 3`, "-c", program)
 	})
 }
 
@@ -116,6 +118,6 @@ func FuzzAwkPrograms(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, depth int) {
 		program := awkGrammar.write(rand.New(rand.NewPCG(seed, 2)), "p", max(0, min(depth, 7)))
-		withinBounds(t, awkCmd, "a b aac\n1 2 3\n\n日本 x\n", program)
+		withinBounds(t, text.Awk, "a b aac\n1 2 3\n\n日本 x\n", program)
 	})
 }

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"hako/gate"
+	"hako/internal/app/access"
 	"hako/internal/app/questions"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type house struct {
 	*Hatch
 	*testing.T
-	desk *questions.Desk
+	desk *questions.List
 
 	mu      sync.Mutex
 	told    []string
@@ -39,7 +39,7 @@ type house struct {
 
 func open(t *testing.T, change ...func(*house)) *house {
 	t.Helper()
-	h := &house{T: t, desk: &questions.Desk{}, Hatch: &Hatch{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
+	h := &house{T: t, desk: &questions.List{}, Hatch: &Hatch{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
 	h.Ask, h.Record = h.desk.Ask, h.record
 	for _, c := range change {
 		c(h)
@@ -104,16 +104,16 @@ func (h *house) until(holds func() bool, state func() string) {
 	}
 }
 
-func (h *house) pending(n int) []source.Question {
+func (h *house) pending(n int) []questions.Question {
 	h.Helper()
-	var all []source.Question
+	var all []questions.Question
 	h.until(func() bool { all, _ = h.desk.Pending(h.Context()); return len(all) == n }, func() string { return fmt.Sprintf("%d questions", len(all)) })
 	return all
 }
 
-func (h *house) answer(id string, a source.Answer) {
+func (h *house) answer(id string, a questions.Answer) {
 	h.Helper()
-	if err := h.desk.Answer(h.Context(), source.Actor{Name: "ann", Role: source.Operator}, id, a); err != nil {
+	if err := h.desk.Answer(h.Context(), access.Actor{Name: "ann", Role: access.Operator}, id, a); err != nil {
 		h.Error(err)
 	}
 }
@@ -140,11 +140,11 @@ var push = gate.Question{ID: "r/1", Actor: "mcp:test", Command: "git push > x", 
 func TestAnswersGoBack(t *testing.T) {
 	h := open(t)
 	me := fmt.Sprintf("mcp:test (process %d)", os.Getpid())
-	for a, want := range map[source.Answer]struct {
+	for a, want := range map[questions.Answer]struct {
 		answer gate.Answer
 		words  string
 	}{
-		source.Once: {gate.Once, "a person approved it once"}, source.ForSession: {gate.Session, "a person approved it for the session"}, source.No: {gate.No, "a person said no"},
+		questions.Once: {gate.Once, "a person approved it once"}, questions.ForSession: {gate.Session, "a person approved it for the session"}, questions.No: {gate.No, "a person said no"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		reply := h.asks(ctx, push)
@@ -157,7 +157,7 @@ func TestAnswersGoBack(t *testing.T) {
 			t.Errorf("%s: %+v", a, got)
 		}
 		q.ID, q.Asked, q.Ends = "", time.Time{}, time.Time{}
-		if q != (source.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}) {
+		if q != (questions.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}) {
 			t.Errorf("shown: %+v", q)
 		}
 		if got := h.onRecord(want.words); got != me+": ask a person: git push > x; "+want.words {
@@ -339,7 +339,7 @@ func TestSlowPeers(t *testing.T) {
 	}
 	h.until(func() bool { return h.waiting() == 0 }, func() string { return "it is still counted" })
 	reply := h.asks(t.Context(), push)
-	h.answer(h.pending(1)[0].ID, source.Once)
+	h.answer(h.pending(1)[0].ID, questions.Once)
 	if got := <-reply; got.answer != gate.Once {
 		t.Errorf("%+v", got)
 	}
@@ -381,7 +381,7 @@ func TestNotOnRecordNotAsked(t *testing.T) {
 	}
 	h = open(t, func(h *house) { h.crumbly = errors.New("disk full") })
 	reply := h.asks(t.Context(), push)
-	h.answer(h.pending(1)[0].ID, source.Once)
+	h.answer(h.pending(1)[0].ID, questions.Once)
 	if got := <-reply; got.answer != gate.No || got.err == nil || !strings.Contains(got.err.Error(), "does not count") {
 		t.Errorf("%+v", got)
 	}
@@ -397,7 +397,7 @@ func TestLongQuestions(t *testing.T) {
 	if q.Script != "" || q.Command != push.Command || len(q.Reason) > 3*longestWords || !strings.HasSuffix(q.Why, "…") {
 		t.Errorf("shown: %.200v", q)
 	}
-	h.answer(q.ID, source.No)
+	h.answer(q.ID, questions.No)
 	<-reply
 	long.Command = strings.Repeat("c", longestQuestion)
 	if a, err := h.caller().Ask(t.Context(), long); a != gate.No || fault.KindOf(err) != fault.TooLarge {
@@ -456,7 +456,7 @@ func TestTheNextTakesOver(t *testing.T) {
 	<-reply
 	second.until(second.caller().There, func() string { return "nobody takes over" })
 	reply = second.asks(t.Context(), push)
-	second.answer(second.pending(1)[0].ID, source.Once)
+	second.answer(second.pending(1)[0].ID, questions.Once)
 	if got := <-reply; got.answer != gate.Once {
 		t.Errorf("%+v", got)
 	}

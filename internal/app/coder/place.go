@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -58,9 +59,9 @@ func (e *errand) setUp(ctx context.Context) error {
 		}
 		switch {
 		case err != nil:
-			e.warn(fmt.Sprintf("setup command %q: %v", oneLine(command, 200), err))
+			e.warn(fmt.Sprintf("setup command %q: %v", text.Line(command, 200), err))
 		case out.ExitCode != 0:
-			e.warn(fmt.Sprintf("setup command %q", oneLine(command, 200)) + ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
+			e.warn(fmt.Sprintf("setup command %q", text.Line(command, 200)) + ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
 		}
 	}
 	return nil

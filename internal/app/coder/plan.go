@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hako/internal/lenientjson"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -166,12 +167,12 @@ func (r *planReader) selection(v lenientjson.Value) Selection {
 	case !there || m.Kind == lenientjson.Null:
 		return Selection{}
 	case m.Kind == lenientjson.Text:
-		return Selection{Name: oneLine(m.Text, 100)}
+		return Selection{Name: text.Line(m.Text, 100)}
 	case m.Kind != lenientjson.Object:
 		r.note("selected_environment is not an object")
 		return Selection{}
 	}
-	return Selection{oneLine(r.text(m, "name"), 100), r.text(m, "reasoning"), r.commands(m, "setup_commands"), r.checks(m, "verification")}
+	return Selection{text.Line(r.text(m, "name"), 100), r.text(m, "reasoning"), r.commands(m, "setup_commands"), r.checks(m, "verification")}
 }
 
 func (r *planReader) text(v lenientjson.Value, name string) string {
@@ -182,9 +183,9 @@ func (r *planReader) text(v lenientjson.Value, name string) string {
 func (r *planReader) written(name string, m lenientjson.Value) string {
 	switch m.Kind {
 	case lenientjson.Text, lenientjson.Number, lenientjson.Bool:
-		return shorten(strings.TrimSpace(m.Text), longestText)
+		return text.Shorten(strings.TrimSpace(m.Text), longestText)
 	case lenientjson.List:
-		return shorten(strings.Join(r.list(name, m), "\n"), longestText)
+		return text.Shorten(strings.Join(r.list(name, m), "\n"), longestText)
 	case lenientjson.Object:
 		r.note("%s is not a text", name)
 	}
@@ -236,7 +237,7 @@ func (r *planReader) parts(v lenientjson.Value, name string) (out []Part) {
 		p := Part{Text: r.described(name, e)}
 		for _, key := range []string{"task_id", "id"} {
 			if id, ok := e.Get(key); ok {
-				p.ID = oneLine(id.Text, 40)
+				p.ID = text.Line(id.Text, 40)
 			}
 		}
 		if p.Text != "" && len(out) < mostParts {
@@ -296,7 +297,7 @@ func (r *planReader) check(name string, v lenientjson.Value) (c Check, ok bool) 
 
 // fallback is the plan for a task whose model could not write one.
 func fallback(t Task) *Plan {
-	return &Plan{Goal: Goal{Objective: oneLine(t.Title, 200)}, Comment: "No plan could be read from the model's answer; the work goes on without one."}
+	return &Plan{Goal: Goal{Objective: text.Line(t.Title, 200)}, Comment: "No plan could be read from the model's answer; the work goes on without one."}
 }
 
 // change puts another text in the place of each.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hako/internal/text"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -113,11 +114,11 @@ func (e *errand) replan(ctx context.Context, why string) (bool, error) {
 }
 
 // warn keeps something that people and the model have to know.
-func (e *errand) warn(text string) {
-	if text = e.Secrets.Text(text); !slices.Contains(e.rec.Warnings, text) && len(e.rec.Warnings) < 20 {
-		e.rec.Warnings = append(e.rec.Warnings, shorten(text, 2000))
+func (e *errand) warn(warning string) {
+	if warning = e.Secrets.Text(warning); !slices.Contains(e.rec.Warnings, warning) && len(e.rec.Warnings) < 20 {
+		e.rec.Warnings = append(e.rec.Warnings, text.Shorten(warning, 2000))
 	}
-	e.note(text)
+	e.note(warning)
 }
 
 // listen returns the new comments of people who may instruct. Those of others

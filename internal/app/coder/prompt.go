@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hako/internal/lazyregexp"
+	"hako/internal/text"
 )
 
 var (
@@ -41,8 +42,8 @@ func (e *errand) executionPrompt() string {
 // described is the task as a model is told of it.
 func (e *errand) described(said []Comment) string {
 	t, parts := e.task, []string(nil)
-	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, oneLine(t.Repo, 200)))
-	text := e.Secrets.Text(weighed(oneLine(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
+	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, text.Line(t.Repo, 200)))
+	text := e.Secrets.Text(weighed(text.Line(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
 	if t.Trusted {
 		parts = append(parts, worded(t.Author, text)...)
 	} else {
@@ -61,7 +62,7 @@ func (e *errand) instructions(said []Comment) (parts []string) {
 	}
 	for _, c := range said {
 		if c.On != "" {
-			parts = append(parts, data("what "+person(c.Author)+" remarks on", e.Secrets.Text(oneLine(c.On, 300))))
+			parts = append(parts, data("what "+person(c.Author)+" remarks on", e.Secrets.Text(text.Line(c.On, 300))))
 		}
 		parts = append(parts, worded(c.Author, e.Secrets.Text(weighed(c.Text, e.room()/8/mostComments)))...)
 	}
@@ -100,7 +101,7 @@ func (e *errand) inherited(past []Past) string {
 		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)
 		for _, part := range []struct{ name, text string }{{"Objective", p.Objective}, {"Result", p.Summary}, {"Reason", p.Why}, {"Commit", p.Commit}, {"Proposed", p.Proposal}} {
 			if part.text != "" {
-				fmt.Fprintf(&b, " %s: %s.", part.name, oneLine(part.text, 500))
+				fmt.Fprintf(&b, " %s: %s.", part.name, text.Line(part.text, 500))
 			}
 		}
 		b.WriteByte('\n')
@@ -113,5 +114,5 @@ func (e *errand) inherited(past []Past) string {
 
 // planJSON is a plan as the model reads it again.
 func planJSON(p *Plan) string {
-	return shorten(readable(p), 20_000)
+	return text.Shorten(readable(p), 20_000)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hako/internal/lenientjson"
+	"hako/internal/text"
 	"hako/llm"
 )
 
@@ -67,7 +68,7 @@ func (e *errand) revise(ctx context.Context, why, say string) error {
 		return e.tell(ctx)
 	}
 	e.note("there is a new plan")
-	e.rec.Because, e.rec.Request = shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart), say+"\n"+planJSON(e.rec.Plan)
+	e.rec.Because, e.rec.Request = text.Shorten(strings.TrimSpace(e.Secrets.Text(why)), longestPart), say+"\n"+planJSON(e.rec.Plan)
 	if err := e.save(ctx); err != nil {
 		return err
 	}
@@ -76,10 +77,10 @@ func (e *errand) revise(ctx context.Context, why, say string) error {
 
 // readReflection reads what a model thinks; what cannot be read is an
 // assessment that changes nothing.
-func readReflection(text string) reflection {
-	v, err := lenientjson.Find(text, "plan_revision_needed", "on_track", "assessment")
+func readReflection(answer string) reflection {
+	v, err := lenientjson.Find(answer, "plan_revision_needed", "on_track", "assessment")
 	if err != nil || v.Cut {
-		return reflection{assessment: shorten(strings.TrimSpace(text), longestText)}
+		return reflection{assessment: text.Shorten(strings.TrimSpace(answer), longestText)}
 	}
 	r := planReader{}
 	return reflection{assessment: r.text(v, "assessment"), next: r.text(v, "next"), revise: isTrue(r.text(v, "plan_revision_needed"))}

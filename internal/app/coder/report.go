@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"hako/internal/text"
 )
 
 // How long the parts of a comment may be.
@@ -40,13 +42,13 @@ func (e *errand) planComment() string {
 	b.WriteString("\n\n")
 	var checks []string
 	for _, c := range e.checks() {
-		checks = append(checks, "`"+strings.ReplaceAll(oneLine(c.Command, 200), "`", "'")+"`")
+		checks = append(checks, "`"+strings.ReplaceAll(text.Line(c.Command, 200), "`", "'")+"`")
 	}
 	e.bullets(&b, "**Verified by:**", checks)
 	if e.rec.Version == 1 { // those of later are in the progress comment
 		e.bullets(&b, "**Warnings:**", e.rec.Warnings)
 	}
-	return shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
 }
 
 func (e *errand) steps() (list []string) {
@@ -127,15 +129,15 @@ func (e *errand) ending() string {
 	case Failed:
 		b.WriteString("## Failed\n\n" + quoted(e.clean(e.rec.Why)) + "\n\n")
 		if e.rec.Hint != "" {
-			b.WriteString("What can be done: " + oneLine(e.clean(e.rec.Hint), 1000) + "\n\n")
+			b.WriteString("What can be done: " + text.Line(e.clean(e.rec.Hint), 1000) + "\n\n")
 		}
 		b.WriteString(e.whereabouts())
 	case Paused:
 		b.WriteString("Paused. The work so far is kept; it goes on when it is resumed.\n\n")
 	case Stopped:
-		b.WriteString("Stopped: " + oneLine(e.clean(e.rec.Why), 500) + "\n\n")
+		b.WriteString("Stopped: " + text.Line(e.clean(e.rec.Why), 500) + "\n\n")
 	}
-	return shorten(strings.TrimSpace(b.String()), longestComment)
+	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
 }
 
 // whereabouts says where the work of a task is that has failed; empty means that
@@ -164,7 +166,7 @@ func capital(why string) string {
 // commitMessage has nothing in it that calls people or is secret: it is shown as
 // it is.
 func (e *errand) commitMessage() string {
-	title := quietLine(e.Secrets, cmp.Or(oneLine(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
+	title := quietLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
 	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 

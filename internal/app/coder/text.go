@@ -8,19 +8,11 @@ import (
 	"strings"
 	"unicode"
 
-	"hako/internal/app/coder/tame"
 	"hako/internal/lazyregexp"
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/llm"
 )
-
-// shorten cuts a text to a number of bytes, between characters, and says so.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + " […]"
-}
 
 // weighed cuts a text to about a number of tokens.
 func weighed(text string, tokens int64) string {
@@ -39,11 +31,6 @@ func weighed(text string, tokens int64) string {
 	return text
 }
 
-// oneLine makes text of others fit for a line.
-func oneLine(text string, most int) string {
-	return shorten(strings.Join(strings.Fields(tame.Visible(text)), " "), most)
-}
-
 // person makes a name fit for prompts: what is no letter of a user name could
 // pretend to be something else.
 func person(name string) string {
@@ -56,16 +43,16 @@ func person(name string) string {
 	if name == "" {
 		return "somebody"
 	}
-	return shorten(name, 64)
+	return text.Shorten(name, 64)
 }
 
 // fenced puts text of others between marks that it cannot have in it: they are
 // made from the text itself.
-func fenced(kind, from, text string) string {
-	text = unmarked(tame.Visible(text))
-	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + text))
+func fenced(kind, from, body string) string {
+	body = unmarked(text.Visible(body))
+	sum := sha256.Sum256([]byte(kind + "\x00" + from + "\x00" + body))
 	mark := hex.EncodeToString(sum[:8])
-	return "<" + kind + " " + mark + " from=\"" + oneLine(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + text + "\n</" + kind + " " + mark + ">"
+	return "<" + kind + " " + mark + " from=\"" + text.Line(strings.ReplaceAll(from, `"`, "'"), 100) + "\">\n" + body + "\n</" + kind + " " + mark + ">"
 }
 
 // marks are what only hako may write, in any spelling that a model could take
@@ -102,9 +89,9 @@ var (
 
 // withoutPaths takes the paths of the host out of a text. Those of the container
 // and addresses of the web stay.
-func withoutPaths(text string) string {
-	text = windowsPath.Get().ReplaceAllString(tame.Visible(text), "[path]")
-	return unixPath.Get().ReplaceAllStringFunc(text, func(found string) string {
+func withoutPaths(s string) string {
+	s = windowsPath.Get().ReplaceAllString(text.Visible(s), "[path]")
+	return unixPath.Get().ReplaceAllStringFunc(s, func(found string) string {
 		if webAddress.Get().MatchString(found) {
 			return found
 		}
@@ -122,18 +109,18 @@ func withoutPaths(text string) string {
 
 // defused makes text fit for a comment: nobody is called by it, no picture is
 // fetched for it, no secret is in it, and it cannot pretend to be a hidden mark.
-func defused(s *redact.Set, text string, most int) string {
-	return tame.Inert(shorten(s.Text(tame.Visible(text)), most))
+func defused(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(text.Publishable(s, secrets.Text), most)
 }
 
 // defusedLine does the same for a line.
-func defusedLine(s *redact.Set, text string, most int) string {
-	return tame.Inert(oneLine(s.Text(tame.Visible(text)), most))
+func defusedLine(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(strings.Join(strings.Fields(text.Publishable(s, secrets.Text)), " "), most)
 }
 
 // quietLine is a line that is shown as it is, as titles are.
-func quietLine(s *redact.Set, text string, most int) string {
-	return tame.Line(oneLine(s.Text(tame.Visible(text)), most))
+func quietLine(secrets *redact.Set, s string, most int) string {
+	return text.Shorten(text.PublishableLine(s, secrets.Text), most)
 }
 
 // quoted makes a block of code of a text, with a fence that it has not in it.

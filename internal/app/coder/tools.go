@@ -47,7 +47,7 @@ func (e *errand) tools(ctx context.Context) ([]tool.Tool, error) {
 const headShown, tailShown = 8 << 10, 24 << 10
 
 func clipped(s string) string {
-	b := text.Buffer{Head: headShown, Tail: tailShown}
+	b := text.HeadTail{Head: headShown, Tail: tailShown}
 	_, _ = b.Write([]byte(s)) // which never fails
 	return b.String()
 }
@@ -115,18 +115,18 @@ func (e *errand) outside(t tool.Tool) tool.Tool {
 		h.Write([]byte(t.Name + "\x00" + arguments))
 		key := fmt.Sprintf("%s%d-%s", callKey, e.rec.Count.Turns, strconv.FormatUint(h.Sum64(), 36))
 		var refused error // an answer too: it must not keep the journal from going on
-		text, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
+		body, err := e.journal.Once(ctx, key, func(ctx context.Context, again bool) (string, error) {
 			if again {
 				return "", &fault.Error{Kind: fault.Unavailable, Op: "call " + t.Name, Why: "another worker began this call, and nobody knows whether it was carried out", Hint: "look first whether it was"}
 			}
-			text, err := call(ctx, arguments)
+			body, err := call(ctx, arguments)
 			refused = err
-			return shorten(text, longestRef), nil
+			return text.Shorten(body, longestRef), nil
 		})
 		if refused != nil {
-			return text, refused
+			return body, refused
 		}
-		return text, err
+		return body, err
 	}
 	return t
 }
@@ -189,11 +189,11 @@ func failureOf(text string, err error) string {
 
 // wentWrong says in a line what a call came to, if that is nothing good.
 func (e *errand) wentWrong(ev agent.Event) string {
-	text := failureOf(ev.Text, nil)
-	if text == "" && ev.OK != nil && !*ev.OK {
-		text = refusal(ev.Text)
+	s := failureOf(ev.Text, nil)
+	if s == "" && ev.OK != nil && !*ev.OK {
+		s = refusal(ev.Text)
 	}
-	return e.Secrets.Text(oneLine(text, 300))
+	return e.Secrets.Text(text.Line(s, 300))
 }
 
 // watch counts what the model calls, and passes it on.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hako/internal/lenientjson"
+	"hako/internal/text"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -59,14 +60,14 @@ func (e *errand) try(ctx context.Context, c Check) (issue string, err error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return "", cause
 	}
-	name := fmt.Sprintf("`%s`", oneLine(c.Command, 200))
+	name := fmt.Sprintf("`%s`", text.Line(c.Command, 200))
 	switch {
 	case err != nil:
 		return name + ": " + err.Error(), nil
 	case out.ExitCode != 0:
 		return name + ended(out.ExitCode, tail(out.Stdout+"\n"+out.Stderr, 2000)), nil
 	case c.Expect != "" && !strings.Contains(out.Stdout+out.Stderr, c.Expect):
-		return fmt.Sprintf("%s did not print %q", name, oneLine(c.Expect, 200)), nil
+		return fmt.Sprintf("%s did not print %q", name, text.Line(c.Expect, 200)), nil
 	}
 	return "", nil
 }
@@ -116,7 +117,7 @@ func (e *errand) notYet(ctx context.Context, issues string) error {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed
 	}
-	e.note("the verification failed: " + oneLine(issues, 300))
+	e.note("the verification failed: " + text.Line(issues, 300))
 	issues = weighed(issues, e.room()/16)
 	found := "The verification found that the work is not done:\n" + data("verification", e.Secrets.Text(issues))
 	e.rec.Phase, e.rec.Request = Execution, found+"\nGo on."
@@ -129,7 +130,7 @@ func passed(checks []Check) string {
 	}
 	var names []string
 	for _, c := range checks {
-		names = append(names, "`"+oneLine(c.Command, 100)+"`")
+		names = append(names, "`"+text.Line(c.Command, 100)+"`")
 	}
 	return "passed: " + strings.Join(names, ", ")
 }

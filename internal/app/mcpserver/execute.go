@@ -144,7 +144,7 @@ const notRun = 126
 // if an answer has no room for it.
 func (d *Door) run(ctx context.Context, c *call, req *run.Request) outcome {
 	req.ID = c.id
-	streams := [2]*text.Buffer{{Head: d.limits.Log, Tail: tailSize}, {Head: d.limits.Log, Tail: tailSize}}
+	streams := [2]*text.HeadTail{{Head: d.limits.Log, Tail: tailSize}, {Head: d.limits.Log, Tail: tailSize}}
 	clean := [2]*redact.Writer{redact.NewWriter(streams[0], d.opts.Secrets), redact.NewWriter(streams[1], d.opts.Secrets)}
 	req.Stdout, req.Stderr = io.MultiWriter(counter{c}, clean[0]), io.MultiWriter(counter{c}, clean[1])
 	res, err := c.box.Run(ctx, req)

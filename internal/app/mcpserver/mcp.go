@@ -20,8 +20,9 @@ import (
 
 	"hako/agent/tool"
 	"hako/gate"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
 	"hako/internal/redact"
-	"hako/internal/web/source"
 	"hako/run"
 )
 
@@ -89,7 +90,7 @@ type Working interface {
 }
 
 // A Lister is [Jobs] that people can look at.
-type Lister interface{ ListJobs() []source.Job }
+type Lister interface{ ListJobs() []sandboxes.Job }
 
 // Moored is a [Box] that is a container, known elsewhere by the name of a task.
 type Moored interface{ Task() string }
@@ -121,7 +122,7 @@ type Info struct {
 
 // A Judge tells what the rules say of a command.
 type Judge interface {
-	Check(ctx context.Context, profile, command string) ([]source.Verdict, error)
+	Check(ctx context.Context, profile, command string) ([]records.Verdict, error)
 }
 
 // Options say what a [Door] is made of. Without a Maker there are no sandboxes.

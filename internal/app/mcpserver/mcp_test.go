@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/agent/tool"
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 	"hako/llm"
 	"hako/policy"
 )
@@ -120,8 +120,8 @@ func TestSchemas(t *testing.T) {
 
 type judge struct{}
 
-func (judge) Check(_ context.Context, profile, command string) ([]source.Verdict, error) {
-	return []source.Verdict{{Command: "ls", Effect: "allow"}, {Command: command, Effect: "ask", Why: profile}}, nil
+func (judge) Check(_ context.Context, profile, command string) ([]records.Verdict, error) {
+	return []records.Verdict{{Command: "ls", Effect: "allow"}, {Command: command, Effect: "ask", Why: profile}}, nil
 }
 
 // TestAnnotations checks what clients are told about each tool.

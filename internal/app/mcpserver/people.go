@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/hex"
 
-	"hako/internal/web/source"
+	"hako/internal/app/sandboxes"
 	"hako/run/fault"
 )
 
 // Sandboxes lists those of all callers for people who look after them, the
 // oldest first.
-func (d *Door) Sandboxes() (list []source.Box) {
+func (d *Door) Sandboxes() (list []sandboxes.Sandbox) {
 	for _, b := range d.pick(func(*box) bool { return true }) {
 		if d.peek(b) {
 			list = append(list, d.show(b))
@@ -20,7 +20,7 @@ func (d *Door) Sandboxes() (list []source.Box) {
 	return list
 }
 
-// Task is what the container of a sandbox is known by elsewhere; empty means that
+// Status is what the container of a sandbox is known by elsewhere; empty means that
 // it is none.
 func (d *Door) Task(id string) string {
 	b, err := d.peekAt(id)
@@ -103,8 +103,8 @@ func (d *Door) peekAt(public string) (*box, error) {
 }
 
 // show is what people see of a box.
-func (d *Door) show(b *box) source.Box {
-	out := source.Box{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
+func (d *Door) show(b *box) sandboxes.Sandbox {
+	out := sandboxes.Sandbox{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
 	if len(b.turn) > 0 {
 		out.State = "running"
 	}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/sandboxes"
 	"hako/run"
 	"hako/run/fault"
 )
 
-func (w *workshop) ListJobs() []source.Job { return []source.Job{{ID: "job-1", Command: "make"}} }
-func (w *workshop) Task() string           { return "mcp-task" }
+func (w *workshop) ListJobs() []sandboxes.Job { return []sandboxes.Job{{ID: "job-1", Command: "make"}} }
+func (w *workshop) Task() string              { return "mcp-task" }
 
 // What people see of sandboxes is those of all callers, and nothing that would
 // let them, or who looks over their shoulder, use one.

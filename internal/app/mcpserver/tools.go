@@ -10,9 +10,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/agent/tool"
+	"hako/internal/app/records"
 	"hako/internal/editor"
 	"hako/internal/redact"
-	"hako/internal/web/source"
 	"hako/policy"
 	"hako/run"
 	"hako/run/fault"
@@ -186,8 +186,8 @@ type policyIn struct {
 }
 
 type policyOut struct {
-	Effect   string           `json:"effect" jsonschema:"the strictest of all: allow, ask or deny"`
-	Verdicts []source.Verdict `json:"verdicts"`
+	Effect   string            `json:"effect" jsonschema:"the strictest of all: allow, ask or deny"`
+	Verdicts []records.Verdict `json:"verdicts"`
 }
 
 func (d *Door) policyOffer() *offer {
@@ -210,14 +210,14 @@ func (d *Door) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolRe
 	if err != nil {
 		return refuse(err)
 	}
-	return say(policyOut{strictest(verdicts), append([]source.Verdict{}, verdicts...)})
+	return say(policyOut{strictest(verdicts), append([]records.Verdict{}, verdicts...)})
 }
 
 // strictest is the effect of a whole script. One without any command harms
 // nobody.
-func strictest(verdicts []source.Verdict) string {
+func strictest(verdicts []records.Verdict) string {
 	for _, effect := range []policy.Effect{policy.Deny, policy.Ask} {
-		if slices.ContainsFunc(verdicts, func(v source.Verdict) bool { return v.Effect == effect.String() }) {
+		if slices.ContainsFunc(verdicts, func(v records.Verdict) bool { return v.Effect == effect.String() }) {
 			return effect.String()
 		}
 	}

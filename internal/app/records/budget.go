@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"hako/internal/web/source"
 	"hako/quota"
 )
 
@@ -22,15 +21,15 @@ type Budget struct {
 	Clock   func() time.Time                          // nil means that of the system
 }
 
-// Days implements [source.Budget]: so many calendar days up to today, but none
+// Days implements [hako/internal/web/api.Budget]: so many calendar days up to today, but none
 // before the first on which anything was used.
-func (b Budget) Days(_ context.Context, newest int) ([]source.Day, error) {
+func (b Budget) Days(_ context.Context, newest int) ([]Day, error) {
 	used, err := b.State.Show()
 	if err != nil || len(used) == 0 {
 		return nil, err
 	}
 	first := slices.Min(slices.Collect(maps.Keys(used)))
-	var days []source.Day
+	var days []Day
 	for at := now(b.Clock); len(days) < min(newest, mostDays) && quota.Day(at) >= first; at = at.AddDate(0, 0, -1) {
 		days = append(days, b.day(quota.Day(at), used))
 	}
@@ -38,15 +37,15 @@ func (b Budget) Days(_ context.Context, newest int) ([]source.Day, error) {
 	return days, nil
 }
 
-func (b Budget) day(name string, used quota.Periods) source.Day {
-	d := source.Day{Day: name, Models: []source.ModelUsage{}}
+func (b Budget) day(name string, used quota.Periods) Day {
+	d := Day{Day: name, Models: []ModelUsage{}}
 	scale := quota.New(quota.Limits{Weights: b.Weights})
 	for _, model := range slices.Sorted(maps.Keys(used[name])) {
 		u := used[name][model]
 		if model == "" && u.Calls == 0 {
 			continue // scripts and files, which no model asked for
 		}
-		one := source.ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output, Tokens: scale.Weigh(model, u)}
+		one := ModelUsage{Model: model, Calls: u.Calls, Input: u.Input, Cached: u.Cached, Output: u.Output, Tokens: scale.Weigh(model, u)}
 		if b.Cost != nil {
 			one.Cost = b.Cost(model, u)
 		}
@@ -55,12 +54,12 @@ func (b Budget) day(name string, used quota.Periods) source.Day {
 	return d
 }
 
-// Left implements [source.Budget].
-func (b Budget) Left(context.Context) (source.Left, error) {
+// Left implements [hako/internal/web/api.Budget].
+func (b Budget) Left(context.Context) (Left, error) {
 	if b.Total == quota.NoLimit {
-		return source.Left{Tokens: -1, Total: -1}, nil
+		return Left{Tokens: -1, Total: -1}, nil
 	}
 	total := max(b.Total, 0)
 	spent, err := b.State.Spent(b.Weights)
-	return source.Left{Tokens: max(0, total-spent), Total: total}, err
+	return Left{Tokens: max(0, total-spent), Total: total}, err
 }

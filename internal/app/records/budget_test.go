@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -45,11 +44,11 @@ func TestDays(t *testing.T) {
 		t.Errorf("nothing used: %+v, %v", days, err)
 	}
 	use(t, b)
-	none := []source.ModelUsage{}
-	want := []source.Day{
-		{Day: "2026-03-02", Models: []source.ModelUsage{{Model: "small", Calls: 1, Input: 100, Cached: 40, Output: 10, Tokens: 150, Cost: 1}}},
+	none := []ModelUsage{}
+	want := []Day{
+		{Day: "2026-03-02", Models: []ModelUsage{{Model: "small", Calls: 1, Input: 100, Cached: 40, Output: 10, Tokens: 150, Cost: 1}}},
 		{Day: "2026-03-03", Models: none},
-		{Day: "2026-03-04", Models: []source.ModelUsage{
+		{Day: "2026-03-04", Models: []ModelUsage{
 			{Model: "big", Calls: 1, Input: 100, Output: 1, Tokens: 210, Cost: 1},
 			{Model: "small", Calls: 2, Input: 200, Tokens: 200, Cost: 2}}},
 		{Day: "2026-03-05", Models: none},
@@ -69,7 +68,7 @@ func TestDays(t *testing.T) {
 func TestLeft(t *testing.T) {
 	b := budget(t, 1000)
 	use(t, b) // 150 + 200 + 210
-	for total, want := range map[int64]source.Left{
+	for total, want := range map[int64]Left{
 		1000: {Tokens: 440, Total: 1000}, 500: {Tokens: 0, Total: 500}, 0: {}, -5: {}, quota.NoLimit: {Tokens: -1, Total: -1},
 	} {
 		b.Total = total

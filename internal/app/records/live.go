@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hako/audit"
-	"hako/internal/web/source"
 )
 
 const (
@@ -25,7 +24,7 @@ type Live struct {
 
 	mu       sync.Mutex // guards what follows
 	from     *audit.Follower
-	last     []*source.Event // the newest last, at most twice as many as are kept
+	last     []*Entry // the newest last, at most twice as many as are kept
 	watchers map[*watcher]bool
 	stop     context.CancelFunc // ends looking; nil means that nobody looks
 }
@@ -33,8 +32,8 @@ type Live struct {
 // NewLive watches the record in a file, which need not be there yet.
 func NewLive(path string) *Live { return &Live{path: path, watchers: make(map[*watcher]bool)} }
 
-// Watch implements [source.Live]. The channel is closed when ctx ends.
-func (l *Live) Watch(ctx context.Context, after int64) (<-chan source.Event, error) {
+// Watch implements [hako/internal/web/api.Live]. The channel is closed when ctx ends.
+func (l *Live) Watch(ctx context.Context, after int64) (<-chan Entry, error) {
 	w := &watcher{wake: make(chan struct{}, 1)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +47,7 @@ func (l *Live) Watch(ctx context.Context, after int64) (<-chan source.Event, err
 	}
 	w.put(missed)
 	l.watchers[w] = true
-	out := make(chan source.Event)
+	out := make(chan Entry)
 	go func() {
 		defer close(out)
 		w.pass(ctx, out)
@@ -115,11 +114,11 @@ func (l *Live) keepLooking(ctx context.Context) {
 	}
 }
 
-// look tells everybody what came since the last time. The caller holds mu.
+// poll tells everybody what came since the last time. The caller holds mu.
 func (l *Live) look() error {
-	var fresh []*source.Event
+	var fresh []*Entry
 	anew, err := l.from.Read(func(e audit.Event) error {
-		one := shown(&e)
+		one := entryOf(&e)
 		fresh = append(fresh, &one)
 		return nil
 	})
@@ -127,7 +126,7 @@ func (l *Live) look() error {
 		l.last = nil // numbers begin anew
 	}
 	if l.last = append(l.last, fresh...); len(l.last) > 2*kept {
-		l.last = append([]*source.Event(nil), l.last[len(l.last)-kept:]...)
+		l.last = append([]*Entry(nil), l.last[len(l.last)-kept:]...)
 	}
 	for w := range l.watchers {
 		w.put(fresh)
@@ -137,7 +136,7 @@ func (l *Live) look() error {
 
 // missed returns the events after a number, and the newest few if it is zero or
 // one of an earlier record. The caller holds mu.
-func (l *Live) missed(after int64) ([]*source.Event, error) {
+func (l *Live) missed(after int64) ([]*Entry, error) {
 	n := len(l.last)
 	if n == 0 {
 		return nil, nil
@@ -149,12 +148,12 @@ func (l *Live) missed(after int64) ([]*source.Event, error) {
 	case after < first-1:
 		return l.readBack(after, last)
 	}
-	at, _ := slices.BinarySearchFunc(l.last, after+1, func(e *source.Event, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	at, _ := slices.BinarySearchFunc(l.last, after+1, func(e *Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	return l.last[at:], nil
 }
 
 // readBack reads from the file what is not kept any more.
-func (l *Live) readBack(after, last int64) ([]*source.Event, error) {
+func (l *Live) readBack(after, last int64) ([]*Entry, error) {
 	f, err := audit.OpenRead(l.path)
 	if err != nil {
 		return nil, err
@@ -165,10 +164,10 @@ func (l *Live) readBack(after, last int64) ([]*source.Event, error) {
 		return nil, err
 	}
 	events, err := audit.Tail(f, info.Size(), int(min(last-after, mostLate)))
-	var out []*source.Event
+	var out []*Entry
 	for i := range events {
 		if e := &events[i]; e.Seq > after && e.Seq <= last { // what is newer is told with the rest
-			one := shown(e)
+			one := entryOf(e)
 			out = append(out, &one)
 		}
 	}
@@ -178,19 +177,19 @@ func (l *Live) readBack(after, last int64) ([]*source.Event, error) {
 // A watcher is one who reads, at its own pace.
 type watcher struct {
 	mu      sync.Mutex
-	waiting []*source.Event
+	waiting []*Entry
 	wake    chan struct{}
 }
 
 // put adds events. If too many wait already, the oldest are dropped.
-func (w *watcher) put(events []*source.Event) {
+func (w *watcher) put(events []*Entry) {
 	if len(events) == 0 {
 		return
 	}
 	w.mu.Lock()
 	w.waiting = append(w.waiting, events...)
 	if over := len(w.waiting) - mostLate; over > 0 {
-		w.waiting = append([]*source.Event(nil), w.waiting[over:]...)
+		w.waiting = append([]*Entry(nil), w.waiting[over:]...)
 	}
 	w.mu.Unlock()
 	select {
@@ -199,7 +198,7 @@ func (w *watcher) put(events []*source.Event) {
 	}
 }
 
-func (w *watcher) take() []*source.Event {
+func (w *watcher) take() []*Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.waiting
@@ -208,7 +207,7 @@ func (w *watcher) take() []*source.Event {
 }
 
 // pass hands events on until ctx ends.
-func (w *watcher) pass(ctx context.Context, out chan<- source.Event) {
+func (w *watcher) pass(ctx context.Context, out chan<- Entry) {
 	for {
 		for _, e := range w.take() {
 			select {

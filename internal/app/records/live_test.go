@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"hako/audit"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
 // watch begins to watch and ends with the test.
-func watch(t testing.TB, l *Live, after int64) <-chan source.Event {
+func watch(t testing.TB, l *Live, after int64) <-chan Entry {
 	t.Helper()
 	events, err := l.Watch(t.Context(), after)
 	if err != nil {
@@ -25,9 +24,9 @@ func watch(t testing.TB, l *Live, after int64) <-chan source.Event {
 }
 
 // next waits for so many events.
-func next(t testing.TB, from <-chan source.Event, n int) []source.Event {
+func next(t testing.TB, from <-chan Entry, n int) []Entry {
 	t.Helper()
-	var all []source.Event
+	var all []Entry
 	late := time.After(20 * time.Second)
 	for len(all) < n {
 		select {
@@ -44,7 +43,7 @@ func next(t testing.TB, from <-chan source.Event, n int) []source.Event {
 }
 
 // expect waits for the events from one number to another and for nothing else.
-func expect(t testing.TB, events <-chan source.Event, from, to int64) {
+func expect(t testing.TB, events <-chan Entry, from, to int64) {
 	t.Helper()
 	for want := from; want <= to; want++ {
 		if got := next(t, events, 1)[0].Seq; got != want {
@@ -117,7 +116,7 @@ func TestSlowReader(t *testing.T) {
 	b.fill(1)
 	l := NewLive(b.path)
 	slow, quick := watch(t, l, 1), watch(t, l, 1)
-	next := func(events <-chan source.Event, until int64) (n int) {
+	next := func(events <-chan Entry, until int64) (n int) {
 		for e := range events {
 			if n++; e.Seq >= until {
 				break
@@ -144,7 +143,7 @@ func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	l := NewLive(b.path)
 	ctx, cancel := context.WithCancel(t.Context())
-	var all []<-chan source.Event
+	var all []<-chan Entry
 	for i := range 50 {
 		events, err := l.Watch(ctx, int64(i))
 		if err != nil {
@@ -243,7 +242,7 @@ func BenchmarkWatch(b *testing.B) {
 	book := newBook(b)
 	book.fill(1000)
 	l := NewLive(book.path)
-	var all []<-chan source.Event
+	var all []<-chan Entry
 	for range 20 {
 		all = append(all, watch(b, l, 1000))
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/web/source"
 	"hako/policy"
 	"hako/run/fault"
 )
@@ -22,16 +21,16 @@ type Policy struct {
 	Judge func(ctx context.Context, profile, command string) ([]policy.Verdict, error)
 }
 
-// Rules implements [source.Policy], in the order of the files.
-func (p Policy) Rules(_ context.Context, profile string) ([]source.Rule, error) {
+// Rules implements [hako/internal/web/api.Policy], in the order of the files.
+func (p Policy) Rules(_ context.Context, profile string) ([]Rule, error) {
 	rules, err := p.Load(profile)
 	if err != nil {
 		return nil, err
 	}
-	var out []source.Rule
+	var out []Rule
 	for _, c := range rules.Categories() {
 		for _, r := range c.Commands {
-			out = append(out, source.Rule{Effect: r.Effect.String(), Words: r.Name, Reason: r.Why, Where: r.Where})
+			out = append(out, Rule{Effect: r.Effect.String(), Words: r.Name, Reason: r.Why, Where: r.Where})
 		}
 	}
 	return out, nil
@@ -43,9 +42,9 @@ const (
 	mostVerdicts   = 1000
 )
 
-// Check implements [source.Policy], the strictest verdicts first, at most a
+// Check implements [hako/internal/web/api.Policy], the strictest verdicts first, at most a
 // thousand. A command that cannot be read is denied.
-func (p Policy) Check(ctx context.Context, profile, command string) ([]source.Verdict, error) {
+func (p Policy) Check(ctx context.Context, profile, command string) ([]Verdict, error) {
 	if len(command) > longestCommand {
 		return nil, &fault.Error{Kind: fault.TooLarge, Op: "check command", Why: fmt.Sprintf("it has %d bytes, and %d are looked at here", len(command), longestCommand),
 			Hint: "check its parts, or use hako policy check"}
@@ -69,10 +68,10 @@ func unread(err error) bool {
 	return !errors.As(err, &e) || e.Op != "parse script" && fault.KindOf(err) != fault.Denied
 }
 
-func spelled(all []policy.Verdict) []source.Verdict {
-	out := make([]source.Verdict, 0, len(all))
+func spelled(all []policy.Verdict) []Verdict {
+	out := make([]Verdict, 0, len(all))
 	for _, v := range all {
-		out = append(out, source.Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where, Hint: v.Hint})
+		out = append(out, Verdict{Command: strings.Join(v.Argv, " "), Effect: v.Effect.String(), Why: v.Why, Rule: v.Where, Hint: v.Hint})
 	}
 	return out
 }

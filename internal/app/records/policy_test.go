@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/web/source"
 	"hako/policy"
 	"hako/run/fault"
 )
@@ -30,7 +29,7 @@ func profiles(profile string) (*policy.Policy, error) {
 func TestRules(t *testing.T) {
 	p := locally(profiles)
 	got, err := p.Rules(t.Context(), "")
-	want := []source.Rule{
+	want := []Rule{
 		{Effect: "allow", Words: "cat", Reason: "show a file", Where: "own:1"},
 		{Effect: "ask", Words: "git push", Reason: "leaves this machine", Where: "own:3"},
 		{Effect: "deny", Words: "git push -f", Reason: "rewrites history", Where: "own:4"},

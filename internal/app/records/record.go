@@ -7,7 +7,6 @@ import (
 
 	"hako/audit"
 	"hako/audit/sqlite"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -75,8 +74,8 @@ const usualMost = 100
 // mostFound is as many as it ever does.
 const mostFound = 10_000
 
-// Search implements [source.Record]. A record that is not there has no events.
-func (r *Record) Search(ctx context.Context, q source.Query) ([]source.Event, error) {
+// Search implements [hako/internal/web/api.Record]. A record that is not there has no events.
+func (r *Record) Search(ctx context.Context, q Query) ([]Entry, error) {
 	f, err := audit.OpenRead(r.path)
 	if err != nil {
 		return nil, unlessMissing(err)
@@ -92,9 +91,9 @@ func (r *Record) Search(ctx context.Context, q source.Query) ([]source.Event, er
 	}
 	r.freshen(info.Size(), fewBytes)
 	found, err := index.Search(ctx, f, info.Size(), filter(q))
-	out := make([]source.Event, len(found))
+	out := make([]Entry, len(found))
 	for i := range found {
-		out[i] = shown(&found[i])
+		out[i] = entryOf(&found[i])
 	}
 	return out, r.drop(index, err)
 }
@@ -114,7 +113,7 @@ func (r *Record) drop(index *sqlite.Index, err error) error {
 	return err
 }
 
-func filter(q source.Query) audit.Filter {
+func filter(q Query) audit.Filter {
 	f := audit.Filter{Text: q.Text, Actor: q.Actor, What: q.What, Command: q.Command, Since: q.Since, Until: q.Until, Before: q.Before}
 	if f.Limit = min(q.Most, mostFound); f.Limit <= 0 {
 		f.Limit = usualMost

@@ -14,7 +14,6 @@ import (
 
 	"hako/audit"
 	"hako/audit/sqlite"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -34,7 +33,7 @@ func request(id, actor, script string, exit int, commands map[string]int) []audi
 	}
 }
 
-func search(t testing.TB, r *Record, q source.Query) []source.Event {
+func search(t testing.TB, r *Record, q Query) []Entry {
 	t.Helper()
 	events, err := r.Search(t.Context(), q)
 	if err != nil {
@@ -44,7 +43,7 @@ func search(t testing.TB, r *Record, q source.Query) []source.Event {
 }
 
 // figures waits until everything is taken in.
-func figures(t testing.TB, r *Record, since time.Time) source.Stats {
+func figures(t testing.TB, r *Record, since time.Time) Stats {
 	t.Helper()
 	got, err := r.Stats(t.Context(), since)
 	for n := 0; fault.KindOf(err) == fault.Unavailable && n < 10; n++ {
@@ -65,19 +64,19 @@ func TestSearch(t *testing.T) {
 	r := open(t, b)
 	for round := range 2 { // the second time with an index
 		for _, c := range []struct {
-			q    source.Query
+			q    Query
 			want []int64
 		}{
-			{source.Query{}, []int64{5, 4, 3, 2, 1}},
-			{source.Query{Most: 2}, []int64{5, 4}},
-			{source.Query{Most: 2, Before: 4}, []int64{3, 2}},
-			{source.Query{Text: "notes"}, []int64{1}},
-			{source.Query{Actor: "user"}, []int64{2, 1}},
-			{source.Query{What: "ended"}, []int64{4, 2}},
-			{source.Query{Command: "rm"}, []int64{5}},
-			{source.Query{Command: "git"}, []int64{4}},
-			{source.Query{Since: begin.Add(2 * time.Second), Until: begin.Add(4 * time.Second)}, []int64{3, 2}},
-			{source.Query{Actor: "user", Command: "git"}, nil},
+			{Query{}, []int64{5, 4, 3, 2, 1}},
+			{Query{Most: 2}, []int64{5, 4}},
+			{Query{Most: 2, Before: 4}, []int64{3, 2}},
+			{Query{Text: "notes"}, []int64{1}},
+			{Query{Actor: "user"}, []int64{2, 1}},
+			{Query{What: "ended"}, []int64{4, 2}},
+			{Query{Command: "rm"}, []int64{5}},
+			{Query{Command: "git"}, []int64{4}},
+			{Query{Since: begin.Add(2 * time.Second), Until: begin.Add(4 * time.Second)}, []int64{3, 2}},
+			{Query{Actor: "user", Command: "git"}, nil},
 		} {
 			if got := seqs(search(t, r, c.q)); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("round %d, %+v: %v, want %v", round, c.q, got, c.want)
@@ -93,14 +92,14 @@ func TestSearchIsNeverLate(t *testing.T) {
 	r := open(t, b)
 	for i := range 20 {
 		b.fill(100)
-		if got := search(t, r, source.Query{Most: 1}); got[0].Seq != int64(100*(i+1)) {
+		if got := search(t, r, Query{Most: 1}); got[0].Seq != int64(100*(i+1)) {
 			t.Fatalf("%d events, found %v", 100*(i+1), seqs(got))
 		}
-		if got := search(t, r, source.Query{Text: "echo 7", Most: 1000}); len(got) != 11*(i+1) {
+		if got := search(t, r, Query{Text: "echo 7", Most: 1000}); len(got) != 11*(i+1) {
 			t.Fatalf("%d of %d", len(got), 11*(i+1))
 		}
 	}
-	if got := len(search(t, r, source.Query{})); got != usualMost {
+	if got := len(search(t, r, Query{})); got != usualMost {
 		t.Errorf("%d events", got)
 	}
 }
@@ -108,7 +107,7 @@ func TestSearchIsNeverLate(t *testing.T) {
 func TestNoRecord(t *testing.T) {
 	b := newBook(t)
 	r := open(t, b)
-	if got := search(t, r, source.Query{}); len(got) != 0 {
+	if got := search(t, r, Query{}); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	if got, err := r.Stats(t.Context(), b.now); err != nil || got.Requests != 0 {
@@ -130,7 +129,7 @@ func TestRecordOfOthers(t *testing.T) {
 	b.fill(1)
 	os.Chmod(b.path, 0o644)
 	r := open(t, b)
-	_, err1 := r.Search(t.Context(), source.Query{})
+	_, err1 := r.Search(t.Context(), Query{})
 	_, err2 := r.Stats(t.Context(), b.now)
 	_, err3 := r.Verify(t.Context())
 	for _, err := range []error{err1, err2, err3} {
@@ -145,11 +144,11 @@ func TestStrangeIndex(t *testing.T) {
 	b.fill(1)
 	os.WriteFile(sqlite.PathFor(b.path), []byte(strings.Repeat("not a database ", 100)), 0o600)
 	r := open(t, b)
-	if _, err := r.Search(t.Context(), source.Query{}); !strings.Contains(fault.Hint(err), "remove the file") {
+	if _, err := r.Search(t.Context(), Query{}); !strings.Contains(fault.Hint(err), "remove the file") {
 		t.Errorf("%v", err)
 	}
 	os.Remove(sqlite.PathFor(b.path))
-	if got := search(t, r, source.Query{}); len(got) != 1 {
+	if got := search(t, r, Query{}); len(got) != 1 {
 		t.Errorf("%v", got)
 	}
 }
@@ -161,10 +160,10 @@ func TestIndexBreaks(t *testing.T) {
 	r := open(t, b)
 	figures(t, r, time.Time{})
 	r.index.Close()
-	if _, err := r.Search(t.Context(), source.Query{}); !strings.Contains(fault.Hint(err), "remove the file") {
+	if _, err := r.Search(t.Context(), Query{}); !strings.Contains(fault.Hint(err), "remove the file") {
 		t.Errorf("%v", err)
 	}
-	if got := search(t, r, source.Query{}); len(got) != 2 {
+	if got := search(t, r, Query{}); len(got) != 2 {
 		t.Errorf("%v", got)
 	}
 	b.write(request("b", "user", "y", 0, nil)...)
@@ -183,12 +182,12 @@ func TestAnotherRecordIsSearched(t *testing.T) {
 	r := open(t, b)
 	figures(t, r, time.Time{})
 	os.Truncate(b.path, 10_000)
-	if got := search(t, r, source.Query{Most: 1}); len(got) != 1 || got[0].Seq > 100 {
+	if got := search(t, r, Query{Most: 1}); len(got) != 1 || got[0].Seq > 100 {
 		t.Errorf("cut: %v", seqs(got))
 	}
 	b.gone()
 	b.write(request("a", "new", "x", 0, nil)...)
-	if got := search(t, r, source.Query{}); len(got) != 2 || got[0].Actor != "new" {
+	if got := search(t, r, Query{}); len(got) != 2 || got[0].Actor != "new" {
 		t.Errorf("another: %+v", got)
 	}
 	if got := figures(t, r, time.Time{}); got.Requests != 1 || len(got.Actors) != 1 {
@@ -204,7 +203,7 @@ func TestDamagedRecord(t *testing.T) {
 	os.WriteFile(b.path, []byte(lines[0]+"junk\n"+lines[2]+`{"seq":`), 0o600)
 	r := open(t, b)
 	for range 2 {
-		if got := seqs(search(t, r, source.Query{})); !reflect.DeepEqual(got, []int64{3, 1}) {
+		if got := seqs(search(t, r, Query{})); !reflect.DeepEqual(got, []int64{3, 1}) {
 			t.Errorf("%v", got)
 		}
 		figures(t, r, time.Time{})
@@ -229,7 +228,7 @@ func TestLockedIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write(request("b", "user", "y", 0, nil)...)
-	if got := search(t, r, source.Query{}); len(got) != 4 {
+	if got := search(t, r, Query{}); len(got) != 4 {
 		t.Errorf("%v", seqs(got))
 	}
 	if _, err := r.Stats(t.Context(), time.Time{}); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
@@ -252,11 +251,11 @@ func TestStats(t *testing.T) {
 	b.now = b.now.AddDate(0, 0, 1)
 	r := open(t, b)
 	got := figures(t, r, begin)
-	want := source.Stats{Requests: 3, Failed: 1, Denied: 3, P50: 1000, P95: 1000,
-		Commands: []source.Counted{{Name: "cat", Count: 2}, {Name: "git", Count: 2, Failed: 1}},
-		Denials:  []source.Counted{{Name: "rm", Count: 3}},
-		Actors:   []source.Counted{{Name: "user", Count: 2, Failed: 1}, {Name: "agent:coder", Count: 1}},
-		Days:     []source.Counted{{Name: "2026-03-01", Count: 1}, {Name: "2026-03-02"}, {Name: "2026-03-03", Count: 2, Failed: 1}, {Name: "2026-03-04"}}}
+	want := Stats{Requests: 3, Failed: 1, Denied: 3, P50: 1000, P95: 1000,
+		Commands: []Counted{{Name: "cat", Count: 2}, {Name: "git", Count: 2, Failed: 1}},
+		Denials:  []Counted{{Name: "rm", Count: 3}},
+		Actors:   []Counted{{Name: "user", Count: 2, Failed: 1}, {Name: "agent:coder", Count: 1}},
+		Days:     []Counted{{Name: "2026-03-01", Count: 1}, {Name: "2026-03-02"}, {Name: "2026-03-03", Count: 2, Failed: 1}, {Name: "2026-03-04"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -328,14 +327,14 @@ func TestCloseAtWork(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			_, _ = r.Search(t.Context(), source.Query{Text: fmt.Sprint("echo ", i)})
+			_, _ = r.Search(t.Context(), Query{Text: fmt.Sprint("echo ", i)})
 			_, _ = r.Stats(t.Context(), time.Time{})
 		})
 	}
 	time.Sleep(50 * time.Millisecond)
 	r.Close()
 	wg.Wait()
-	if _, err := r.Search(t.Context(), source.Query{}); fault.KindOf(err) != fault.Unavailable {
+	if _, err := r.Search(t.Context(), Query{}); fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("after the end: %v", err)
 	}
 	for range 100 {
@@ -356,7 +355,7 @@ func BenchmarkSearch(b *testing.B) {
 	r := open(b, book)
 	figures(b, r, time.Time{})
 	for b.Loop() {
-		if got := search(b, r, source.Query{Text: "echo 77", Most: 50}); len(got) != 50 {
+		if got := search(b, r, Query{Text: "echo 77", Most: 50}); len(got) != 50 {
 			b.Fatal(len(got))
 		}
 	}

@@ -17,14 +17,14 @@ const cutMark = "…（%dバイト省略）…"
 type capture struct {
 	mu    sync.Mutex     // guards what follows; a command may have several writers
 	clean *redact.Writer // nil once it is closed
-	kept  text.Buffer
+	kept  text.HeadTail
 
 	places int // where secrets were taken out; complete at the end
 }
 
 func (s *Secretary) capture() *capture {
 	half := max(1, orDefault(s.Output, 8192)/2)
-	c := &capture{kept: text.Buffer{Head: half, Tail: half, Mark: cutMark}}
+	c := &capture{kept: text.HeadTail{Head: half, Tail: half, Mark: cutMark}}
 	c.clean = redact.NewWriter(&c.kept, s.Secrets)
 	return c
 }
@@ -40,7 +40,7 @@ func (c *capture) Write(p []byte) (int, error) {
 }
 
 // end takes nothing more and returns what was kept.
-func (c *capture) end() *text.Buffer {
+func (c *capture) end() *text.HeadTail {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.clean != nil {

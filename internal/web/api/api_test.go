@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"hako/gate"
-	"hako/internal/web/source"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -28,7 +29,7 @@ func compact(t *testing.T, text string) string {
 
 func TestLooking(t *testing.T) {
 	h := build(t)
-	h.todos = []source.Todo{{ID: 4, Title: "<b>&", Status: "open", Priority: "high"}}
+	h.todos = []sessions.Todo{{ID: 4, Title: "<b>&", Status: "open", Priority: "high"}}
 	for path, want := range map[string]string{
 		"/health":                    `{"status":"ok"}`,
 		"/healthz":                   `{"status":"ok"}`,
@@ -69,7 +70,7 @@ func TestLooking(t *testing.T) {
 
 func TestStatsOfAMonth(t *testing.T) {
 	h := build(t)
-	var got source.Stats
+	var got records.Stats
 	h.client(h.reader).want(200, &got, "GET", "/api/v1/audit/stats", nil)
 	if days := time.Since(time.Unix(got.Requests, 0)).Hours() / 24; days < 29.9 || days > 30.1 {
 		t.Errorf("since %v days", days)
@@ -78,7 +79,7 @@ func TestStatsOfAMonth(t *testing.T) {
 
 func TestChanging(t *testing.T) {
 	h := build(t)
-	h.todos = []source.Todo{{ID: 4, Title: "milk", Note: "2", Status: "open", Priority: "low", Due: "2026-01-02"}}
+	h.todos = []sessions.Todo{{ID: 4, Title: "milk", Note: "2", Status: "open", Priority: "low", Due: "2026-01-02"}}
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -195,7 +196,7 @@ func TestBadParameters(t *testing.T) {
 }
 
 func TestMissingSources(t *testing.T) {
-	h := build(t, func(s *Server) { s.Sources = source.Sources{} })
+	h := build(t, func(s *Server) { s.Sources = Sources{} })
 	n := 0
 	for _, r := range h.server.routes() {
 		if !r.part {
@@ -349,15 +350,15 @@ func TestFamiliarApproving(t *testing.T) {
 
 func TestFamiliarChat(t *testing.T) {
 	h := build(t)
-	h.say = func(ctx context.Context, tell func(source.Turn)) error {
-		tell(source.Turn{Type: "text", Text: "half a"})
-		tell(source.Turn{Type: "again"})
-		tell(source.Turn{Type: "text", Text: "let me "})
-		tell(source.Turn{Type: "text", Text: "see"})
-		tell(source.Turn{Type: "action", Action: []byte(`{"command":"ls","reason":"to look"}`)})
-		tell(source.Turn{Type: "action", Action: []byte(`[]`)})
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: "ls", Stdout: "a\n", Stderr: "e", Exit: 2, Dir: "/w"}})
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: "rm a", Denied: "no rule allows it"}})
+	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {
+		tell(sessions.Turn{Type: "text", Text: "half a"})
+		tell(sessions.Turn{Type: "again"})
+		tell(sessions.Turn{Type: "text", Text: "let me "})
+		tell(sessions.Turn{Type: "text", Text: "see"})
+		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls","reason":"to look"}`)})
+		tell(sessions.Turn{Type: "action", Action: []byte(`[]`)})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls", Stdout: "a\n", Stderr: "e", Exit: 2, Dir: "/w"}})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "rm a", Denied: "no rule allows it"}})
 		return nil
 	}
 	c := h.client(h.operator)
@@ -382,7 +383,7 @@ func TestFamiliarChat(t *testing.T) {
 // A model may think for longer than other answers may take.
 func TestFamiliarChatMayTakeLong(t *testing.T) {
 	h := build(t, func(s *Server) { s.limits.write = 50 * time.Millisecond })
-	h.say = func(ctx context.Context, tell func(source.Turn)) error {
+	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {
 		time.Sleep(150 * time.Millisecond)
 		return nil
 	}
@@ -393,7 +394,7 @@ func TestFamiliarChatMayTakeLong(t *testing.T) {
 // those of every round.
 func TestFamiliarRounds(t *testing.T) {
 	var l listener
-	for _, turn := range []source.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."}, {Type: turnDone, Text: "There are 4."}} {
+	for _, turn := range []sessions.Turn{{Type: turnText, Text: "Let me look. "}, {Type: turnText, Text: "There are 4."}, {Type: turnDone, Text: "There are 4."}} {
 		l.hear(turn)
 	}
 	if got := l.plan().Text; got != "There are 4." {

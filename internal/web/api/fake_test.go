@@ -17,9 +17,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"hako/internal/app/access"
+	"hako/internal/app/coder/tasks"
 	"hako/internal/app/questions"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -34,13 +38,13 @@ type world struct {
 	broken error    // of the record
 	fail   error    // of every source
 
-	events chan source.Event
-	steps  chan source.Step
+	events chan records.Entry
+	steps  chan tasks.Step
 	after  int64 // that Watch was asked for
-	say    func(ctx context.Context, tell func(source.Turn)) error
-	todos  []source.Todo
+	say    func(ctx context.Context, tell func(sessions.Turn)) error
+	todos  []sessions.Todo
 	voice  bool
-	desk   questions.Desk
+	desk   questions.List
 }
 
 func (w *world) do(format string, args ...any) error {
@@ -69,14 +73,14 @@ func (w *world) was() (done, record string) {
 	return done, record
 }
 
-func (w *world) sources() source.Sources {
-	return source.Sources{Live: live{w}, Approvals: &w.desk, Secretary: clerk{w}, Todos: todos{w}, Tasks: tasks{w},
-		Boxes: boxes{w}, Budget: budget{w}, Record: record{w}, Policy: rules{w}}
+func (w *world) sources() Sources {
+	return Sources{Live: live{w}, Approvals: &w.desk, Secretary: clerk{w}, Todos: fakeTodos{w}, Tasks: fakeTasks{w},
+		Sandboxes: fakeBoxes{w}, Budget: budget{w}, Record: record{w}, Policy: rules{w}}
 }
 
 type live struct{ *world }
 
-func (w live) Watch(ctx context.Context, after int64) (<-chan source.Event, error) {
+func (w live) Watch(ctx context.Context, after int64) (<-chan records.Entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.after = after
@@ -85,24 +89,24 @@ func (w live) Watch(ctx context.Context, after int64) (<-chan source.Event, erro
 
 type clerk struct{ *world }
 
-func (w clerk) Chat(ctx context.Context, who source.Actor, session, text string, tell func(source.Turn)) error {
+func (w clerk) Chat(ctx context.Context, who access.Actor, session, text string, tell func(sessions.Turn)) error {
 	if err := w.do("%s says %s in %s", who.Name, text, session); err != nil {
 		return err
 	}
 	if w.say == nil {
-		tell(source.Turn{Type: "text", Text: "hello"})
+		tell(sessions.Turn{Type: "text", Text: "hello"})
 		return nil
 	}
 	return w.say(ctx, tell)
 }
-func (w clerk) Stop(_ context.Context, who source.Actor, session string) error {
+func (w clerk) Stop(_ context.Context, who access.Actor, session string) error {
 	return w.do("%s stops %s", who.Name, session)
 }
-func (w clerk) Sessions(context.Context) ([]source.Session, error) {
-	return []source.Session{{ID: "a", Title: "b"}}, w.fail
+func (w clerk) Sessions(context.Context) ([]sessions.Session, error) {
+	return []sessions.Session{{ID: "a", Title: "b"}}, w.fail
 }
-func (w clerk) Messages(_ context.Context, session string, newest int) ([]source.Message, error) {
-	return []source.Message{{Role: "user", Text: fmt.Sprint(session, newest)}}, w.fail
+func (w clerk) Messages(_ context.Context, session string, newest int) ([]sessions.Message, error) {
+	return []sessions.Message{{Role: "user", Text: fmt.Sprint(session, newest)}}, w.fail
 }
 func (w clerk) Speaks(context.Context) (bool, error) {
 	w.mu.Lock()
@@ -117,73 +121,73 @@ func (w clerk) Voice(_ context.Context, on bool) (bool, error) {
 	return on, err
 }
 
-type todos struct{ *world }
+type fakeTodos struct{ *world }
 
-func (w todos) List(context.Context) ([]source.Todo, error) { return w.todos, w.fail }
-func (w todos) Do(_ context.Context, who source.Actor, action string, t source.Todo) (source.Todo, error) {
+func (w fakeTodos) List(context.Context) ([]sessions.Todo, error) { return w.todos, w.fail }
+func (w fakeTodos) Do(_ context.Context, who access.Actor, action string, t sessions.Todo) (sessions.Todo, error) {
 	return t, w.do("%s %s %d %s/%s/%s/%s/%s", who.Name, action, t.ID, t.Title, t.Note, t.Status, t.Priority, t.Due)
 }
 
-type tasks struct{ *world }
+type fakeTasks struct{ *world }
 
-func (w tasks) List(context.Context) ([]source.Task, error) { return nil, w.fail }
-func (w tasks) Get(_ context.Context, id string) (source.Task, error) {
+func (w fakeTasks) List(context.Context) ([]tasks.Status, error) { return nil, w.fail }
+func (w fakeTasks) Get(_ context.Context, id string) (tasks.Status, error) {
 	if id == "gone" {
-		return source.Task{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: id, Why: "there is none"}
+		return tasks.Status{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: id, Why: "there is none"}
 	}
-	return source.Task{ID: id}, w.fail
+	return tasks.Status{ID: id}, w.fail
 }
-func (w tasks) Order(_ context.Context, who source.Actor, id, order string) error {
+func (w fakeTasks) Order(_ context.Context, who access.Actor, id, order string) error {
 	return w.do("%s %s %s", who.Name, order, id)
 }
-func (w tasks) Watch(_ context.Context, id string) (<-chan source.Step, error) {
+func (w fakeTasks) Watch(_ context.Context, id string) (<-chan tasks.Step, error) {
 	return w.steps, w.do("watch %s", id)
 }
 
-type boxes struct{ *world }
+type fakeBoxes struct{ *world }
 
-func (w boxes) List(context.Context) ([]source.Box, error) {
-	return []source.Box{{ID: "b1", Kind: "virtual"}}, w.fail
+func (w fakeBoxes) List(context.Context) ([]sandboxes.Sandbox, error) {
+	return []sandboxes.Sandbox{{ID: "b1", Kind: "virtual"}}, w.fail
 }
-func (w boxes) Get(_ context.Context, id string) (source.Box, error) {
-	return source.Box{ID: id}, w.fail
+func (w fakeBoxes) Get(_ context.Context, id string) (sandboxes.Sandbox, error) {
+	return sandboxes.Sandbox{ID: id}, w.fail
 }
-func (w boxes) Destroy(_ context.Context, who source.Actor, id string) error {
+func (w fakeBoxes) Destroy(_ context.Context, who access.Actor, id string) error {
 	return w.do("%s destroy %s", who.Name, id)
 }
-func (w boxes) Output(_ context.Context, id, job string, offset int64, most int) (string, int64, error) {
+func (w fakeBoxes) Output(_ context.Context, id, job string, offset int64, most int) (string, int64, error) {
 	return fmt.Sprint(id, " ", job, " ", offset, " ", most), offset + 3, w.fail
 }
 
 type budget struct{ *world }
 
-func (w budget) Days(_ context.Context, newest int) ([]source.Day, error) {
-	return []source.Day{{Day: fmt.Sprint(newest)}}, w.fail
+func (w budget) Days(_ context.Context, newest int) ([]records.Day, error) {
+	return []records.Day{{Day: fmt.Sprint(newest)}}, w.fail
 }
-func (w budget) Left(context.Context) (source.Left, error) {
-	return source.Left{Tokens: 5, Total: 7}, w.fail
+func (w budget) Left(context.Context) (records.Left, error) {
+	return records.Left{Tokens: 5, Total: 7}, w.fail
 }
 
 type record struct{ *world }
 
-func (w record) Search(_ context.Context, q source.Query) ([]source.Event, error) {
+func (w record) Search(_ context.Context, q records.Query) ([]records.Entry, error) {
 	text, _ := json.Marshal(q)
-	return []source.Event{{Seq: 3, What: "asked", Text: string(text)}}, w.fail
+	return []records.Entry{{Seq: 3, What: "asked", Text: string(text)}}, w.fail
 }
-func (w record) Stats(_ context.Context, since time.Time) (source.Stats, error) {
-	return source.Stats{Requests: since.Unix()}, w.fail
+func (w record) Stats(_ context.Context, since time.Time) (records.Stats, error) {
+	return records.Stats{Requests: since.Unix()}, w.fail
 }
-func (w record) Verify(context.Context) (source.Chain, error) {
-	return source.Chain{Whole: true, Events: 9}, w.fail
+func (w record) Verify(context.Context) (records.Chain, error) {
+	return records.Chain{Whole: true, Events: 9}, w.fail
 }
 
 type rules struct{ *world }
 
-func (w rules) Rules(_ context.Context, profile string) ([]source.Rule, error) {
-	return []source.Rule{{Effect: "allow", Words: "ls", Where: profile}}, w.fail
+func (w rules) Rules(_ context.Context, profile string) ([]records.Rule, error) {
+	return []records.Rule{{Effect: "allow", Words: "ls", Where: profile}}, w.fail
 }
-func (w rules) Check(_ context.Context, profile, command string) ([]source.Verdict, error) {
-	return []source.Verdict{{Command: command, Effect: "deny", Why: profile}}, w.fail
+func (w rules) Check(_ context.Context, profile, command string) ([]records.Verdict, error) {
+	return []records.Verdict{{Command: command, Effect: "deny", Why: profile}}, w.fail
 }
 
 // A house is a server that runs, with what is behind it and who may come in.
@@ -198,12 +202,12 @@ type house struct {
 
 func build(t *testing.T, change ...func(*Server)) *house {
 	t.Helper()
-	w := &world{events: make(chan source.Event), steps: make(chan source.Step)}
+	w := &world{events: make(chan records.Entry), steps: make(chan tasks.Step)}
 	s := &Server{Sources: w.sources(), Record: w.Record, Tokens: new(auth.Store)}
 	s.limits = limits{beat: 50 * time.Millisecond, write: 500 * time.Millisecond, read: 2 * time.Second, buffer: 16, each: 4}
 	h := &house{server: s, world: w, t: t}
-	h.operator, _ = s.Tokens.Ephemeral("ann", source.Operator)
-	h.reader, _ = s.Tokens.Ephemeral("bob", source.Reader)
+	h.operator, _ = s.Tokens.Ephemeral("ann", access.Operator)
+	h.reader, _ = s.Tokens.Ephemeral("bob", access.Reader)
 	for _, c := range change {
 		c(s)
 	}

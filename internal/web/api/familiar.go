@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
+	"hako/internal/app/secretary/sessions"
 )
 
 // familiar are the routes that clients of the secretary know, with the fields
@@ -102,7 +103,7 @@ func (s *Server) familiarChat(c *call, in FamiliarSaying) (reply FamiliarReply, 
 }
 
 // speech switches her voice if that is wanted, and tells whether it is on.
-func speech(ctx context.Context, clerk source.Secretary, wanted *bool) (bool, error) {
+func speech(ctx context.Context, clerk Secretary, wanted *bool) (bool, error) {
 	if wanted == nil {
 		return clerk.Speaks(ctx)
 	}
@@ -117,7 +118,7 @@ type listener struct {
 	actions []FamiliarAction
 }
 
-func (l *listener) hear(t source.Turn) {
+func (l *listener) hear(t sessions.Turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -147,7 +148,7 @@ func (l *listener) remember(action json.RawMessage) {
 	l.reasons[wish.Command] = wish.Reason
 }
 
-func actionOf(o source.Outcome) FamiliarAction {
+func actionOf(o sessions.Outcome) FamiliarAction {
 	if o.Denied != "" {
 		denied := "SecurityError: " + o.Denied
 		return FamiliarAction{Command: o.Command, Error: &denied}
@@ -201,7 +202,7 @@ type Deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
-func familiarTodo(t source.Todo) FamiliarTodo {
+func familiarTodo(t sessions.Todo) FamiliarTodo {
 	f := FamiliarTodo{ID: t.ID, Title: t.Title, Description: t.Note, Status: "pending", CreatedAt: t.Created, UpdatedAt: t.Updated}
 	if t.Status == statusDone {
 		f.Status = statusDone
@@ -291,9 +292,9 @@ func (s *Server) familiarApprove(c *call, _ nothing) (FamiliarAnswer, error) {
 	if err != nil {
 		return FamiliarAnswer{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
 	}
-	decision, said := source.No, "Command rejected"
+	decision, said := questions.No, "Command rejected"
 	if approved {
-		decision, said = source.Once, "Command approved"
+		decision, said = questions.Once, "Command approved"
 	}
 	_, err = s.answer(c, Decision{decision})
 	return FamiliarAnswer{approved, said}, err

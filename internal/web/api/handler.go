@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
 	"hako/run/fault"
 )
 
@@ -189,16 +189,16 @@ func (s *Server) admit(c *call) (err error) {
 type mounted struct {
 	pattern   string
 	next      http.Handler // nil means that it is not there
-	role      source.Role
+	role      access.Role
 	tokenOnly bool // a cookie does not count where programs come in: a browser sends it unasked
 }
 
 // mounts are all there may be.
 func (s *Server) mounts() []mounted {
 	return []mounted{
-		{"/mcp", s.MCP, source.Client, true},
-		{"/mcp/", s.MCP, source.Client, true},
-		{"GET /metrics", s.Metrics, source.Reader, false},
+		{"/mcp", s.MCP, access.Client, true},
+		{"/mcp/", s.MCP, access.Client, true},
+		{"GET /metrics", s.Metrics, access.Reader, false},
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app/access"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 func TestForgedHost(t *testing.T) {
@@ -160,7 +161,7 @@ func TestReaderChangesNothing(t *testing.T) {
 	h := build(t)
 	n, readers := 0, []*client{h.client(h.reader), h.browser(h.reader)}
 	for _, r := range h.server.routes() {
-		if r.role != source.Operator {
+		if r.role != access.Operator {
 			continue
 		}
 		n++
@@ -179,7 +180,7 @@ func TestReaderChangesNothing(t *testing.T) {
 // Every change is put on record first: if that fails, nothing happens.
 func TestNoRecordNoChange(t *testing.T) {
 	h := build(t)
-	h.todos = []source.Todo{{ID: 1}}
+	h.todos = []sessions.Todo{{ID: 1}}
 	h.broken = errInside
 	n := 0
 	for _, r := range h.server.routes() {
@@ -220,7 +221,7 @@ func TestChangesAreNamed(t *testing.T) {
 		if r.method != "GET" && r.what == "" && r.path != "/login" && r.path != "/api/v1/policy/check" {
 			t.Errorf("%s %s is not put on record", r.method, r.path)
 		}
-		if r.method == "GET" && (r.what != "" || r.role == source.Operator) {
+		if r.method == "GET" && (r.what != "" || r.role == access.Operator) {
 			t.Errorf("%s %s changes something", r.method, r.path)
 		}
 		if r.open == (r.role != "") {
@@ -322,7 +323,7 @@ func TestMountEndsWithTheToken(t *testing.T) {
 			<-r.Context().Done()
 		})
 	})
-	secret, err := h.server.Tokens.Add("eve", source.Client)
+	secret, err := h.server.Tokens.Add("eve", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}

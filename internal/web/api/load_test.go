@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 )
 
-var ann = source.Actor{Name: "ann", Role: source.Operator}
+var ann = access.Actor{Name: "ann", Role: access.Operator}
 
 const loadRate = 200 // requests a second
 
@@ -33,7 +35,7 @@ func loadTime() time.Duration {
 // is over nothing of them is left; goleak looks for goroutines at the end.
 func TestLoad(t *testing.T) {
 	h := build(t, func(s *Server) { s.limits.write, s.limits.read = 10*time.Second, 10*time.Second })
-	h.todos = []source.Todo{{ID: 1, Title: "x"}}
+	h.todos = []sessions.Todo{{ID: 1, Title: "x"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var nuisances sync.WaitGroup
 	nuisances.Go(func() { h.chatter(ctx) })
@@ -111,7 +113,7 @@ func (l *load) kind(n int) (who *client, method, path string, body any) {
 func (h *house) chatter(ctx context.Context) {
 	for seq := int64(1); ; seq++ {
 		select {
-		case h.events <- source.Event{Seq: seq, Text: string(make([]byte, 4<<10))}:
+		case h.events <- records.Entry{Seq: seq, Text: string(make([]byte, 4<<10))}:
 			time.Sleep(200 * time.Microsecond)
 		case <-ctx.Done():
 			return

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
 	"hako/run/fault"
 )
 
@@ -20,7 +20,7 @@ type LoginRequest struct {
 // A Login is who has logged in, and what requests that change something must
 // show.
 type Login struct {
-	source.Actor
+	access.Actor
 	CSRF string    `json:"csrf,omitempty"` // empty means that none is needed: a token was shown
 	Ends time.Time `json:"ends,omitzero"`  // zero means with the token
 }
@@ -82,7 +82,7 @@ func (s *Server) admitToken(c *call, token string) (Login, error) {
 		return Login{}, s.wrong(&s.logins, c.Request, unknown("there is no such token"))
 	}
 	note(c.Request, who.Name)
-	if err := may(who, source.Reader); err != nil {
+	if err := may(who, access.Reader); err != nil {
 		s.refused(c.Request, who.Name, "log in", "a login")
 		return Login{}, err
 	}

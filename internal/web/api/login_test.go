@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 func TestLogin(t *testing.T) {
@@ -34,13 +34,13 @@ func TestLogin(t *testing.T) {
 	}
 	var who Login
 	c.want(200, &who, "GET", "/api/v1/session", nil)
-	if who.Actor != (source.Actor{Name: "ann", Role: source.Operator}) || who.CSRF == "" || time.Until(who.Ends) < 11*time.Hour {
+	if who.Actor != (access.Actor{Name: "ann", Role: access.Operator}) || who.CSRF == "" || time.Until(who.Ends) < 11*time.Hour {
 		t.Errorf("%+v", who)
 	}
 	// Programs need no session, and have no CSRF token.
 	who = Login{}
 	h.client(h.reader).want(200, &who, "GET", "/api/v1/session", nil)
-	if who != (Login{Actor: source.Actor{Name: "bob", Role: source.Reader}}) {
+	if who != (Login{Actor: access.Actor{Name: "bob", Role: access.Reader}}) {
 		t.Errorf("%+v", who)
 	}
 }
@@ -191,7 +191,7 @@ func TestLoginEndsOldSession(t *testing.T) {
 
 func TestRemovedToken(t *testing.T) {
 	h := build(t, func(s *Server) { s.Tokens.Path = filepath.Join(t.TempDir(), "d", "tokens.json") })
-	secret, err := h.server.Tokens.Add("eve", source.Operator)
+	secret, err := h.server.Tokens.Add("eve", access.Operator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestClientsOnlyUseMCP(t *testing.T) {
 		s.MCP, s.Metrics = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(Caller(r))) }), http.NotFoundHandler()
 		s.Pages = page(s)
 	})
-	token, err := h.server.Tokens.Ephemeral("claude", source.Client)
+	token, err := h.server.Tokens.Ephemeral("claude", access.Client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,10 +359,10 @@ func TestCaller(t *testing.T) {
 		_, _, body := c.do(c.request("POST", "/mcp", "{}"))
 		return body
 	}
-	before, _ := h.server.Tokens.Add("ann", source.Operator) // as the one of the start
+	before, _ := h.server.Tokens.Add("ann", access.Operator) // as the one of the start
 	seen := []string{caller(h.operator), caller(before)}
 	h.server.Tokens.Remove("ann")
-	after, _ := h.server.Tokens.Add("ann", source.Operator)
+	after, _ := h.server.Tokens.Add("ann", access.Operator)
 	seen = append(seen, caller(after))
 	for i, name := range seen {
 		if !strings.HasPrefix(name, "ann#") || slices.Contains(seen[:i], name) || strings.Contains(h.operator+before+after, name[4:]) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -22,7 +22,7 @@ func (w *world) outcomes() string {
 // What came of a change is on record, not only that somebody wanted it.
 func TestOutcomesAreOnRecord(t *testing.T) {
 	h := build(t)
-	h.todos = []source.Todo{{ID: 4, Title: "milk"}}
+	h.todos = []sessions.Todo{{ID: 4, Title: "milk"}}
 	id, _ := h.ask()
 	c := h.browser(h.operator)
 	if got := h.outcomes(); got != "log in: <nil>" {
@@ -57,7 +57,7 @@ func TestOutcomesAreOnRecord(t *testing.T) {
 func TestOutcomesOfConversations(t *testing.T) {
 	h := build(t)
 	c := h.client(h.operator)
-	h.say = func(context.Context, func(source.Turn)) error {
+	h.say = func(context.Context, func(sessions.Turn)) error {
 		return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "nobody answers"}
 	}
 	c.do(c.request("POST", "/api/v1/secretary/chat", `{"session":"s","text":"x"}`))
@@ -65,7 +65,7 @@ func TestOutcomesOfConversations(t *testing.T) {
 		t.Error(got)
 	}
 	begun := make(chan struct{})
-	h.say = func(ctx context.Context, _ func(source.Turn)) error {
+	h.say = func(ctx context.Context, _ func(sessions.Turn)) error {
 		close(begun)
 		<-ctx.Done()
 		return context.Cause(ctx)

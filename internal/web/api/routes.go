@@ -7,7 +7,10 @@ import (
 	"strings"
 	"unicode"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/coder/tasks"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -24,7 +27,7 @@ type route struct {
 	method, path string
 	what         string       // a change, as the record calls it; empty means that nothing is changed
 	open         bool         // needs no login
-	role         source.Role  // who may; Reader means everybody who has logged in
+	role         access.Role  // who may; Reader means everybody who has logged in
 	query        []string     // parameters
 	in, out      reflect.Type // of the bodies; nil means that there is none
 	streams      bool         // the answer is a stream of out
@@ -35,9 +38,9 @@ type route struct {
 	handle func(*Server, *call) error
 }
 
-// look is a route that shows something.
+// poll is a route that shows something.
 func look[Out any](path string, do func(*Server, *call) (Out, error), query ...string) route {
-	return route{method: http.MethodGet, path: v1 + path, role: source.Reader, query: query, out: reflect.TypeFor[Out](),
+	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Out](),
 		status: http.StatusOK, part: true, handle: func(s *Server, c *call) error {
 			out, err := do(s, c)
 			if err != nil {
@@ -50,7 +53,7 @@ func look[Out any](path string, do func(*Server, *call) (Out, error), query ...s
 
 // watch is a route that shows what happens, as it happens.
 func watch[Item any](path string, open func(*Server, *call) (producer, error), query ...string) route {
-	return route{method: http.MethodGet, path: v1 + path, role: source.Reader, query: query, out: reflect.TypeFor[Item](),
+	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Item](),
 		status: http.StatusOK, part: true, streams: true, handle: func(s *Server, c *call) error {
 			produce, err := open(s, c)
 			if err != nil {
@@ -63,7 +66,7 @@ func watch[Item any](path string, open func(*Server, *call) (producer, error), q
 // change is a route that does something, after it was put on record. A form is
 // sent back to its page, other requests get what came of it.
 func change[In, Out any](method, path, what string, do func(*Server, *call, In) (Out, error)) route {
-	r := route{method: method, path: v1 + path, what: what, role: source.Operator,
+	r := route{method: method, path: v1 + path, what: what, role: access.Operator,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, part: true}
 	if r.out == reflect.TypeFor[nothing]() {
 		r.out, r.status = nil, http.StatusNoContent
@@ -153,7 +156,7 @@ func wildcards(path string) []string {
 // harmless makes a route of one that only looks, though it has a body: readers
 // may, and nothing is put on record.
 func harmless(r route) route {
-	r.what, r.role = "", source.Reader
+	r.what, r.role = "", access.Reader
 	return r
 }
 
@@ -166,14 +169,14 @@ func (s *Server) routes() []route {
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
 		alone(look("/session", (*Server).whoami)),
 
-		watch[source.Event]("/events", (*Server).events, "after"),
+		watch[records.Entry]("/events", (*Server).events, "after"),
 
 		look("/approvals", (*Server).pending),
 		watch[Questions]("/approvals/events", (*Server).pendingEvents),
 		about(change("POST", "/approvals/{id}/answer", "answer question", (*Server).answer), (*Server).question),
 
-		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: source.Operator, in: reflect.TypeFor[Saying](),
-			out: reflect.TypeFor[source.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
+		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator, in: reflect.TypeFor[Saying](),
+			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
 		look("/secretary/sessions", (*Server).conversations),
 		look("/secretary/sessions/{id}/messages", (*Server).messages, "newest"),
 		change("POST", "/secretary/sessions/{id}/stop", "stop secretary", (*Server).stopTalking),
@@ -186,7 +189,7 @@ func (s *Server) routes() []route {
 		change("DELETE", "/todos/{id}", "delete to-do", (*Server).deleteTodo),
 
 		look("/tasks", (*Server).tasks),
-		watch[source.Step]("/tasks/events", (*Server).taskEvents, "id"),
+		watch[tasks.Step]("/tasks/events", (*Server).taskEvents, "id"),
 		look("/tasks/{id}", (*Server).task),
 		change("POST", "/tasks/{id}/pause", "pause task", order("pause")),
 		change("POST", "/tasks/{id}/resume", "resume task", order("resume")),
@@ -209,7 +212,7 @@ func (s *Server) routes() []route {
 }
 
 func leaving(r route) route {
-	r.path, r.role, r.part, r.handle = "/logout", source.Reader, false, bySession(r.handle)
+	r.path, r.role, r.part, r.handle = "/logout", access.Reader, false, bySession(r.handle)
 	return r
 }
 

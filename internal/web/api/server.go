@@ -24,7 +24,6 @@ import (
 
 	"hako/internal/netlisten"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -48,8 +47,8 @@ type Server struct {
 	// from a page that has made its own name mean this machine.
 	Names []string
 
-	Sources source.Sources // what there is to show and do; a nil one answers 404
-	Tokens  *auth.Store    // who may come in; nil means nobody
+	Sources Sources     // what there is to show and do; a nil one answers 404
+	Tokens  *auth.Store // who may come in; nil means nobody
 
 	// Record puts a change on record before it is made, and done what came of it:
 	// nil means that it was made. An error stops the change. Nil means that

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 	"hako/run/fault"
 )
 
@@ -217,7 +217,7 @@ func TestConnectionsOfStrangers(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("%s: an operator waits %v", name, took)
 		}
-		tell(t, h.events, source.Event{Seq: 1})
+		tell(t, h.events, records.Entry{Seq: 1})
 		if got := e.next(); !strings.HasPrefix(got, "id: 1|") {
 			t.Errorf("%s: the stream: %s", name, got)
 		}

@@ -14,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app/access"
+	"hako/internal/app/coder/tasks"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -91,9 +94,9 @@ func TestEvents(t *testing.T) {
 		if h.after != 7 {
 			t.Errorf("after %d", h.after)
 		}
-		tell(t, h.events, source.Event{Seq: 8, What: "asked", Text: "echo a\n\nid: 99\ndata: x"})
+		tell(t, h.events, records.Entry{Seq: 8, What: "asked", Text: "echo a\n\nid: 99\ndata: x"})
 		e.want(`id: 8|event: event|data: {"seq":8,"time":"0001-01-01T00:00:00Z","what":"asked","text":"echo a\n\nid: 99\ndata: x"}`)
-		tell(t, h.events, source.Event{Seq: 9, What: "<end>"})
+		tell(t, h.events, records.Entry{Seq: 9, What: "<end>"})
 		e.want(`id: 9|event: event|data: {"seq":9,"time":"0001-01-01T00:00:00Z","what":"<end>"}`)
 		e.body.Close()
 		eventually(t, func() bool { return h.open() == 0 })
@@ -124,7 +127,7 @@ func TestStreamEndsWithItsSource(t *testing.T) {
 	h := build(t)
 	c := h.client(h.reader)
 	e := c.listen(c.request("GET", "/api/v1/tasks/events?id=a%2Fb", nil))
-	tell(t, h.steps, source.Step{Task: "a/b", Type: "note"})
+	tell(t, h.steps, tasks.Step{Task: "a/b", Type: "note"})
 	e.want(`event: step|data: {"task":"a/b","time":"0001-01-01T00:00:00Z","type":"note"}`)
 	if done, _ := h.was(); done != "watch a/b" {
 		t.Errorf("%s", done)
@@ -236,7 +239,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 			s.Tokens.Path = filepath.Join(t.TempDir(), "d", "tokens.json")
 			s.limits.beat, s.limits.look = time.Minute, look
 		})
-		secret, err := h.server.Tokens.Add("eve", source.Reader)
+		secret, err := h.server.Tokens.Add("eve", access.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +247,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 		c.http.Timeout = 3 * time.Second
 		heard := make(chan *ear)
 		go func() { heard <- c.listen(c.request("GET", "/api/v1/events", nil)) }()
-		tell(t, h.events, source.Event{Seq: 1})
+		tell(t, h.events, records.Entry{Seq: 1})
 		e := <-heard
 		if got := e.next(); !strings.HasPrefix(got, "id: 1|") {
 			t.Errorf("%s: %s", name, got)
@@ -253,7 +256,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		if look == time.Minute {
-			tell(t, h.events, source.Event{Seq: 2})
+			tell(t, h.events, records.Entry{Seq: 2})
 		}
 		if got := e.next(); got != "end" {
 			t.Errorf("%s: %s", name, got)
@@ -287,7 +290,7 @@ func (h *house) mute(path, token string) net.Conn {
 func TestClientThatNeverReads(t *testing.T) {
 	h := build(t)
 	h.mute("/api/v1/events", h.reader)
-	big := source.Event{Seq: 1, Text: strings.Repeat("x", 1<<20)}
+	big := records.Entry{Seq: 1, Text: strings.Repeat("x", 1<<20)}
 	slowest := time.Duration(0)
 	eventually(t, func() bool { return h.open() == 1 })
 	for began := time.Now(); h.open() > 0; {
@@ -312,7 +315,7 @@ func TestStopWithAClientThatNeverReads(t *testing.T) {
 	h.mute("/api/v1/events", h.reader)
 	full := func() bool {
 		select {
-		case h.events <- source.Event{Seq: 1, Text: strings.Repeat("x", 1<<20)}:
+		case h.events <- records.Entry{Seq: 1, Text: strings.Repeat("x", 1<<20)}:
 			return false
 		case <-time.After(200 * time.Millisecond):
 			return true
@@ -341,10 +344,10 @@ func TestAbandonedStreams(t *testing.T) {
 
 func TestChat(t *testing.T) {
 	h := build(t)
-	h.say = func(ctx context.Context, tell func(source.Turn)) error {
-		tell(source.Turn{Type: "text", Text: "はい"})
-		tell(source.Turn{Type: "action", Action: []byte(`{"command":"ls"}`)})
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: "ls", Stdout: "a\n"}})
+	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {
+		tell(sessions.Turn{Type: "text", Text: "はい"})
+		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls"}`)})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls", Stdout: "a\n"}})
 		return nil
 	}
 	for _, c := range []*client{h.client(h.operator), h.browser(h.operator)} {
@@ -365,8 +368,8 @@ func TestChat(t *testing.T) {
 
 func TestChatSaysDoneOnce(t *testing.T) {
 	h := build(t)
-	h.say = func(_ context.Context, tell func(source.Turn)) error {
-		tell(source.Turn{Type: "done", Text: "x"})
+	h.say = func(_ context.Context, tell func(sessions.Turn)) error {
+		tell(sessions.Turn{Type: "done", Text: "x"})
 		return nil
 	}
 	c := h.client(h.operator)
@@ -377,8 +380,8 @@ func TestChatSaysDoneOnce(t *testing.T) {
 
 func TestChatThatFails(t *testing.T) {
 	h := build(t)
-	h.say = func(_ context.Context, tell func(source.Turn)) error {
-		tell(source.Turn{Type: "text", Text: "a"})
+	h.say = func(_ context.Context, tell func(sessions.Turn)) error {
+		tell(sessions.Turn{Type: "text", Text: "a"})
 		return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: "m", Why: "it is gone", Hint: "start it"}
 	}
 	c := h.client(h.operator)
@@ -392,10 +395,10 @@ func TestChatThatFails(t *testing.T) {
 func TestChatIsLeft(t *testing.T) {
 	h := build(t)
 	var ended atomic.Bool
-	h.say = func(ctx context.Context, tell func(source.Turn)) error {
-		tell(source.Turn{Type: "text", Text: "a"})
+	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {
+		tell(sessions.Turn{Type: "text", Text: "a"})
 		<-ctx.Done()
-		tell(source.Turn{Type: "text", Text: "too late"})
+		tell(sessions.Turn{Type: "text", Text: "too late"})
 		ended.Store(true)
 		return ctx.Err()
 	}
@@ -409,9 +412,9 @@ func TestChatIsLeft(t *testing.T) {
 // Much may happen at once: a client is not cut off as long as it reads.
 func TestBurst(t *testing.T) {
 	h := build(t)
-	h.say = func(_ context.Context, tell func(source.Turn)) error {
+	h.say = func(_ context.Context, tell func(sessions.Turn)) error {
 		for range 5000 {
-			tell(source.Turn{Type: "text", Text: "a"})
+			tell(sessions.Turn{Type: "text", Text: "a"})
 		}
 		return nil
 	}
@@ -431,7 +434,7 @@ func TestStreamOutlivesAnAnswer(t *testing.T) {
 		s.TLS, s.limits.beat = pair, time.Minute
 		s.limits.read, s.limits.write = 200*time.Millisecond, 200*time.Millisecond
 	})
-	h.say = func(ctx context.Context, tell func(source.Turn)) error {
+	h.say = func(ctx context.Context, tell func(sessions.Turn)) error {
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
@@ -442,7 +445,7 @@ func TestStreamOutlivesAnAnswer(t *testing.T) {
 		c := h.secure(h.operator, pool, version)
 		e := c.listen(c.request("GET", "/api/v1/tasks/events", nil))
 		time.Sleep(500 * time.Millisecond)
-		tell(t, h.steps, source.Step{Task: "a", Type: "note"})
+		tell(t, h.steps, tasks.Step{Task: "a", Type: "note"})
 		e.want(`event: step|data: {"task":"a","time":"0001-01-01T00:00:00Z","type":"note"}`)
 		e.body.Close()
 		e = c.listen(c.request("POST", "/api/v1/secretary/chat", `{"text":"hi"}`))

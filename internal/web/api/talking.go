@@ -7,7 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -19,7 +20,7 @@ type Saying struct {
 
 func (s Saying) detail() string { return s.Session }
 
-func (s *Server) secretary() (source.Secretary, error) {
+func (s *Server) secretary() (Secretary, error) {
 	return there(s.Sources.Secretary, "secretary", "start the server with a model for her")
 }
 
@@ -56,15 +57,15 @@ func speaks(text string) error {
 	return nil
 }
 
-func conversation(clerk source.Secretary, who source.Actor, in Saying) producer {
+func conversation(clerk Secretary, who access.Actor, in Saying) producer {
 	return func(ctx context.Context, push func(item)) error {
 		var done atomic.Bool
-		err := clerk.Chat(ctx, who, in.Session, in.Text, func(t source.Turn) {
+		err := clerk.Chat(ctx, who, in.Session, in.Text, func(t sessions.Turn) {
 			done.Store(t.Type == turnDone)
 			push(item{name: "turn", data: t})
 		})
 		if err == nil && !done.Load() {
-			push(item{name: "turn", data: source.Turn{Type: turnDone}})
+			push(item{name: "turn", data: sessions.Turn{Type: turnDone}})
 		}
 		return err
 	}
@@ -78,7 +79,7 @@ const (
 
 // Conversations are those with the secretary.
 type Conversations struct {
-	Sessions []source.Session `json:"sessions"`
+	Sessions []sessions.Session `json:"sessions"`
 }
 
 func (s *Server) conversations(c *call) (Conversations, error) {
@@ -92,7 +93,7 @@ func (s *Server) conversations(c *call) (Conversations, error) {
 
 // Messages are those of a conversation.
 type Messages struct {
-	Messages []source.Message `json:"messages"`
+	Messages []sessions.Message `json:"messages"`
 }
 
 const usualMessages, mostMessages = 100, 10_000
@@ -131,13 +132,13 @@ func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 
 // hasBegun tells whether something was said in a conversation, or is being
 // answered. A name alone is kept also of one whose first turn failed.
-func hasBegun(ctx context.Context, clerk source.Secretary, id string) (bool, error) {
+func hasBegun(ctx context.Context, clerk Secretary, id string) (bool, error) {
 	said, err := clerk.Messages(ctx, id, 1)
 	if err != nil || len(said) > 0 {
 		return len(said) > 0, err
 	}
 	all, err := clerk.Sessions(ctx)
-	return slices.ContainsFunc(all, func(s source.Session) bool { return s.ID == id && s.Busy }), err
+	return slices.ContainsFunc(all, func(s sessions.Session) bool { return s.ID == id && s.Busy }), err
 }
 
 // A Voice tells whether she speaks aloud.

@@ -9,14 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/app/coder/tasks"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/redact"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
-// Todos are what is to be done.
-type Todos struct {
-	Todos []source.Todo `json:"todos"`
+// TodoList is the answer with all to-dos.
+type TodoList struct {
+	Todos []sessions.Todo `json:"todos"`
 }
 
 // A TodoEdit is what a to-do is to be; nil means as it is, or as usual for a new
@@ -32,7 +35,7 @@ type TodoEdit struct {
 const statusOpen, statusDone = "open", "done"
 
 // apply returns a to-do with the changes in it.
-func (e TodoEdit) apply(t source.Todo) source.Todo {
+func (e TodoEdit) apply(t sessions.Todo) sessions.Todo {
 	for _, f := range []struct{ to, from *string }{{&t.Title, e.Title}, {&t.Note, e.Note}, {&t.Status, e.Status}, {&t.Priority, e.Priority}, {&t.Due, e.Due}} {
 		if f.from != nil {
 			*f.to = *f.from
@@ -41,40 +44,40 @@ func (e TodoEdit) apply(t source.Todo) source.Todo {
 	return t
 }
 
-func (s *Server) todoList() (source.Todos, error) {
+func (s *Server) todoList() (Todos, error) {
 	return there(s.Sources.Todos, "to-do list", "start the server with the secretary")
 }
 
-func (s *Server) todos(c *call) (Todos, error) {
+func (s *Server) todos(c *call) (TodoList, error) {
 	list, err := s.todoList()
 	if err != nil {
-		return Todos{}, err
+		return TodoList{}, err
 	}
 	all, err := list.List(c.Context())
-	return Todos{some(all)}, err
+	return TodoList{some(all)}, err
 }
 
-func (s *Server) addTodo(c *call, in TodoEdit) (source.Todo, error) {
+func (s *Server) addTodo(c *call, in TodoEdit) (sessions.Todo, error) {
 	list, err := s.todoList()
 	if err != nil {
-		return source.Todo{}, err
+		return sessions.Todo{}, err
 	}
-	return list.Do(c.Context(), c.visit.Actor, "add", in.apply(source.Todo{Status: statusOpen}))
+	return list.Do(c.Context(), c.visit.Actor, "add", in.apply(sessions.Todo{Status: statusOpen}))
 }
 
 // changeTodo puts the changes into the to-do as it is. One that is only done is
 // completed, which is more than a status.
-func (s *Server) changeTodo(c *call, in TodoEdit) (source.Todo, error) {
+func (s *Server) changeTodo(c *call, in TodoEdit) (sessions.Todo, error) {
 	list, err := s.todoList()
 	if err != nil {
-		return source.Todo{}, err
+		return sessions.Todo{}, err
 	}
 	t, err := c.todo(list)
 	switch {
 	case err != nil:
-		return source.Todo{}, err
+		return sessions.Todo{}, err
 	case in == TodoEdit{}:
-		return source.Todo{}, invalid("change to-do", c.PathValue("id"), "nothing is to be changed", "give a title, note, status, priority or due")
+		return sessions.Todo{}, invalid("change to-do", c.PathValue("id"), "nothing is to be changed", "give a title, note, status, priority or due")
 	case in.Status != nil && *in.Status == statusDone && in == TodoEdit{Status: in.Status}:
 		return list.Do(c.Context(), c.visit.Actor, "complete", t)
 	}
@@ -95,45 +98,45 @@ func (s *Server) deleteTodo(c *call, _ nothing) (nothing, error) {
 }
 
 // todo finds the one that the path names.
-func (c *call) todo(list source.Todos) (source.Todo, error) {
+func (c *call) todo(list Todos) (sessions.Todo, error) {
 	id, err := number("id", c.PathValue("id"), 1, math.MaxInt64)
 	if err != nil {
-		return source.Todo{}, err
+		return sessions.Todo{}, err
 	}
 	all, err := list.List(c.Context())
 	if err != nil {
-		return source.Todo{}, err
+		return sessions.Todo{}, err
 	}
 	for _, t := range all {
 		if t.ID == id {
 			return t, nil
 		}
 	}
-	return source.Todo{}, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none"}
+	return sessions.Todo{}, &fault.Error{Kind: fault.NotFound, Op: "find to-do", Subject: strconv.FormatInt(id, 10), Why: "there is none"}
 }
 
-// Tasks are those of the coding agent.
-type Tasks struct {
-	Tasks []source.Task `json:"tasks"`
+// TaskList is the answer with all tasks of the coding agent.
+type TaskList struct {
+	Tasks []tasks.Status `json:"tasks"`
 }
 
-func (s *Server) agent() (source.Tasks, error) {
+func (s *Server) agent() (Tasks, error) {
 	return there(s.Sources.Tasks, "tasks", "start the server with the coding agent")
 }
 
-func (s *Server) tasks(c *call) (Tasks, error) {
+func (s *Server) tasks(c *call) (TaskList, error) {
 	agent, err := s.agent()
 	if err != nil {
-		return Tasks{}, err
+		return TaskList{}, err
 	}
 	all, err := agent.List(c.Context())
-	return Tasks{some(all)}, err
+	return TaskList{some(all)}, err
 }
 
-func (s *Server) task(c *call) (source.Task, error) {
+func (s *Server) task(c *call) (tasks.Status, error) {
 	agent, err := s.agent()
 	if err != nil {
-		return source.Task{}, err
+		return tasks.Status{}, err
 	}
 	return agent.Get(c.Context(), c.PathValue("id"))
 }
@@ -160,33 +163,33 @@ func (s *Server) taskEvents(c *call) (producer, error) {
 			return err
 		}
 		push(signOfLife)
-		passOn(ctx, from, func(step source.Step) { push(item{name: "step", data: step}) })
+		passOn(ctx, from, func(step tasks.Step) { push(item{name: "step", data: step}) })
 		return nil
 	}, nil
 }
 
-// Boxes are the sandboxes and containers there are.
-type Boxes struct {
-	Boxes []source.Box `json:"boxes"`
+// SandboxList is the answer with all sandboxes and containers.
+type SandboxList struct {
+	Boxes []sandboxes.Sandbox `json:"boxes"`
 }
 
-func (s *Server) yard() (source.Boxes, error) {
-	return there(s.Sources.Boxes, "boxes", "start the server with containers or MCP")
+func (s *Server) yard() (Sandboxes, error) {
+	return there(s.Sources.Sandboxes, "boxes", "start the server with containers or MCP")
 }
 
-func (s *Server) boxes(c *call) (Boxes, error) {
+func (s *Server) boxes(c *call) (SandboxList, error) {
 	yard, err := s.yard()
 	if err != nil {
-		return Boxes{}, err
+		return SandboxList{}, err
 	}
 	all, err := yard.List(c.Context())
-	return Boxes{some(all)}, err
+	return SandboxList{some(all)}, err
 }
 
-func (s *Server) box(c *call) (source.Box, error) {
+func (s *Server) box(c *call) (sandboxes.Sandbox, error) {
 	yard, err := s.yard()
 	if err != nil {
-		return source.Box{}, err
+		return sandboxes.Sandbox{}, err
 	}
 	return yard.Get(c.Context(), c.PathValue("id"))
 }
@@ -227,8 +230,8 @@ func (s *Server) output(c *call) (Output, error) {
 
 // Spending is what models were used for, and what is left.
 type Spending struct {
-	Left source.Left  `json:"left"`
-	Days []source.Day `json:"days"` // the oldest first
+	Left records.Left  `json:"left"`
+	Days []records.Day `json:"days"` // the oldest first
 }
 
 const usualDays, mostDays = 30, 3660
@@ -255,12 +258,12 @@ func (s *Server) budget(c *call) (Spending, error) {
 
 // Events are some of the record.
 type Events struct {
-	Events []source.Event `json:"events"` // the newest first
+	Events []records.Entry `json:"events"` // the newest first
 }
 
 const usualEvents, mostEvents = 100, 1000
 
-func (s *Server) audit() (source.Record, error) {
+func (s *Server) audit() (Record, error) {
 	return there(s.Sources.Record, "audit", "start the server with a record")
 }
 
@@ -278,9 +281,9 @@ func (s *Server) search(c *call) (Events, error) {
 }
 
 // wanted reads which events are asked for.
-func (c *call) wanted() (q source.Query, err error) {
-	q = source.Query{Text: c.query.Get("text"), Actor: c.query.Get("actor"), What: c.query.Get("what"), Command: c.query.Get("command")}
-	if kinds := source.Kinds(); q.What != "" && !slices.Contains(kinds, q.What) {
+func (c *call) wanted() (q records.Query, err error) {
+	q = records.Query{Text: c.query.Get("text"), Actor: c.query.Get("actor"), What: c.query.Get("what"), Command: c.query.Get("command")}
+	if kinds := records.Kinds(); q.What != "" && !slices.Contains(kinds, q.What) {
 		return q, invalid("read query", "what", fmt.Sprintf("there are no events %q", q.What), "there are "+strings.Join(kinds, ", "))
 	}
 	if q.Since, err = c.when("since"); err != nil {
@@ -299,14 +302,14 @@ func (c *call) wanted() (q source.Query, err error) {
 
 const usualStats = 30 * 24 * time.Hour
 
-func (s *Server) stats(c *call) (source.Stats, error) {
+func (s *Server) stats(c *call) (records.Stats, error) {
 	record, err := s.audit()
 	if err != nil {
-		return source.Stats{}, err
+		return records.Stats{}, err
 	}
 	since, err := c.when("since")
 	if err != nil {
-		return source.Stats{}, err
+		return records.Stats{}, err
 	}
 	if since.IsZero() {
 		since = time.Now().Add(-usualStats)
@@ -317,10 +320,10 @@ func (s *Server) stats(c *call) (source.Stats, error) {
 	return figures, err
 }
 
-func (s *Server) verifyChain(c *call) (source.Chain, error) {
+func (s *Server) verifyChain(c *call) (records.Chain, error) {
 	record, err := s.audit()
 	if err != nil {
-		return source.Chain{}, err
+		return records.Chain{}, err
 	}
 	unhurried(c.w) // a long record takes its time
 	return record.Verify(c.Context())
@@ -328,10 +331,10 @@ func (s *Server) verifyChain(c *call) (source.Chain, error) {
 
 // Rules are those of a policy.
 type Rules struct {
-	Rules []source.Rule `json:"rules"`
+	Rules []records.Rule `json:"rules"`
 }
 
-func (s *Server) policy() (source.Policy, error) {
+func (s *Server) policy() (Policy, error) {
 	return there(s.Sources.Policy, "policy", "start the server with rules")
 }
 
@@ -352,7 +355,7 @@ type Wish struct {
 
 // Verdicts are what the rules say, command by command.
 type Verdicts struct {
-	Verdicts []source.Verdict `json:"verdicts"`
+	Verdicts []records.Verdict `json:"verdicts"`
 }
 
 func (s *Server) check(c *call, in Wish) (Verdicts, error) {

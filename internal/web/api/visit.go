@@ -7,14 +7,14 @@ import (
 	"net/url"
 	"strings"
 
+	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
 // A visit is who a request comes from, and how they came in.
 type visit struct {
-	source.Actor
+	access.Actor
 	key     auth.Key
 	secret  string // of the cookie; empty means that a token was shown
 	session auth.Session
@@ -110,17 +110,17 @@ func (s *Server) wrong(tries *auth.Tries, r *http.Request, err error) error {
 	return err
 }
 
-func (s *Server) verify(secret string) (source.Actor, auth.Key, bool, error) {
+func (s *Server) verify(secret string) (access.Actor, auth.Key, bool, error) {
 	if s.Tokens == nil {
-		return source.Actor{}, auth.Key{}, false, nil
+		return access.Actor{}, auth.Key{}, false, nil
 	}
 	who, key, ok, err := s.Tokens.Verify(secret)
 	return who, key, ok, s.tokensTrouble(err)
 }
 
-func (s *Server) holder(k auth.Key) (source.Actor, bool, error) {
+func (s *Server) holder(k auth.Key) (access.Actor, bool, error) {
 	if s.Tokens == nil {
-		return source.Actor{}, false, nil
+		return access.Actor{}, false, nil
 	}
 	who, ok, err := s.Tokens.Holder(k)
 	return who, ok, s.tokensTrouble(err)
@@ -149,15 +149,15 @@ func (s *Server) still(v visit) bool {
 
 // Session tells who has logged in with a browser, and the token that requests
 // which change something must show. It is for Pages.
-func (s *Server) Session(r *http.Request) (who source.Actor, csrf string, ok bool) {
+func (s *Server) Session(r *http.Request) (who access.Actor, csrf string, ok bool) {
 	v, err := s.byCookie(r)
-	return v.Actor, v.session.CSRF, err == nil && may(v.Actor, source.Reader) == nil
+	return v.Actor, v.session.CSRF, err == nil && may(v.Actor, access.Reader) == nil
 }
 
 type visitorKey struct{}
 
 // Visitor tells who a request that was passed on to MCP or Metrics comes from.
-func Visitor(ctx context.Context) (source.Actor, bool) {
+func Visitor(ctx context.Context) (access.Actor, bool) {
 	v, ok := ctx.Value(visitorKey{}).(visit)
 	return v.Actor, ok
 }
@@ -174,15 +174,15 @@ func Caller(r *http.Request) string {
 }
 
 // may refuses what a role is not for.
-func may(who source.Actor, wanted source.Role) error {
-	if who.Role == source.Operator || who.Role == wanted {
+func may(who access.Actor, wanted access.Role) error {
+	if who.Role == access.Operator || who.Role == wanted {
 		return nil
 	}
 	e := &fault.Error{Kind: fault.Denied, Op: "allow", Subject: who.Name, Why: "a reader may look but change nothing", Hint: "use the token of an operator"}
 	switch {
-	case who.Role == source.Client:
+	case who.Role == access.Client:
 		e.Why, e.Hint = "a client may use /mcp and nothing else", "use the token of a reader or an operator"
-	case wanted == source.Client:
+	case wanted == access.Client:
 		e.Hint = "use the token of a client or an operator"
 	}
 	return e

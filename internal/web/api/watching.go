@@ -5,10 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
 )
 
-func (s *Server) live() (source.Live, error) {
+func (s *Server) live() (Live, error) {
 	return there(s.Sources.Live, "events", "start the server with a record")
 }
 
@@ -28,7 +29,7 @@ func (s *Server) events(c *call) (producer, error) {
 			return err
 		}
 		push(signOfLife)
-		passOn(ctx, from, func(e source.Event) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
+		passOn(ctx, from, func(e records.Entry) { push(item{strconv.FormatInt(e.Seq, 10), "event", e}) })
 		return nil
 	}, nil
 }
@@ -44,10 +45,10 @@ func (c *call) after() (int64, error) {
 
 // Questions are those that wait for an answer.
 type Questions struct {
-	Questions []source.Question `json:"questions"`
+	Questions []questions.Question `json:"questions"`
 }
 
-func (s *Server) approvals() (source.Approvals, error) {
+func (s *Server) approvals() (Approvals, error) {
 	return there(s.Sources.Approvals, "approvals", "start the server with something that asks")
 }
 
@@ -59,7 +60,7 @@ func (s *Server) pending(c *call) (Questions, error) {
 	return pendingQuestions(c.Context(), desk)
 }
 
-func pendingQuestions(ctx context.Context, desk source.Approvals) (Questions, error) {
+func pendingQuestions(ctx context.Context, desk Approvals) (Questions, error) {
 	all, err := desk.Pending(ctx)
 	return Questions{some(all)}, err
 }
@@ -92,12 +93,12 @@ func (s *Server) pendingEvents(*call) (producer, error) {
 
 // A Decision is the answer to a question.
 type Decision struct {
-	Answer source.Answer `json:"answer"`
+	Answer questions.Answer `json:"answer"`
 }
 
 func (d Decision) detail() string {
 	switch d.Answer {
-	case source.Once, source.ForSession, source.No:
+	case questions.Once, questions.ForSession, questions.No:
 		return string(d.Answer)
 	}
 	return "in a way that is not known"

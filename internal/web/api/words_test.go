@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -79,7 +80,7 @@ func TestWanted(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string
-	}{{"", "a text"}, {source.No, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
+	}{{"", "a text"}, {questions.No, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
 		if got := wanted(reflect.TypeOf(c.of)); got != c.want {
 			t.Errorf("%T: %s", c.of, got)
 		}
@@ -93,18 +94,18 @@ type silent struct {
 	busy bool
 }
 
-func (s silent) Messages(_ context.Context, session string, _ int) ([]source.Message, error) {
+func (s silent) Messages(_ context.Context, session string, _ int) ([]sessions.Message, error) {
 	if session == "none" {
 		return nil, &fault.Error{Kind: fault.NotFound, Op: "find session", Subject: session, Why: "there is none"}
 	}
 	return nil, nil
 }
 
-func (s silent) Sessions(context.Context) ([]source.Session, error) {
+func (s silent) Sessions(context.Context) ([]sessions.Session, error) {
 	if !s.busy {
 		return nil, nil
 	}
-	return []source.Session{{ID: "w1", Busy: true}}, nil
+	return []sessions.Session{{ID: "w1", Busy: true}}, nil
 }
 
 // Only a conversation that there is can be stopped: one that only has a name, since

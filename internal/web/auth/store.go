@@ -16,8 +16,8 @@ import (
 	"time"
 	"unicode"
 
+	"hako/internal/app/access"
 	"hako/internal/ownerfile"
-	"hako/internal/web/source"
 	"hako/run/fault"
 )
 
@@ -39,7 +39,7 @@ type Store struct {
 // A Token is one of them, without its secret.
 type Token struct {
 	Name    string      `json:"name"`
-	Role    source.Role `json:"role"`
+	Role    access.Role `json:"role"`
 	Created time.Time   `json:"created"`
 }
 
@@ -67,7 +67,7 @@ const (
 )
 
 // Ephemeral makes a token that lasts as long as the Store.
-func (s *Store) Ephemeral(name string, role source.Role) (secret string, err error) {
+func (s *Store) Ephemeral(name string, role access.Role) (secret string, err error) {
 	if err := check(name, role); err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func (s *Store) Ephemeral(name string, role source.Role) (secret string, err err
 
 // Add makes a token and keeps its hash in the file. The secret is not to be had
 // again.
-func (s *Store) Add(name string, role source.Role) (secret string, err error) {
+func (s *Store) Add(name string, role access.Role) (secret string, err error) {
 	if err := check(name, role); err != nil {
 		return "", err
 	}
@@ -128,14 +128,14 @@ func (s *Store) List() ([]Token, error) {
 // Verify tells whose a secret is. It looks at all tokens, so that the time it
 // takes says nothing about them. A file that cannot be read is an error, and
 // nobody of the file comes in.
-func (s *Store) Verify(secret string) (source.Actor, Key, bool, error) {
+func (s *Store) Verify(secret string) (access.Actor, Key, bool, error) {
 	k := Key{digestOf(secret)}
 	who, ok, err := s.Holder(k)
 	return who, k, ok, err
 }
 
 // Holder tells who holds a key, if the token is still there.
-func (s *Store) Holder(k Key) (who source.Actor, ok bool, err error) {
+func (s *Store) Holder(k Key) (who access.Actor, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.ephemeral
@@ -144,13 +144,13 @@ func (s *Store) Holder(k Key) (who source.Actor, ok bool, err error) {
 	}
 	for _, e := range all {
 		if e.Hash.same(k.hash) {
-			who, ok, err = source.Actor{Name: e.Name, Role: e.Role}, true, nil
+			who, ok, err = access.Actor{Name: e.Name, Role: e.Role}, true, nil
 		}
 	}
 	return who, ok, err
 }
 
-func (s *Store) entry(name string, role source.Role, secret string) entry {
+func (s *Store) entry(name string, role access.Role, secret string) entry {
 	now := time.Now
 	if s.Now != nil {
 		now = s.Now
@@ -160,10 +160,10 @@ func (s *Store) entry(name string, role source.Role, secret string) entry {
 
 func named(name string) func(entry) bool { return func(e entry) bool { return e.Name == name } }
 
-var roles = []source.Role{source.Reader, source.Operator, source.Client}
+var roles = []access.Role{access.Reader, access.Operator, access.Client}
 
 // check refuses names that would look like something else in the record.
-func check(name string, role source.Role) error {
+func check(name string, role access.Role) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "add token", Subject: name}
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.@", r)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
 	"hako/run/fault"
 )
 
@@ -16,7 +16,7 @@ func newStore(t *testing.T) *Store {
 	return &Store{Path: filepath.Join(t.TempDir(), "in", "tokens.json")}
 }
 
-func mustAdd(t *testing.T, s *Store, name string, role source.Role) string {
+func mustAdd(t *testing.T, s *Store, name string, role access.Role) string {
 	t.Helper()
 	secret, err := s.Add(name, role)
 	if err != nil {
@@ -27,13 +27,13 @@ func mustAdd(t *testing.T, s *Store, name string, role source.Role) string {
 
 func TestTokens(t *testing.T) {
 	s := newStore(t)
-	ann, bob := mustAdd(t, s, "ann", source.Operator), mustAdd(t, s, "bob", source.Reader)
+	ann, bob := mustAdd(t, s, "ann", access.Operator), mustAdd(t, s, "bob", access.Reader)
 	if len(ann) < 43+len(tokenPrefix) || ann == bob {
 		t.Errorf("%q, %q", ann, bob)
 	}
 	// Another process with the same file.
 	for _, s := range []*Store{s, {Path: s.Path}} {
-		for secret, want := range map[string]source.Actor{ann: {Name: "ann", Role: source.Operator}, bob: {Name: "bob", Role: source.Reader}} {
+		for secret, want := range map[string]access.Actor{ann: {Name: "ann", Role: access.Operator}, bob: {Name: "bob", Role: access.Reader}} {
 			who, key, ok, err := s.Verify(secret)
 			if who != want || !ok || err != nil {
 				t.Errorf("%v %v %v", who, ok, err)
@@ -43,20 +43,20 @@ func TestTokens(t *testing.T) {
 			}
 		}
 		for _, wrong := range []string{"", "x", ann[1:], ann + "x", strings.ToUpper(ann)} {
-			if who, _, ok, err := s.Verify(wrong); ok || err != nil || who != (source.Actor{}) {
+			if who, _, ok, err := s.Verify(wrong); ok || err != nil || who != (access.Actor{}) {
 				t.Errorf("%q is taken for %v, %v", wrong, who, err)
 			}
 		}
 	}
 	list, err := s.List()
-	if err != nil || len(list) != 2 || list[0].Name != "ann" || list[1].Role != source.Reader || list[0].Created.IsZero() {
+	if err != nil || len(list) != 2 || list[0].Name != "ann" || list[1].Role != access.Reader || list[0].Created.IsZero() {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
 func TestSecretsAreNotKept(t *testing.T) {
 	s := newStore(t)
-	secret := mustAdd(t, s, "ann", source.Operator)
+	secret := mustAdd(t, s, "ann", access.Operator)
 	text, err := os.ReadFile(s.Path)
 	if err != nil || strings.Contains(string(text), secret) || strings.Contains(string(text), secret[len(tokenPrefix):]) {
 		t.Errorf("%s, %v", text, err)
@@ -68,7 +68,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 
 func TestRemovedTokenIsOut(t *testing.T) {
 	s := newStore(t)
-	ann, bob := mustAdd(t, s, "ann", source.Operator), mustAdd(t, s, "bob", source.Reader)
+	ann, bob := mustAdd(t, s, "ann", access.Operator), mustAdd(t, s, "bob", access.Reader)
 	_, key, _, _ := s.Verify(ann)
 	other := &Store{Path: s.Path}
 	if err := other.Remove("ann"); err != nil {
@@ -90,11 +90,11 @@ func TestRemovedTokenIsOut(t *testing.T) {
 
 func TestEphemeral(t *testing.T) {
 	s := newStore(t)
-	secret, err := s.Ephemeral("start", source.Operator)
+	secret, err := s.Ephemeral("start", access.Operator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, _, ok, err := s.Verify(secret); !ok || who.Role != source.Operator || err != nil {
+	if who, _, ok, err := s.Verify(secret); !ok || who.Role != access.Operator || err != nil {
 		t.Errorf("%v %v %v", who, ok, err)
 	}
 	if _, _, ok, _ := (&Store{Path: s.Path}).Verify(secret); ok {
@@ -104,23 +104,23 @@ func TestEphemeral(t *testing.T) {
 		t.Errorf("a file was made: %v", err)
 	}
 	// A store without a file has nothing else.
-	if _, err := new(Store).Add("ann", source.Reader); fault.KindOf(err) != fault.Invalid {
+	if _, err := new(Store).Add("ann", access.Reader); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("add without a file: %v", err)
 	}
 }
 
 func TestBadNamesAndRoles(t *testing.T) {
 	s := newStore(t)
-	mustAdd(t, s, "ann", source.Reader)
+	mustAdd(t, s, "ann", access.Reader)
 	for _, c := range []struct {
 		name string
-		role source.Role
-	}{{"", source.Reader}, {"a b", source.Reader}, {"a\nb", source.Reader}, {strings.Repeat("a", 65), source.Reader}, {"bob", "root"}, {"bob", ""}, {"ann", source.Operator}} {
+		role access.Role
+	}{{"", access.Reader}, {"a b", access.Reader}, {"a\nb", access.Reader}, {strings.Repeat("a", 65), access.Reader}, {"bob", "root"}, {"bob", ""}, {"ann", access.Operator}} {
 		if secret, err := s.Add(c.name, c.role); fault.KindOf(err) != fault.Invalid || secret != "" || fault.Hint(err) == "" {
 			t.Errorf("%q %q: %q, %v", c.name, c.role, secret, err)
 		}
 	}
-	mustAdd(t, s, "山田@home.x", source.Reader)
+	mustAdd(t, s, "山田@home.x", access.Reader)
 }
 
 // A file that is open to others, or broken, lets nobody in but says so.
@@ -137,8 +137,8 @@ func TestBadFile(t *testing.T) {
 		},
 	} {
 		s := newStore(t)
-		secret := mustAdd(t, s, "ann", source.Operator)
-		start, _ := s.Ephemeral("start", source.Operator)
+		secret := mustAdd(t, s, "ann", access.Operator)
+		start, _ := s.Ephemeral("start", access.Operator)
 		s.Verify(secret)
 		if err := spoil(s.Path); err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestBadFile(t *testing.T) {
 		if _, _, ok, err := s.Verify(start); !ok || err != nil {
 			t.Errorf("%s: the token of the start: %v, %v", name, ok, err)
 		}
-		if _, err := s.Add("bob", source.Reader); err == nil {
+		if _, err := s.Add("bob", access.Reader); err == nil {
 			t.Errorf("%s: it was overwritten", name)
 		}
 	}
@@ -160,7 +160,7 @@ func TestAddAtTheSameTime(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			if _, err := (&Store{Path: path}).Add(string(rune('a'+i)), source.Reader); err != nil {
+			if _, err := (&Store{Path: path}).Add(string(rune('a'+i)), access.Reader); err != nil {
 				t.Error(err)
 			}
 		})
@@ -193,11 +193,11 @@ func TestNamed(t *testing.T) {
 		}
 		return key.Named(who.Name)
 	}
-	before := named(mustAdd(t, s, "ann", source.Client))
+	before := named(mustAdd(t, s, "ann", access.Client))
 	if err := s.Remove("ann"); err != nil {
 		t.Fatal(err)
 	}
-	secret := mustAdd(t, s, "ann", source.Client)
+	secret := mustAdd(t, s, "ann", access.Client)
 	after := named(secret)
 	if before == after || after != named(secret) || !strings.HasPrefix(after, "ann#") {
 		t.Errorf("%s, %s", before, after)

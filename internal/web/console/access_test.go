@@ -9,13 +9,13 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/internal/app/questions"
 	"hako/internal/fakes/browser"
-	"hako/internal/web/source"
 )
 
-// access: every page in every language and look can be used by those who
+// accessible: every page in every language and look can be used by those who
 // hear it, who need contrast, and who have no mouse.
-func access(b *tab) {
+func accessible(b *tab) {
 	check := b.accessCheck()
 	for _, look := range []struct{ lang, theme string }{{"en", "light"}, {"ja", "dark"}} {
 		b.world.ja = look.lang == "ja"
@@ -173,7 +173,7 @@ func liveRegions(b *tab) {
 	b.Visit("/approvals")
 	b.Until("document.querySelector('#waiting').textContent === '2'")
 	b.world.Lock()
-	b.questions = append(b.questions, source.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#say').textContent.includes('3') && document.querySelector('#ask-new')")

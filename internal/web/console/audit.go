@@ -9,19 +9,19 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 )
 
 // auditView is what the page shows.
 type auditView struct {
 	There    bool
 	Form     url.Values
-	Events   []source.Event
+	Events   []records.Entry
 	Older    string // the number to go on before, or empty
 	Err      error
-	Stats    *source.Stats
+	Stats    *records.Stats
 	StatsErr error
-	Chain    *source.Chain
+	Chain    *records.Chain
 	ChainErr error
 	Asked    bool // for the chain
 }
@@ -53,9 +53,9 @@ func (c *console) drawAudit(ctx context.Context, p *page, q url.Values) templ.Co
 }
 
 // query is what the form asks for.
-func (p *page) query(q url.Values) source.Query {
+func (p *page) query(q url.Values) records.Query {
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-	return source.Query{Text: q.Get("text"), Actor: q.Get("actor"), What: q.Get("what"), Command: q.Get("command"),
+	return records.Query{Text: q.Get("text"), Actor: q.Get("actor"), What: q.Get("what"), Command: q.Get("command"),
 		Since: p.day(q.Get("since"), 0), Until: p.day(q.Get("until"), 1), Before: max(0, before), Most: eventsOfPage}
 }
 
@@ -75,7 +75,7 @@ func (v auditView) older() templ.SafeURL {
 }
 
 // daily is the chart of requests a day.
-func (p *page) daily(days []source.Counted) chart {
+func (p *page) daily(days []records.Counted) chart {
 	good, bad := series{p.T("audit.good"), nil}, series{p.T("audit.bad"), nil}
 	c := chart{Title: p.T("audit.daily"), Label: p.T("col.day")}
 	for _, d := range days {
@@ -88,7 +88,7 @@ func (p *page) daily(days []source.Counted) chart {
 }
 
 // topOf is the longest bar of a list.
-func topOf(all []source.Counted) int64 {
+func topOf(all []records.Counted) int64 {
 	top := int64(1)
 	for _, c := range all {
 		top = max(top, c.Count)
@@ -97,7 +97,7 @@ func topOf(all []source.Counted) int64 {
 }
 
 // firstOf leaves a list with few.
-func firstOf(all []source.Counted) []source.Counted { return all[:min(len(all), 5)] }
+func firstOf(all []records.Counted) []records.Counted { return all[:min(len(all), 5)] }
 
 // isLong reports whether a command may need more room than a row gives. Only then
 // it can be scrolled: to make many things so takes the browser long.
@@ -106,7 +106,7 @@ func isLong(command string) bool {
 }
 
 // about is what an event says beside its command.
-func about(e source.Event) string {
+func about(e records.Entry) string {
 	switch {
 	case e.Error != "":
 		return e.Error

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 	"strconv"
 )
 
@@ -143,7 +143,7 @@ func auditPage(p *page, v auditView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, one := range source.Kinds() {
+			for _, one := range records.Kinds() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<option value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -516,7 +516,7 @@ func chainLoad(v auditView) string {
 	return "/audit?verify=1"
 }
 
-func eventTable(p *page, events []source.Event) templ.Component {
+func eventTable(p *page, events []records.Entry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -927,7 +927,7 @@ func eventTable(p *page, events []source.Event) templ.Component {
 }
 
 // statistics stand open as long as nothing is searched for.
-func statistics(p *page, s source.Stats, shown bool) templ.Component {
+func statistics(p *page, s records.Stats, shown bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1002,7 +1002,7 @@ func statistics(p *page, s source.Stats, shown bool) templ.Component {
 }
 
 // ranking is a list of names with bars: a table that draws itself.
-func ranking(p *page, id, title string, all []source.Counted) templ.Component {
+func ranking(p *page, id, title string, all []records.Counted) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

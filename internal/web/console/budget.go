@@ -9,7 +9,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 )
 
 // spans are the numbers of days to choose from.
@@ -19,9 +19,9 @@ var spans = []int{7, 30, 90}
 type budgetView struct {
 	There  bool
 	Span   int
-	Left   *source.Left
+	Left   *records.Left
 	Charts []chart
-	Models []source.ModelUsage // in all days together
+	Models []records.ModelUsage // in all days together
 	Err    error
 }
 
@@ -44,9 +44,9 @@ func (c *console) count(ctx context.Context, p *page, v *budgetView) error {
 	days := everyDay(used, v.Span, p.Now.In(p.Zone))
 	v.Models = sums(days)
 	v.Charts = []chart{
-		p.usage(chart{Title: p.T("budget.tokens")}, days, v.Models, func(u source.ModelUsage) float64 { return float64(u.Tokens) }),
-		p.usage(chart{Title: p.T("budget.cost"), Money: true}, days, v.Models, func(u source.ModelUsage) float64 { return u.Cost }),
-		p.usage(chart{Title: p.T("budget.calls")}, days, v.Models, func(u source.ModelUsage) float64 { return float64(u.Calls) }),
+		p.usage(chart{Title: p.T("budget.tokens")}, days, v.Models, func(u records.ModelUsage) float64 { return float64(u.Tokens) }),
+		p.usage(chart{Title: p.T("budget.cost"), Money: true}, days, v.Models, func(u records.ModelUsage) float64 { return u.Cost }),
+		p.usage(chart{Title: p.T("budget.calls")}, days, v.Models, func(u records.ModelUsage) float64 { return float64(u.Calls) }),
 	}
 	left, err := c.Sources.Budget.Left(ctx)
 	if err == nil {
@@ -57,7 +57,7 @@ func (c *console) count(ctx context.Context, p *page, v *budgetView) error {
 
 // everyDay are so many days, also those before the first use, up to the last one
 // that is told of, or today if none is.
-func everyDay(used []source.Day, span int, today time.Time) []source.Day {
+func everyDay(used []records.Day, span int, today time.Time) []records.Day {
 	last := today
 	if n := len(used); n > 0 {
 		told, err := time.Parse(time.DateOnly, used[n-1].Day)
@@ -66,10 +66,10 @@ func everyDay(used []source.Day, span int, today time.Time) []source.Day {
 		}
 		last = told
 	}
-	all := make([]source.Day, span)
+	all := make([]records.Day, span)
 	for i := range all {
 		all[i].Day = last.AddDate(0, 0, i-span+1).Format(time.DateOnly)
-		if told := slices.IndexFunc(used, func(d source.Day) bool { return d.Day == all[i].Day }); told >= 0 {
+		if told := slices.IndexFunc(used, func(d records.Day) bool { return d.Day == all[i].Day }); told >= 0 {
 			all[i] = used[told]
 		}
 	}
@@ -77,22 +77,22 @@ func everyDay(used []source.Day, span int, today time.Time) []source.Day {
 }
 
 // sums adds up the days of each model, the one with the most tokens first.
-func sums(days []source.Day) []source.ModelUsage {
-	var all []source.ModelUsage
+func sums(days []records.Day) []records.ModelUsage {
+	var all []records.ModelUsage
 	for _, d := range days {
 		for _, u := range d.Models {
-			i := slices.IndexFunc(all, func(one source.ModelUsage) bool { return one.Model == u.Model })
+			i := slices.IndexFunc(all, func(one records.ModelUsage) bool { return one.Model == u.Model })
 			if i < 0 {
-				all, i = append(all, source.ModelUsage{Model: u.Model}), len(all)
+				all, i = append(all, records.ModelUsage{Model: u.Model}), len(all)
 			}
 			plus(&all[i], u)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b source.ModelUsage) int { return int(b.Tokens - a.Tokens) })
+	slices.SortStableFunc(all, func(a, b records.ModelUsage) int { return int(b.Tokens - a.Tokens) })
 	return all
 }
 
-func plus(sum *source.ModelUsage, u source.ModelUsage) {
+func plus(sum *records.ModelUsage, u records.ModelUsage) {
 	sum.Calls += u.Calls
 	sum.Input += u.Input
 	sum.Cached += u.Cached
@@ -105,7 +105,7 @@ func plus(sum *source.ModelUsage, u source.ModelUsage) {
 const mostSeries = 4
 
 // usage fills the chart of one value: the models used most, the others as one.
-func (p *page) usage(c chart, days []source.Day, models []source.ModelUsage, of func(source.ModelUsage) float64) chart {
+func (p *page) usage(c chart, days []records.Day, models []records.ModelUsage, of func(records.ModelUsage) float64) chart {
 	c.Label = p.T("col.day")
 	row := map[string]int{}
 	for i, m := range models {
@@ -126,4 +126,4 @@ func (p *page) usage(c chart, days []source.Day, models []source.ModelUsage, of 
 }
 
 // used is how much of what may be used is gone.
-func used(l source.Left) int64 { return max(0, l.Total-l.Tokens) }
+func used(l records.Left) int64 { return max(0, l.Total-l.Tokens) }

@@ -17,14 +17,15 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/web/api"
 )
 
 //go:generate go tool templ generate
 
 // Options say what the pages show, and to whom.
 type Options struct {
-	Sources  source.Sources   // a nil one has a page that says how to get it
+	Sources  api.Sources      // a nil one has a page that says how to get it
 	Session  Session          // nil means that nobody is let in
 	Profiles []string         // policies to look at besides the usual one; nil means none
 	Now      func() time.Time // nil means time.Now
@@ -34,7 +35,7 @@ type Options struct {
 
 // A Session tells who a request comes from, and the token that its changes must
 // carry. False means nobody who has logged in.
-type Session func(*http.Request) (who source.Actor, csrf string, ok bool)
+type Session func(*http.Request) (who access.Actor, csrf string, ok bool)
 
 // console is the handler of all pages.
 type console struct {
@@ -105,9 +106,9 @@ func (c *console) page(one place) http.HandlerFunc {
 	}
 }
 
-func (c *console) session(r *http.Request) (source.Actor, string, bool) {
+func (c *console) session(r *http.Request) (access.Actor, string, bool) {
 	if c.Session == nil {
-		return source.Actor{}, "", false
+		return access.Actor{}, "", false
 	}
 	return c.Session(r)
 }

@@ -14,7 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/questions"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -25,7 +27,7 @@ type door struct {
 	*httptest.Server
 	console *console
 	mu      sync.Mutex
-	role    source.Role
+	role    access.Role
 	bad     []string // requests that the real door would refuse
 }
 
@@ -35,13 +37,13 @@ const (
 	goodCSRF   = "the-proof"
 )
 
-func (d *door) session(r *http.Request) (source.Actor, string, bool) {
+func (d *door) session(r *http.Request) (access.Actor, string, bool) {
 	c, err := r.Cookie("hako_session")
-	return source.Actor{Name: "mika", Role: d.role}, goodCSRF, err == nil && c.Value == goodCookie
+	return access.Actor{Name: "mika", Role: d.role}, goodCSRF, err == nil && c.Value == goodCookie
 }
 
 func openDoor(t testing.TB, w *world) *door {
-	d := &door{world: w, role: source.Operator}
+	d := &door{world: w, role: access.Operator}
 	d.console = newConsole(Options{Sources: w.sources(), Session: d.session, Profiles: []string{"strict"}})
 	mux := http.NewServeMux()
 	mux.Handle("/", d.console.routes())
@@ -169,14 +171,14 @@ func (d *door) watching(mux *http.ServeMux) {
 			push("", "error", map[string]any{"error": map[string]string{"why": "no session named, or no proof"}})
 			return
 		}
-		s.Secretary.Chat(ctx, source.Actor{}, in.Session, in.Text, func(t source.Turn) { push("", "turn", t) })
+		s.Secretary.Chat(ctx, access.Actor{}, in.Session, in.Text, func(t sessions.Turn) { push("", "turn", t) })
 	})
 }
 
 func (d *door) changing(mux *http.ServeMux) {
-	s, ctx, who := d.world.sources(), context.Background(), source.Actor{Name: "mika", Role: source.Operator}
+	s, ctx, who := d.world.sources(), context.Background(), access.Actor{Name: "mika", Role: access.Operator}
 	d.change(mux, "POST "+approvalsRoute+"/{id}/answer", func(r *http.Request, body io.Reader) (any, error) {
-		var in struct{ Answer source.Answer }
+		var in struct{ Answer questions.Answer }
 		json.NewDecoder(body).Decode(&in)
 		return nil, s.Approvals.Answer(ctx, who, r.PathValue("id"), in.Answer)
 	})
@@ -190,7 +192,7 @@ func (d *door) changing(mux *http.ServeMux) {
 		return map[string]bool{"on": on}, err
 	})
 	d.change(mux, "POST "+todosRoute, func(_ *http.Request, body io.Reader) (any, error) {
-		t := source.Todo{Status: "open"}
+		t := sessions.Todo{Status: "open"}
 		json.NewDecoder(body).Decode(&t)
 		return s.Todos.Do(ctx, who, "add", t)
 	})
@@ -213,7 +215,7 @@ func (d *door) changing(mux *http.ServeMux) {
 		return nil, s.Tasks.Order(ctx, who, r.PathValue("id"), r.PathValue("order"))
 	})
 	d.change(mux, "DELETE "+boxesRoute+"/{id}", func(r *http.Request, _ io.Reader) (any, error) {
-		return nil, s.Boxes.Destroy(ctx, who, r.PathValue("id"))
+		return nil, s.Sandboxes.Destroy(ctx, who, r.PathValue("id"))
 	})
 }
 

@@ -9,7 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/coder/tasks"
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
+	"hako/internal/app/secretary/sessions"
+	"hako/internal/web/api"
 	"hako/run/fault"
 )
 
@@ -19,22 +25,22 @@ type world struct {
 	sync.Mutex
 	ja        bool
 	now       time.Time
-	events    []source.Event
-	listeners map[chan source.Event]bool
-	questions []source.Question
-	answers   map[string]source.Answer
+	events    []records.Entry
+	listeners map[chan records.Entry]bool
+	questions []questions.Question
+	answers   map[string]questions.Answer
 	changed   map[chan struct{}]bool
-	todos     []source.Todo
-	tasks     []source.Task
+	todos     []sessions.Todo
+	tasks     []tasks.Status
 	orders    []string
-	steps     map[chan source.Step]bool
-	boxes     []source.Box
+	steps     map[chan tasks.Step]bool
+	boxes     []sandboxes.Sandbox
 	voice     bool
 	broken    error // what every source answers
-	chat      func(tell func(source.Turn))
-	messages  []source.Message // of a conversation; nil means a usual one
-	busy      bool             // she is answering in the first conversation
-	stopped   []string         // conversations
+	chat      func(tell func(sessions.Turn))
+	messages  []sessions.Message // of a conversation; nil means a usual one
+	busy      bool               // she is answering in the first conversation
+	stopped   []string           // conversations
 }
 
 // say chooses a text by language.
@@ -46,11 +52,11 @@ func (w *world) say(en, ja string) string {
 }
 
 func newWorld(ja bool) *world {
-	w := &world{ja: ja, now: time.Now(), listeners: map[chan source.Event]bool{}, answers: map[string]source.Answer{},
-		changed: map[chan struct{}]bool{}, steps: map[chan source.Step]bool{}}
+	w := &world{ja: ja, now: time.Now(), listeners: map[chan records.Entry]bool{}, answers: map[string]questions.Answer{},
+		changed: map[chan struct{}]bool{}, steps: map[chan tasks.Step]bool{}}
 	w.fillEvents()
 	w.fillWork()
-	w.questions = []source.Question{
+	w.questions = []questions.Question{
 		{ID: "q7Hk2", Actor: "agent:coder", Command: "git fetch origin && git rebase origin/main  # bring the branch up to date\ngit push --force-with-lease origin \"hako/issue-12\" 2>&1 | tail -n 20",
 			Dir: "/srv/shop-api", Reason: w.say("The branch is behind main and the tests only pass on top of it.", "ブランチが main より遅れていて、テストは最新の上でしか通りません。"),
 			Why: w.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Rule: "hako.policy:7", Asked: w.now.Add(-70 * time.Second), Ends: w.now.Add(230 * time.Second)},
@@ -89,25 +95,25 @@ func (w *world) fillEvents() {
 		for i, d := range day {
 			id := fmt.Sprintf("r%02d%02d", round, i)
 			at = at.Add(13 * time.Second)
-			w.write(source.Event{Time: at, ID: id, Actor: d.actor, What: "asked", Text: d.text})
+			w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "asked", Text: d.text})
 			switch d.effect {
 			case "deny":
-				w.write(source.Event{Time: at, ID: id, Actor: d.actor, What: "denied", Text: d.text, Effect: "deny", Rule: "default:12",
+				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "denied", Text: d.text, Effect: "deny", Rule: "default:12",
 					Reason: w.say("runs what it has not read", "読んでいないものを実行します")})
 			case "ask":
-				w.write(source.Event{Time: at, ID: id, Actor: d.actor, What: "judged", Text: d.text, Effect: "ask", Rule: "hako.policy:7"})
+				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "judged", Text: d.text, Effect: "ask", Rule: "hako.policy:7"})
 			default:
-				w.write(source.Event{Time: at, ID: id, Actor: d.actor, What: "started", Effect: "allow"})
+				w.write(records.Entry{Time: at, ID: id, Actor: d.actor, What: "started", Effect: "allow"})
 			}
 			if d.exit >= 0 || round < 2 {
-				w.write(source.Event{Time: at.Add(time.Duration(d.us) * time.Microsecond), ID: id, Actor: d.actor, What: "ended", Exit: number64(max(0, d.exit)), Micros: d.us})
+				w.write(records.Entry{Time: at.Add(time.Duration(d.us) * time.Microsecond), ID: id, Actor: d.actor, What: "ended", Exit: number64(max(0, d.exit)), Micros: d.us})
 			}
 		}
 	}
 }
 
 // write puts an event on record and tells those who watch.
-func (w *world) write(e source.Event) {
+func (w *world) write(e records.Entry) {
 	w.Lock()
 	defer w.Unlock()
 	e.Seq = int64(len(w.events)) + 1
@@ -121,14 +127,14 @@ func (w *world) write(e source.Event) {
 }
 
 func (w *world) fillWork() {
-	w.todos = []source.Todo{
+	w.todos = []sessions.Todo{
 		{ID: 1, Title: w.say("Send the October invoices", "10月分の請求書を送る"), Status: "open", Priority: "high", Due: "2026-11-13", Overdue: true},
 		{ID: 2, Title: w.say("Answer the auditors", "監査人に返事をする"), Note: w.say("they want the record of last week", "先週の記録が必要とのこと"), Status: "open", Priority: "high", Due: "2026-11-20"},
 		{ID: 3, Title: w.say("Book the train to Kyoto", "京都行きの新幹線を予約する"), Status: "open", Priority: "normal"},
 		{ID: 4, Title: w.say("Read the release notes", "リリースノートを読む"), Status: "open", Priority: "low"},
 		{ID: 5, Title: w.say("Renew the certificate", "証明書を更新する"), Status: "done", Priority: "normal"},
 	}
-	w.tasks = []source.Task{
+	w.tasks = []tasks.Status{
 		{ID: "github/acme/shop-api/issue/12", Name: "issue-12-k3j9x2ab", Title: w.say("Totals are wrong for orders with a discount", "割引がある注文の合計が正しくない"), URL: "https://example.com/acme/shop-api/issues/12",
 			State: "processing", Phase: "execution", Worker: "worker-1", Goal: w.say("Apply the discount before the tax, and cover it with tests.", "割引を税より先に適用し、テストを加える。"),
 			Plan: []string{w.say("Find where totals are summed", "合計を計算している場所を探す"), w.say("Write a failing test for a discounted order", "割引注文の失敗するテストを書く"),
@@ -137,12 +143,12 @@ func (w *world) fillWork() {
 		{ID: "github/acme/shop-api/issue/9", Name: "issue-9-aa", Title: w.say("Upgrade the HTTP client", "HTTP クライアントを更新する"), State: "paused", Phase: "verification", Tokens: 20_133, Cost: 0.12, Changed: w.now.Add(-2 * time.Hour)},
 		{ID: "gitlab/tools/sync/issue/3", Name: "issue-3-bb", Title: w.say("Describe the sync format", "同期形式を文書化する"), State: "done", Phase: "ended", Tokens: 9_010, Cost: 0.05, Changed: w.now.Add(-20 * time.Hour)},
 	}
-	usage := func(cpu float64, mem, disk int64) *source.Usage {
-		return &source.Usage{CPUSeconds: cpu, Memory: mem << 20, MemoryLimit: 2048 << 20, Disk: disk << 20, DiskLimit: 10 << 30, Processes: 7}
+	usage := func(cpu float64, mem, disk int64) *sandboxes.Usage {
+		return &sandboxes.Usage{CPUSeconds: cpu, Memory: mem << 20, MemoryLimit: 2048 << 20, Disk: disk << 20, DiskLimit: 10 << 30, Processes: 7}
 	}
-	w.boxes = []source.Box{
+	w.boxes = []sandboxes.Sandbox{
 		{ID: "hako-issue-12-k3j9x2ab", Kind: "container", Environment: "go", State: "running", Owner: "agent:coder", Network: "allow-list", Created: w.now.Add(-22 * time.Minute),
-			Usage: usage(83, 611, 1904), Jobs: []source.Job{
+			Usage: usage(83, 611, 1904), Jobs: []sandboxes.Job{
 				{ID: "j1", Command: "go test ./... -run 'Total|Discount'", State: "running", Started: w.now.Add(-40 * time.Second)},
 				{ID: "j2", Command: "golangci-lint run", State: "exited", Exit: number64(1), Started: w.now.Add(-4 * time.Minute)}}},
 		{ID: "hako-issue-9-aa", Kind: "container", Environment: "node", State: "paused", Owner: "agent:coder", Network: "none", Created: w.now.Add(-3 * time.Hour), Usage: usage(12, 188, 902)},
@@ -150,14 +156,14 @@ func (w *world) fillWork() {
 	}
 }
 
-func (w *world) sources() source.Sources {
-	return source.Sources{Live: live{w}, Approvals: desk{w}, Secretary: clerk{w}, Todos: list{w}, Tasks: crew{w}, Boxes: yard{w}, Budget: purse{w}, Record: record{w}, Policy: rules{w}}
+func (w *world) sources() api.Sources {
+	return api.Sources{Live: live{w}, Approvals: desk{w}, Secretary: clerk{w}, Todos: list{w}, Tasks: crew{w}, Sandboxes: yard{w}, Budget: purse{w}, Record: record{w}, Policy: rules{w}}
 }
 
 type live struct{ *world }
 
-func (l live) Watch(ctx context.Context, after int64) (<-chan source.Event, error) {
-	c := make(chan source.Event, 20_000)
+func (l live) Watch(ctx context.Context, after int64) (<-chan records.Entry, error) {
+	c := make(chan records.Entry, 20_000)
 	l.Lock()
 	defer l.Unlock()
 	for _, e := range l.events {
@@ -172,20 +178,20 @@ func (l live) Watch(ctx context.Context, after int64) (<-chan source.Event, erro
 
 type desk struct{ *world }
 
-func (d desk) Pending(context.Context) ([]source.Question, error) {
+func (d desk) Pending(context.Context) ([]questions.Question, error) {
 	d.Lock()
 	defer d.Unlock()
 	return slices.Clone(d.questions), d.broken
 }
 
-func (d desk) Answer(_ context.Context, _ source.Actor, id string, a source.Answer) error {
+func (d desk) Answer(_ context.Context, _ access.Actor, id string, a questions.Answer) error {
 	d.Lock()
 	defer d.Unlock()
 	if _, answered := d.answers[id]; answered {
 		return &fault.Error{Kind: fault.Invalid, Op: "answer", Subject: id, Why: "somebody has answered already"}
 	}
 	n := len(d.questions)
-	d.questions = slices.DeleteFunc(d.questions, func(q source.Question) bool { return q.ID == id })
+	d.questions = slices.DeleteFunc(d.questions, func(q questions.Question) bool { return q.ID == id })
 	if len(d.questions) == n {
 		return &fault.Error{Kind: fault.NotFound, Op: "answer", Subject: id, Why: "the question is over", Hint: "let it be asked again"}
 	}
@@ -214,40 +220,40 @@ func (d desk) Changed(ctx context.Context) <-chan struct{} {
 
 type clerk struct{ *world }
 
-func (c clerk) Chat(_ context.Context, _ source.Actor, _, text string, tell func(source.Turn)) error {
+func (c clerk) Chat(_ context.Context, _ access.Actor, _, text string, tell func(sessions.Turn)) error {
 	if c.chat != nil {
 		c.chat(tell)
 		return nil
 	}
 	for _, word := range strings.SplitAfter(c.say("Let me look at the reports. ", "レポートを確認しますね。"), " ") {
-		tell(source.Turn{Type: "text", Text: word})
+		tell(sessions.Turn{Type: "text", Text: word})
 	}
 	command := "ls -1 reports | wc -l"
-	tell(source.Turn{Type: "action", Action: json.RawMessage(`{"command":"` + command + `","reason":"` + c.say("to count the reports", "レポートを数えるため") + `"}`)})
-	tell(source.Turn{Type: "result", Result: &source.Outcome{Command: command, Reason: c.say("to count the reports", "レポートを数えるため"), Stdout: "42\n", Seconds: 0.012}})
-	tell(source.Turn{Type: "text", Text: c.say("There are 42. I put the cleaning on your list.", "42 件あります。掃除をリストに入れました。")})
+	tell(sessions.Turn{Type: "action", Action: json.RawMessage(`{"command":"` + command + `","reason":"` + c.say("to count the reports", "レポートを数えるため") + `"}`)})
+	tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: command, Reason: c.say("to count the reports", "レポートを数えるため"), Stdout: "42\n", Seconds: 0.012}})
+	tell(sessions.Turn{Type: "text", Text: c.say("There are 42. I put the cleaning on your list.", "42 件あります。掃除をリストに入れました。")})
 	c.Lock()
-	c.todos = append(c.todos, source.Todo{ID: 90, Title: c.say("Clean up the reports", "レポートを整理する"), Status: "open", Priority: "normal"})
+	c.todos = append(c.todos, sessions.Todo{ID: 90, Title: c.say("Clean up the reports", "レポートを整理する"), Status: "open", Priority: "normal"})
 	c.Unlock()
-	tell(source.Turn{Type: "todo", Text: c.say("added: Clean up the reports", "追加: レポートを整理する")})
-	tell(source.Turn{Type: "done"})
+	tell(sessions.Turn{Type: "todo", Text: c.say("added: Clean up the reports", "追加: レポートを整理する")})
+	tell(sessions.Turn{Type: "done"})
 	return nil
 }
 
-func (c clerk) Stop(_ context.Context, _ source.Actor, session string) error {
+func (c clerk) Stop(_ context.Context, _ access.Actor, session string) error {
 	c.Lock()
 	defer c.Unlock()
 	c.stopped = append(c.stopped, session)
 	return c.broken
 }
 
-func (c clerk) Sessions(context.Context) ([]source.Session, error) {
+func (c clerk) Sessions(context.Context) ([]sessions.Session, error) {
 	c.Lock()
 	defer c.Unlock()
-	return []source.Session{{ID: "s1", Title: c.say("Reports and invoices", "レポートと請求書"), Updated: c.now, Busy: c.busy}, {ID: "s2", Title: c.say("Trip to Kyoto", "京都への出張"), Updated: c.now}}, c.broken
+	return []sessions.Session{{ID: "s1", Title: c.say("Reports and invoices", "レポートと請求書"), Updated: c.now, Busy: c.busy}, {ID: "s2", Title: c.say("Trip to Kyoto", "京都への出張"), Updated: c.now}}, c.broken
 }
 
-func (c clerk) Messages(_ context.Context, session string, _ int) ([]source.Message, error) {
+func (c clerk) Messages(_ context.Context, session string, _ int) ([]sessions.Message, error) {
 	if session != "s1" {
 		return nil, c.broken
 	}
@@ -257,7 +263,7 @@ func (c clerk) Messages(_ context.Context, session string, _ int) ([]source.Mess
 		return slices.Clone(c.messages), c.broken
 	}
 	at := c.now.Add(-6 * time.Minute)
-	return []source.Message{
+	return []sessions.Message{
 		{Role: "user", Text: c.say("Good morning. What is due this week?", "おはよう。今週の期限は？"), Time: at},
 		{Role: "assistant", Text: c.say("Good morning. The October invoices are overdue since Friday, and the auditors wait for an answer until the 20th. Shall I prepare the record of last week for them?",
 			"おはようございます。10月分の請求書は金曜日に期限が過ぎています。監査人への返事は20日までです。先週の記録を用意しましょうか？"), Time: at.Add(4 * time.Second)},
@@ -279,16 +285,16 @@ func (c clerk) Voice(_ context.Context, on bool) (bool, error) {
 
 type list struct{ *world }
 
-func (l list) List(context.Context) ([]source.Todo, error) {
+func (l list) List(context.Context) ([]sessions.Todo, error) {
 	l.Lock()
 	defer l.Unlock()
 	return slices.Clone(l.todos), l.broken
 }
 
-func (l list) Do(_ context.Context, _ source.Actor, action string, t source.Todo) (source.Todo, error) {
+func (l list) Do(_ context.Context, _ access.Actor, action string, t sessions.Todo) (sessions.Todo, error) {
 	l.Lock()
 	defer l.Unlock()
-	i := slices.IndexFunc(l.todos, func(one source.Todo) bool { return one.ID == t.ID })
+	i := slices.IndexFunc(l.todos, func(one sessions.Todo) bool { return one.ID == t.ID })
 	switch {
 	case action == "add":
 		t.ID = int64(len(l.todos)) + 100
@@ -305,9 +311,9 @@ func (l list) Do(_ context.Context, _ source.Actor, action string, t source.Todo
 
 type crew struct{ *world }
 
-func (c crew) List(context.Context) ([]source.Task, error) { return slices.Clone(c.tasks), c.broken }
+func (c crew) List(context.Context) ([]tasks.Status, error) { return slices.Clone(c.tasks), c.broken }
 
-func (c crew) Get(_ context.Context, id string) (source.Task, error) {
+func (c crew) Get(_ context.Context, id string) (tasks.Status, error) {
 	c.Lock()
 	defer c.Unlock()
 	for _, t := range c.tasks {
@@ -315,10 +321,10 @@ func (c crew) Get(_ context.Context, id string) (source.Task, error) {
 			return t, c.broken
 		}
 	}
-	return source.Task{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: id, Why: "there is none"}
+	return tasks.Status{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: id, Why: "there is none"}
 }
 
-func (c crew) Order(_ context.Context, _ source.Actor, id, order string) error {
+func (c crew) Order(_ context.Context, _ access.Actor, id, order string) error {
 	c.Lock()
 	defer c.Unlock()
 	c.orders = append(c.orders, order+" "+id)
@@ -330,10 +336,10 @@ func (c crew) Order(_ context.Context, _ source.Actor, id, order string) error {
 	return nil
 }
 
-func (c crew) Watch(ctx context.Context, id string) (<-chan source.Step, error) {
-	steps := make(chan source.Step, 100)
+func (c crew) Watch(ctx context.Context, id string) (<-chan tasks.Step, error) {
+	steps := make(chan tasks.Step, 100)
 	yes, at := true, c.now.Add(-3*time.Minute)
-	for i, s := range []source.Step{
+	for i, s := range []tasks.Step{
 		{Type: "phase", Phase: "planning", Text: c.say("4 steps", "4 つの手順")}, {Type: "call", Name: "execute", Text: "rg -n 'func.*Total' internal/cart"},
 		{Type: "result", Name: "execute", Text: "internal/cart/cart.go:88:func (c *Cart) Total() Money {", OK: &yes}, {Type: "phase", Phase: "execution"},
 		{Type: "call", Name: "text_editor", Text: "str_replace internal/cart/cart.go"}, {Type: "result", Name: "text_editor", Text: "1 replacement", OK: &yes},
@@ -348,18 +354,20 @@ func (c crew) Watch(ctx context.Context, id string) (<-chan source.Step, error) 
 
 type yard struct{ *world }
 
-func (y yard) List(context.Context) ([]source.Box, error) {
+func (y yard) List(context.Context) ([]sandboxes.Sandbox, error) {
 	y.Lock()
 	defer y.Unlock()
 	return slices.Clone(y.boxes), y.broken
 }
 
-func (y yard) Get(_ context.Context, id string) (source.Box, error) { return y.boxes[0], y.broken }
+func (y yard) Get(_ context.Context, id string) (sandboxes.Sandbox, error) {
+	return y.boxes[0], y.broken
+}
 
-func (y yard) Destroy(_ context.Context, _ source.Actor, id string) error {
+func (y yard) Destroy(_ context.Context, _ access.Actor, id string) error {
 	y.Lock()
 	defer y.Unlock()
-	y.boxes = slices.DeleteFunc(y.boxes, func(b source.Box) bool { return b.ID == id })
+	y.boxes = slices.DeleteFunc(y.boxes, func(b sandboxes.Sandbox) bool { return b.ID == id })
 	return nil
 }
 
@@ -373,33 +381,33 @@ func (y yard) Output(_ context.Context, _, job string, offset int64, _ int) (str
 
 type purse struct{ *world }
 
-func (p purse) Days(_ context.Context, newest int) ([]source.Day, error) {
-	var days []source.Day
+func (p purse) Days(_ context.Context, newest int) ([]records.Day, error) {
+	var days []records.Day
 	models := []string{"gpt-4.1-mini", "gpt-4.1", "qwen3:14b", "gpt-4.1-nano", "o4-mini", "llama3.3"}
 	for i := range newest {
-		d := source.Day{Day: p.now.AddDate(0, 0, i-newest+1).Format(time.DateOnly)}
+		d := records.Day{Day: p.now.AddDate(0, 0, i-newest+1).Format(time.DateOnly)}
 		for j, m := range models {
 			calls := int64((i*7+j*13)%11) * int64(9-j) / 2
 			if (i+j)%7 == 5 {
 				calls = 0
 			}
-			d.Models = append(d.Models, source.ModelUsage{Model: m, Calls: calls, Input: calls * 2100, Cached: calls * 800, Output: calls * 310, Tokens: calls * 2740, Cost: float64(calls) * 0.0031 * float64(6-j)})
+			d.Models = append(d.Models, records.ModelUsage{Model: m, Calls: calls, Input: calls * 2100, Cached: calls * 800, Output: calls * 310, Tokens: calls * 2740, Cost: float64(calls) * 0.0031 * float64(6-j)})
 		}
 		days = append(days, d)
 	}
 	return days, p.broken
 }
 
-func (p purse) Left(context.Context) (source.Left, error) {
-	return source.Left{Tokens: 3_400_000, Total: 5_000_000}, p.broken
+func (p purse) Left(context.Context) (records.Left, error) {
+	return records.Left{Tokens: 3_400_000, Total: 5_000_000}, p.broken
 }
 
 type record struct{ *world }
 
-func (r record) Search(_ context.Context, q source.Query) ([]source.Event, error) {
+func (r record) Search(_ context.Context, q records.Query) ([]records.Entry, error) {
 	r.Lock()
 	defer r.Unlock()
-	var all []source.Event
+	var all []records.Entry
 	for _, e := range slices.Backward(r.events) {
 		if (q.Text == "" || strings.Contains(e.Text, q.Text)) && (q.Actor == "" || e.Actor == q.Actor) && (q.What == "" || e.What == q.What) && (q.Before == 0 || e.Seq < q.Before) {
 			if all = append(all, e); len(all) == q.Most {
@@ -410,25 +418,25 @@ func (r record) Search(_ context.Context, q source.Query) ([]source.Event, error
 	return all, r.broken
 }
 
-func (r record) Stats(context.Context, time.Time) (source.Stats, error) {
-	s := source.Stats{Requests: 1284, Failed: 41, Denied: 23, P50: 18_400, P95: 2_910_000,
-		Commands: []source.Counted{{Name: "git", Count: 412, Failed: 12}, {Name: "go", Count: 308, Failed: 22}, {Name: "rg", Count: 240}, {Name: "cat", Count: 131}, {Name: "jq", Count: 88, Failed: 3}, {Name: "python3", Count: 61, Failed: 4}},
-		Denials:  []source.Counted{{Name: "curl … | sh", Count: 9}, {Name: "rm -rf", Count: 7}, {Name: "cat ../../etc/shadow", Count: 4}, {Name: "git push -f", Count: 3}},
-		Actors:   []source.Counted{{Name: "agent:coder", Count: 803, Failed: 30}, {Name: "mcp:claude", Count: 251, Failed: 9}, {Name: "secretary", Count: 148, Failed: 1}, {Name: "mika", Count: 82, Failed: 1}}}
+func (r record) Stats(context.Context, time.Time) (records.Stats, error) {
+	s := records.Stats{Requests: 1284, Failed: 41, Denied: 23, P50: 18_400, P95: 2_910_000,
+		Commands: []records.Counted{{Name: "git", Count: 412, Failed: 12}, {Name: "go", Count: 308, Failed: 22}, {Name: "rg", Count: 240}, {Name: "cat", Count: 131}, {Name: "jq", Count: 88, Failed: 3}, {Name: "python3", Count: 61, Failed: 4}},
+		Denials:  []records.Counted{{Name: "curl … | sh", Count: 9}, {Name: "rm -rf", Count: 7}, {Name: "cat ../../etc/shadow", Count: 4}, {Name: "git push -f", Count: 3}},
+		Actors:   []records.Counted{{Name: "agent:coder", Count: 803, Failed: 30}, {Name: "mcp:claude", Count: 251, Failed: 9}, {Name: "secretary", Count: 148, Failed: 1}, {Name: "mika", Count: 82, Failed: 1}}}
 	for i := range 30 {
-		s.Days = append(s.Days, source.Counted{Name: r.now.AddDate(0, 0, i-29).Format(time.DateOnly), Count: int64(20 + (i*37)%61), Failed: int64((i * 5) % 9)})
+		s.Days = append(s.Days, records.Counted{Name: r.now.AddDate(0, 0, i-29).Format(time.DateOnly), Count: int64(20 + (i*37)%61), Failed: int64((i * 5) % 9)})
 	}
 	return s, r.broken
 }
 
-func (r record) Verify(context.Context) (source.Chain, error) {
-	return source.Chain{Whole: true, Events: 48_210}, r.broken
+func (r record) Verify(context.Context) (records.Chain, error) {
+	return records.Chain{Whole: true, Events: 48_210}, r.broken
 }
 
 type rules struct{ *world }
 
-func (r rules) Rules(context.Context, string) ([]source.Rule, error) {
-	return []source.Rule{
+func (r rules) Rules(context.Context, string) ([]records.Rule, error) {
+	return []records.Rule{
 		{Effect: "deny", Words: "rm -rf /", Reason: r.say("would delete everything", "すべてを消してしまいます"), Where: "default:3"},
 		{Effect: "deny", Words: "curl | sh", Reason: r.say("runs what it has not read", "読んでいないものを実行します"), Where: "default:12"},
 		{Effect: "ask", Words: "git push --force*", Reason: r.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Where: "hako.policy:7"},
@@ -440,10 +448,10 @@ func (r rules) Rules(context.Context, string) ([]source.Rule, error) {
 	}, r.broken
 }
 
-func (r rules) Check(_ context.Context, _, command string) ([]source.Verdict, error) {
-	var all []source.Verdict
+func (r rules) Check(_ context.Context, _, command string) ([]records.Verdict, error) {
+	var all []records.Verdict
 	for part := range strings.SplitSeq(command, "&&") {
-		v := source.Verdict{Command: strings.TrimSpace(part), Effect: "allow", Why: r.say("a rule allows it", "ルールが許可しています"), Rule: "default:40"}
+		v := records.Verdict{Command: strings.TrimSpace(part), Effect: "allow", Why: r.say("a rule allows it", "ルールが許可しています"), Rule: "default:40"}
 		if strings.Contains(part, "--force") {
 			v.Effect, v.Why, v.Rule = "ask", r.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), "hako.policy:7"
 		}
@@ -458,12 +466,12 @@ func (r rules) Check(_ context.Context, _, command string) ([]source.Verdict, er
 // stuck is a policy that never answers.
 type stuck struct{}
 
-func (stuck) Rules(ctx context.Context, _ string) ([]source.Rule, error) {
+func (stuck) Rules(ctx context.Context, _ string) ([]records.Rule, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (stuck) Check(ctx context.Context, _, _ string) ([]source.Verdict, error) {
+func (stuck) Check(ctx context.Context, _, _ string) ([]records.Verdict, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
 )
 
 func TestNumbers(t *testing.T) {
@@ -77,8 +78,8 @@ func TestMarks(t *testing.T) {
 // TestEveryDay: a chart has all days of its span, also if little was used.
 func TestEveryDay(t *testing.T) {
 	today := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	used := []source.Day{{Day: "2026-02-27", Models: []source.ModelUsage{{Model: "m", Calls: 5}}}, {Day: "2026-02-28"}}
-	names := func(days []source.Day) (all []string) {
+	used := []records.Day{{Day: "2026-02-27", Models: []records.ModelUsage{{Model: "m", Calls: 5}}}, {Day: "2026-02-28"}}
+	names := func(days []records.Day) (all []string) {
 		for _, d := range days {
 			all = append(all, d.Day)
 		}
@@ -91,13 +92,13 @@ func TestEveryDay(t *testing.T) {
 	if got, want := everyDay(nil, 2, today), []string{"2026-02-28", "2026-03-01"}; !slices.Equal(names(got), want) {
 		t.Errorf("nothing used: %+v, want %v", got, want)
 	}
-	if got := everyDay([]source.Day{{Day: "?"}}, 4, today); len(got) != 1 {
+	if got := everyDay([]records.Day{{Day: "?"}}, 4, today); len(got) != 1 {
 		t.Errorf("a day that is none: %+v", got)
 	}
 }
 
-func usageOf(cpu float64, memory int64) source.Box {
-	return source.Box{ID: "b", Usage: &source.Usage{CPUSeconds: cpu, Memory: memory, MemoryLimit: 200}}
+func usageOf(cpu float64, memory int64) sandboxes.Sandbox {
+	return sandboxes.Sandbox{ID: "b", Usage: &sandboxes.Usage{CPUSeconds: cpu, Memory: memory, MemoryLimit: 200}}
 }
 
 // TestTrails: samples come at a distance, the oldest go, boxes that are gone are
@@ -107,8 +108,8 @@ func TestTrails(t *testing.T) {
 	tr := trails{now: func() time.Time { return at }}
 	for i := range 100 {
 		at = at.Add(trailStep)
-		tr.add([]source.Box{usageOf(float64(i), int64(i))})
-		tr.add([]source.Box{usageOf(1e9, 1e9)}) // too soon after the last
+		tr.add([]sandboxes.Sandbox{usageOf(float64(i), int64(i))})
+		tr.add([]sandboxes.Sandbox{usageOf(1e9, 1e9)}) // too soon after the last
 	}
 	trail := tr.boxes["b"]
 	if len(trail) != trailLength || trail[trailLength-1].usage.CPUSeconds != 99 {
@@ -122,7 +123,7 @@ func TestTrails(t *testing.T) {
 	if n := len(strings.Fields(lines[1].Path())); n != trailLength {
 		t.Errorf("%d points", n)
 	}
-	tr.add([]source.Box{{ID: "other"}})
+	tr.add([]sandboxes.Sandbox{{ID: "other"}})
 	if len(tr.boxes) != 0 {
 		t.Errorf("kept %v", tr.boxes)
 	}
@@ -134,7 +135,7 @@ func TestTrails(t *testing.T) {
 // TestRequests: what a request amounts to, as the script folds it too.
 func TestRequests(t *testing.T) {
 	two := 2
-	events := []source.Event{ // newest first
+	events := []records.Entry{ // newest first
 		{Seq: 8, ID: "c", What: "judged", Effect: "ask"}, {Seq: 7, ID: "c", What: "asked", Text: "rm x"},
 		{Seq: 6, What: "model", Text: "gpt", Micros: 7}, {Seq: 5, ID: "b", What: "ended", Exit: &two, Micros: 9}, {Seq: 4, ID: "b", What: "allowed", Text: "ls"},
 		{Seq: 3, ID: "b", What: "denied", Text: "curl"}, {Seq: 2, ID: "b", What: "asked", Text: "ls; curl", Actor: "me"}, {Seq: 1, ID: "a", What: "started"},

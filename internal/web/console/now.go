@@ -9,7 +9,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 )
 
 // A request is what the events of one request amount to.
@@ -30,7 +30,7 @@ var strength = map[string]int{"allow": 1, "ask": 2, "approved": 3, "refused": 4,
 
 // requests folds events, given newest first, into requests, newest first. The
 // script folds live events in the same way.
-func requests(events []source.Event) []*request {
+func requests(events []records.Entry) []*request {
 	var all []*request
 	known := map[string]*request{}
 	for _, e := range slices.Backward(events) {
@@ -49,7 +49,7 @@ func requests(events []source.Event) []*request {
 }
 
 // hear adds an event to the request it is about.
-func (r *request) hear(e source.Event) {
+func (r *request) hear(e records.Entry) {
 	if r.Text == "" || e.What == "asked" {
 		r.Text = e.Text
 	}
@@ -74,17 +74,17 @@ func (r *request) hear(e source.Event) {
 func (r *request) going() bool { return r.State == "running" || r.State == "waiting" }
 
 // begins tells whether an event is followed by one that ends what it begins.
-func begins(e source.Event) bool {
+func begins(e records.Entry) bool {
 	return e.What == "asked" || e.What == "called" || e.What == "started"
 }
 
 // ends tells whether an event is the last about its request.
-func ends(e source.Event) bool {
+func ends(e records.Entry) bool {
 	return e.What == "ended" || e.What == "model" || e.What == "answered" || e.Error != ""
 }
 
 // meaning is the verdict that an event tells.
-func meaning(e source.Event) string {
+func meaning(e records.Entry) string {
 	switch e.What {
 	case "approved", "refused":
 		return e.What
@@ -112,7 +112,7 @@ type nowView struct {
 	Live     bool
 	Requests []*request
 	After    string // the number of the event before the first
-	Stats    *source.Stats
+	Stats    *records.Stats
 	Waiting  int
 	Err      error
 }
@@ -122,7 +122,7 @@ const newestEvents = 300
 func (c *console) drawNow(ctx context.Context, p *page, _ url.Values) templ.Component {
 	v := nowView{Live: c.Sources.Live != nil, After: "0", Waiting: p.Waiting}
 	if c.Sources.Record != nil {
-		events, err := c.Sources.Record.Search(ctx, source.Query{Most: newestEvents})
+		events, err := c.Sources.Record.Search(ctx, records.Query{Most: newestEvents})
 		if n := len(events); n > 0 {
 			v.After = strconv.FormatInt(events[n-1].Seq-1, 10)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
 )
 
 // A page is what all parts of a page know: who reads it, and how.
@@ -17,7 +17,7 @@ type page struct {
 	Lang      string
 	Theme     string
 	Here      string // path and query
-	Who       source.Actor
+	Who       access.Actor
 	CSRF      string
 	Waiting   int    // questions
 	Questions string // where changes of them are told; empty means nowhere
@@ -39,7 +39,7 @@ func (c *console) newPage(r *http.Request, name string) *page {
 }
 
 // Operator reports whether the reader may change something.
-func (p *page) Operator() bool { return p.Who.Role == source.Operator }
+func (p *page) Operator() bool { return p.Who.Role == access.Operator }
 
 // Title is the name of the window.
 func (p *page) Title() string { return p.T("page."+p.Name) + " · hako" }

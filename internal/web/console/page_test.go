@@ -16,7 +16,12 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hako/internal/web/source"
+	"hako/internal/app/access"
+	"hako/internal/app/coder/tasks"
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
+	"hako/internal/app/sandboxes"
+	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
 
@@ -108,11 +113,11 @@ const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u
 // poison puts hostile text wherever a text of others is shown.
 func poison(w *world) {
 	bad := hostile
-	w.events = []source.Event{{Seq: 1, Time: w.now, ID: bad, Actor: bad, What: bad, Text: bad, Effect: bad, Rule: bad, Reason: bad, Error: bad}}
-	w.questions = []source.Question{{ID: "a/../b?" + bad, Actor: bad, Command: bad, Dir: bad, Reason: bad, Why: bad, Rule: bad, Asked: w.now, Ends: w.now.Add(time.Minute)}}
-	w.todos = []source.Todo{{ID: 1, Title: bad, Note: bad, Status: "open", Priority: bad, Due: bad}}
-	w.tasks = []source.Task{{ID: bad, Name: bad, Title: bad, URL: "javascript:alert(1)", State: bad, Phase: bad, Worker: bad, Plan: []string{bad}, Goal: bad, Why: bad, Summary: bad, Proposal: "javascript:alert(2)", Changed: w.now}}
-	w.boxes = []source.Box{{ID: bad, Kind: bad, Environment: bad, State: bad, Owner: bad, Network: bad, Created: w.now, Jobs: []source.Job{{ID: bad, Command: bad, State: bad}}}}
+	w.events = []records.Entry{{Seq: 1, Time: w.now, ID: bad, Actor: bad, What: bad, Text: bad, Effect: bad, Rule: bad, Reason: bad, Error: bad}}
+	w.questions = []questions.Question{{ID: "a/../b?" + bad, Actor: bad, Command: bad, Dir: bad, Reason: bad, Why: bad, Rule: bad, Asked: w.now, Ends: w.now.Add(time.Minute)}}
+	w.todos = []sessions.Todo{{ID: 1, Title: bad, Note: bad, Status: "open", Priority: bad, Due: bad}}
+	w.tasks = []tasks.Status{{ID: bad, Name: bad, Title: bad, URL: "javascript:alert(1)", State: bad, Phase: bad, Worker: bad, Plan: []string{bad}, Goal: bad, Why: bad, Summary: bad, Proposal: "javascript:alert(2)", Changed: w.now}}
+	w.boxes = []sandboxes.Sandbox{{ID: bad, Kind: bad, Environment: bad, State: bad, Owner: bad, Network: bad, Created: w.now, Jobs: []sandboxes.Job{{ID: bad, Command: bad, State: bad}}}}
 }
 
 // TestHostile: text of others stays text, wherever it is, and shows what hides
@@ -147,8 +152,8 @@ func TestHostile(t *testing.T) {
 
 // TestMissing: a source that is not there has a page that says how to get it.
 func TestMissing(t *testing.T) {
-	c := New(Options{Session: func(*http.Request) (source.Actor, string, bool) {
-		return source.Actor{Name: "x", Role: source.Operator}, "", true
+	c := New(Options{Session: func(*http.Request) (access.Actor, string, bool) {
+		return access.Actor{Name: "x", Role: access.Operator}, "", true
 	}})
 	for _, name := range navigation {
 		w := httptest.NewRecorder()
@@ -180,7 +185,7 @@ func TestBroken(t *testing.T) {
 // TestReader: who only looks has nothing to press.
 func TestReader(t *testing.T) {
 	d := openDoor(t, newWorld(false))
-	d.role = source.Reader
+	d.role = access.Reader
 	for _, path := range views {
 		_, page := d.get(t, path)
 		elements(t, page, func(n *html.Node) {
@@ -236,12 +241,12 @@ func TestOneDayUsed(t *testing.T) {
 // thrifty has used a model once.
 type thrifty struct{ now time.Time }
 
-func (b thrifty) Days(context.Context, int) ([]source.Day, error) {
-	return []source.Day{{Day: b.now.Format(time.DateOnly), Models: []source.ModelUsage{{Model: "m", Calls: 1, Tokens: 90, Cost: 0.9}}}}, nil
+func (b thrifty) Days(context.Context, int) ([]records.Day, error) {
+	return []records.Day{{Day: b.now.Format(time.DateOnly), Models: []records.ModelUsage{{Model: "m", Calls: 1, Tokens: 90, Cost: 0.9}}}}, nil
 }
 
-func (thrifty) Left(context.Context) (source.Left, error) {
-	return source.Left{Tokens: -1, Total: -1}, nil
+func (thrifty) Left(context.Context) (records.Left, error) {
+	return records.Left{Tokens: -1, Total: -1}, nil
 }
 
 // TestProfiles: the rules to choose from are named by what they are for, and the
@@ -262,7 +267,7 @@ func TestProfiles(t *testing.T) {
 // TestStranger: who has not logged in sees the login and nothing else.
 func TestStranger(t *testing.T) {
 	d := openDoor(t, newWorld(false))
-	for _, c := range []http.Handler{New(Options{Sources: d.world.sources()}), New(Options{Sources: d.world.sources(), Session: func(*http.Request) (source.Actor, string, bool) { return source.Actor{}, "", false }})} {
+	for _, c := range []http.Handler{New(Options{Sources: d.world.sources()}), New(Options{Sources: d.world.sources(), Session: func(*http.Request) (access.Actor, string, bool) { return access.Actor{}, "", false }})} {
 		for _, path := range views {
 			w := httptest.NewRecorder()
 			c.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -364,7 +369,7 @@ func TestSlow(t *testing.T) {
 	w := newWorld(false)
 	s := w.sources()
 	s.Policy = stuck{}
-	c := New(Options{Sources: s, Wait: 20 * time.Millisecond, Session: func(*http.Request) (source.Actor, string, bool) { return source.Actor{Name: "x"}, "", true }})
+	c := New(Options{Sources: s, Wait: 20 * time.Millisecond, Session: func(*http.Request) (access.Actor, string, bool) { return access.Actor{Name: "x"}, "", true }})
 	rec := httptest.NewRecorder()
 	c.ServeHTTP(rec, httptest.NewRequest("GET", "/policy", nil))
 	if !strings.Contains(rec.Body.String(), "did not answer in time") {
@@ -377,7 +382,7 @@ func TestSlow(t *testing.T) {
 func TestFew(t *testing.T) {
 	w := newWorld(false)
 	for i := range 500 {
-		w.write(source.Event{Time: w.now, ID: fmt.Sprint("f", i), Actor: "x", What: "asked", Text: "ls"})
+		w.write(records.Entry{Time: w.now, ID: fmt.Sprint("f", i), Actor: "x", What: "asked", Text: "ls"})
 	}
 	d, newest := openDoor(t, w), len(w.events)
 	_, now := d.get(t, "/now")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 )
 
 // policyView is what the page shows.
@@ -17,11 +17,11 @@ type policyView struct {
 	Profiles []string
 	Profile  string
 	Filter   string
-	Rules    []source.Rule
+	Rules    []records.Rule
 	All      int // rules without the filter
 	Err      error
 	Command  string
-	Verdicts []source.Verdict
+	Verdicts []records.Verdict
 	CheckErr error
 }
 
@@ -42,15 +42,15 @@ func (c *console) drawPolicy(ctx context.Context, p *page, q url.Values) templ.C
 }
 
 // matching are the rules that hold a text anywhere.
-func (p *page) matching(rules []source.Rule, text string) []source.Rule {
+func (p *page) matching(rules []records.Rule, text string) []records.Rule {
 	text = strings.ToLower(strings.TrimSpace(text))
-	return slices.DeleteFunc(slices.Clone(rules), func(r source.Rule) bool {
+	return slices.DeleteFunc(slices.Clone(rules), func(r records.Rule) bool {
 		return !strings.Contains(strings.ToLower(r.Effect+" "+r.Words+"\n"+r.Reason+"\n"+p.Reason(r.Reason)+"\n"+r.Where), text)
 	})
 }
 
 // final is what comes of a whole script: the strictest of its verdicts.
-func final(all []source.Verdict) string {
+func final(all []records.Verdict) string {
 	worst := "allow"
 	for _, v := range all {
 		if strength[v.Effect] > strength[worst] {

@@ -15,9 +15,10 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/internal/app/access"
+	"hako/internal/app/questions"
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
-	"hako/internal/web/source"
 )
 
 // realDoor is a door with the real HTTP API behind it.
@@ -31,7 +32,7 @@ func realDoor(t testing.TB, w *world) (d *door, token string, recorded func() []
 		told = append(told, actor+": "+what)
 		return func(error) {}, nil
 	}}
-	token, err := s.Tokens.Ephemeral("mika", source.Operator)
+	token, err := s.Tokens.Ephemeral("mika", access.Operator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 	csrf, _, _ := strings.Cut(rest, `"`)
 	resp, page = post(answerRoute(w.questions[0]), url.Values{"csrf": {csrf}, "back": {"/approvals"}, "answer": {"once"}})
-	if resp.Request.URL.Path != "/approvals" || strings.Contains(page, "ask-q7Hk2") || w.answers["q7Hk2"] != source.Once {
+	if resp.Request.URL.Path != "/approvals" || strings.Contains(page, "ask-q7Hk2") || w.answers["q7Hk2"] != questions.Once {
 		t.Errorf("answered at %s: %v", resp.Request.URL, w.answers)
 	}
 	resp, page = post(todosRoute, url.Values{"csrf": {csrf}, "back": {"/secretary"}, "title": {"By form"}, "priority": {"low"}})

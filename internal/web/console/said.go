@@ -11,7 +11,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/secretary/sessions"
 )
 
 const (
@@ -34,7 +34,7 @@ func said(text string) templ.Component {
 
 // utterance writes a message. Only what a model says is laid out: what a person
 // wrote is shown the way it was.
-func utterance(m source.Message) templ.Component {
+func utterance(m sessions.Message) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
 		var s sheet
 		s.element(`div class="said"`, func() {
@@ -299,7 +299,7 @@ func (c *console) layOut(w http.ResponseWriter, r *http.Request) {
 	}
 	var in struct {
 		Text   string
-		Result *source.Outcome
+		Result *sessions.Outcome
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in); err != nil {
 		http.Error(w, "{}", http.StatusBadRequest)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hako/internal/web/source"
+	"hako/internal/app/secretary/sessions"
 )
 
 // laid is an answer as the page shows it.
@@ -121,7 +121,7 @@ func TestSaidQuick(t *testing.T) {
 // TestConversation: what she says is laid out, what people say is not.
 func TestConversation(t *testing.T) {
 	w := newWorld(false)
-	w.messages = []source.Message{{Role: "user", Text: "**a** <b>"}, {Role: "assistant", Text: "**b** <i>"}, {Role: "odd", Text: "- c"}}
+	w.messages = []sessions.Message{{Role: "user", Text: "**a** <b>"}, {Role: "assistant", Text: "**b** <i>"}, {Role: "odd", Text: "- c"}}
 	_, page := openDoor(t, w).get(t, "/secretary")
 	for _, want := range []string{`<div class="said">**a** &lt;b&gt;</div>`, `<div class="said"><p><strong>b</strong> &lt;i&gt;</p></div>`, `<div class="said">- c</div>`} {
 		if !strings.Contains(page, want) {

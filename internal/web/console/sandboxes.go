@@ -7,13 +7,13 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/sandboxes"
 )
 
 // boxesView is what the page shows.
 type boxesView struct {
 	There  bool
-	Boxes  []source.Box
+	Boxes  []sandboxes.Sandbox
 	Trails map[string][]sample
 	Err    error
 
@@ -26,16 +26,16 @@ type boxesView struct {
 const mostOutput = 64 << 10
 
 func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) templ.Component {
-	v := boxesView{There: c.Sources.Boxes != nil, Box: q.Get("box"), Job: q.Get("job")}
+	v := boxesView{There: c.Sources.Sandboxes != nil, Box: q.Get("box"), Job: q.Get("job")}
 	if v.There {
-		v.Boxes, v.Err = c.Sources.Boxes.List(ctx)
-		slices.SortStableFunc(v.Boxes, func(a, b source.Box) int { return b.Created.Compare(a.Created) })
+		v.Boxes, v.Err = c.Sources.Sandboxes.List(ctx)
+		slices.SortStableFunc(v.Boxes, func(a, b sandboxes.Sandbox) int { return b.Created.Compare(a.Created) })
 		v.Trails = c.trails.add(v.Boxes)
 	}
 	if v.There && v.Job != "" {
-		v.Output, _, v.OutputErr = c.Sources.Boxes.Output(ctx, v.Box, v.Job, -mostOutput, mostOutput)
+		v.Output, _, v.OutputErr = c.Sources.Sandboxes.Output(ctx, v.Box, v.Job, -mostOutput, mostOutput)
 	}
 	return sandboxesPage(p, v)
 }
 
-func boxRoute(b source.Box) string { return boxesRoute + "/" + url.PathEscape(b.ID) }
+func boxRoute(b sandboxes.Sandbox) string { return boxesRoute + "/" + url.PathEscape(b.ID) }

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"hako/internal/web/source"
+	"hako/internal/app/sandboxes"
 	"strconv"
 )
 
@@ -181,7 +181,7 @@ func sandboxesPage(p *page, v boxesView) templ.Component {
 	})
 }
 
-func box(p *page, b source.Box, lines []line) templ.Component {
+func box(p *page, b sandboxes.Sandbox, lines []line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/questions"
+	"hako/internal/app/secretary/sessions"
 )
 
 // secretaryView is what the page shows.
@@ -17,10 +18,10 @@ type secretaryView struct {
 	Talks    bool // there is a secretary
 	Speaks   bool // aloud
 	Session  string
-	Busy     bool              // she is answering in it
-	Asks     []source.Question // what she waits for
-	Sessions []source.Session
-	Messages []source.Message
+	Busy     bool                 // she is answering in it
+	Asks     []questions.Question // what she waits for
+	Sessions []sessions.Session
+	Messages []sessions.Message
 	Lists    bool // there is a to-do list
 	Lanes    []lane
 	Err      error
@@ -30,7 +31,7 @@ type secretaryView struct {
 // A lane is where to-dos of one kind are, and where others can be put.
 type lane struct {
 	Status, Priority string
-	Todos            []source.Todo
+	Todos            []sessions.Todo
 }
 
 // Name is that of the lane in the catalogue.
@@ -42,7 +43,7 @@ func (l lane) Name() string {
 }
 
 // lanes sorts to-dos.
-func lanes(all []source.Todo) []lane {
+func lanes(all []sessions.Todo) []lane {
 	some := []lane{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"}, {Status: "open", Priority: "low"}, {Status: "done"}}
 	for _, t := range all {
 		i := 1
@@ -81,7 +82,7 @@ func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (e
 	if !named && len(v.Sessions) > 0 {
 		v.Session = v.Sessions[0].ID
 	}
-	if i := slices.IndexFunc(v.Sessions, func(s source.Session) bool { return s.ID == v.Session }); i >= 0 && v.Sessions[i].Busy {
+	if i := slices.IndexFunc(v.Sessions, func(s sessions.Session) bool { return s.ID == v.Session }); i >= 0 && v.Sessions[i].Busy {
 		v.Busy, v.Asks = true, c.asks(ctx, v.Session)
 	}
 	if v.Speaks, err = c.Sources.Secretary.Speaks(ctx); err != nil || v.Session == "" {
@@ -92,16 +93,16 @@ func (c *console) converse(ctx context.Context, v *secretaryView, named bool) (e
 }
 
 // asks are the questions of a conversation.
-func (c *console) asks(ctx context.Context, session string) []source.Question {
+func (c *console) asks(ctx context.Context, session string) []questions.Question {
 	if c.Sources.Approvals == nil {
 		return nil
 	}
 	all, _ := c.Sources.Approvals.Pending(ctx) // the page of approvals shows what went wrong
-	return slices.DeleteFunc(all, func(q source.Question) bool { return q.Session != session })
+	return slices.DeleteFunc(all, func(q questions.Question) bool { return q.Session != session })
 }
 
 // came is how a command ended, in words and as a class of the style sheet.
-func (p *page) came(o source.Outcome) (words, class string) {
+func (p *page) came(o sessions.Outcome) (words, class string) {
 	if o.Denied != "" {
 		return p.T("js.denied"), "e-failed"
 	}
@@ -115,21 +116,21 @@ func (p *page) came(o source.Outcome) (words, class string) {
 	return words, class
 }
 
-func (p *page) cameTo(o source.Outcome) string    { words, _ := p.came(o); return words }
-func (p *page) cameClass(o source.Outcome) string { _, class := p.came(o); return class }
+func (p *page) cameTo(o sessions.Outcome) string    { words, _ := p.came(o); return words }
+func (p *page) cameClass(o sessions.Outcome) string { _, class := p.came(o); return class }
 
 // printed is all that a command wrote.
-func printed(o source.Outcome) string {
+func printed(o sessions.Outcome) string {
 	return strings.TrimPrefix(strings.TrimSuffix(o.Stdout, "\n")+"\n"+o.Stderr, "\n")
 }
 
 // muchOutput is folded.
 const muchOutput = 2000
 
-func todoRoute(t source.Todo) string { return todosRoute + "/" + strconv.FormatInt(t.ID, 10) }
+func todoRoute(t sessions.Todo) string { return todosRoute + "/" + strconv.FormatInt(t.ID, 10) }
 
 // saidBy is the class of a message.
-func saidBy(m source.Message) string {
+func saidBy(m sessions.Message) string {
 	switch m.Role {
 	case "user", "assistant":
 		return m.Role

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"hako/internal/web/source"
+	"hako/internal/app/secretary/sessions"
 	"strconv"
 )
 
@@ -623,7 +623,7 @@ func conversation(p *page, v secretaryView) templ.Component {
 }
 
 // outcome is what came of a command. The script asks for it, too.
-func outcome(p *page, o source.Outcome) templ.Component {
+func outcome(p *page, o sessions.Outcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1176,7 +1176,7 @@ func laneColumn(p *page, l lane) templ.Component {
 	})
 }
 
-func todoCard(p *page, t source.Todo) templ.Component {
+func todoCard(p *page, t sessions.Todo) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
+	"hako/internal/app/records"
 	"hako/internal/fakes/browser"
-	"hako/internal/web/source"
 )
 
 // strict says that figures must be met, which is asked for with HAKO_BENCH. On a
@@ -100,7 +100,7 @@ func (b *tab) worked() float64 {
 // flood puts events on record, two for each request.
 func (b *tab) flood(from, count int) {
 	for i := from; i < from+count; i++ {
-		b.write(source.Event{Time: b.now, ID: fmt.Sprint("m", i/2), Actor: "load", What: []string{"asked", "started"}[i%2], Text: fmt.Sprint("echo ", i/2), Effect: "allow"})
+		b.write(records.Entry{Time: b.now, ID: fmt.Sprint("m", i/2), Actor: "load", What: []string{"asked", "started"}[i%2], Text: fmt.Sprint("echo ", i/2), Effect: "allow"})
 	}
 }
 

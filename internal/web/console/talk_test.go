@@ -7,12 +7,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/fakes/browser"
-	"hako/internal/web/source"
 )
 
 // asked lays a question of the secretary on the desk.
-func (b *tab) asked(q source.Question) {
+func (b *tab) asked(q questions.Question) {
 	b.world.Lock()
 	defer b.world.Unlock()
 	q.Asked, q.Ends = b.now, b.now.Add(time.Minute)
@@ -25,14 +27,14 @@ func (b *tab) asked(q source.Question) {
 // where they are.
 func approveInChat(b *tab) {
 	goOn := make(chan struct{})
-	b.chat = func(tell func(source.Turn)) {
-		tell(source.Turn{Type: "action", Action: []byte(`{"command":"ls\ntouch made","reason":"to leave a mark"}`)})
-		b.asked(source.Question{ID: "other", Actor: "agent:coder", Command: "touch made", Script: "ls\ntouch made"})
-		b.asked(source.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made", Script: "ls\ntouch made"})
-		b.asked(source.Question{ID: "mine", Actor: "secretary", Session: "s1", Command: "touch made", Script: "ls\ntouch made", Why: "it makes files"})
+	b.chat = func(tell func(sessions.Turn)) {
+		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls\ntouch made","reason":"to leave a mark"}`)})
+		b.asked(questions.Question{ID: "other", Actor: "agent:coder", Command: "touch made", Script: "ls\ntouch made"})
+		b.asked(questions.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made", Script: "ls\ntouch made"})
+		b.asked(questions.Question{ID: "mine", Actor: "secretary", Session: "s1", Command: "touch made", Script: "ls\ntouch made", Why: "it makes files"})
 		<-goOn
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: "ls\ntouch made", Seconds: 0.5}})
-		tell(source.Turn{Type: "done"})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls\ntouch made", Seconds: 0.5}})
+		tell(sessions.Turn{Type: "done"})
 	}
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
@@ -49,7 +51,7 @@ func approveInChat(b *tab) {
 	b.Until("document.querySelector('.action .end').textContent === 'exit 0 · 500 ms' && document.querySelector('#stop').hidden")
 	b.world.Lock()
 	defer b.world.Unlock()
-	if b.answers["mine"] != source.Once || len(b.answers) != 1 {
+	if b.answers["mine"] != questions.Once || len(b.answers) != 1 {
 		b.t.Errorf("answers: %v", b.answers)
 	}
 }
@@ -57,8 +59,8 @@ func approveInChat(b *tab) {
 // comeBack: who opens a conversation in which she is answering sees so, can answer
 // what she asks and stop her, and sees what she has said when it is done.
 func comeBack(b *tab) {
-	b.busy, b.messages = true, []source.Message{{Role: "user", Text: "make it", Time: b.now}}
-	b.asked(source.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made"})
+	b.busy, b.messages = true, []sessions.Message{{Role: "user", Text: "make it", Time: b.now}}
+	b.asked(questions.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made"})
 	b.Visit("/secretary")
 	b.Until("document.querySelector('#answering').textContent.includes('still answering') && !document.querySelector('#stop').hidden && document.querySelector('#answering #ask-q9Zp4') && document.querySelectorAll('#answering .ask').length === 1")
 	b.report(b.accessCheck(), "answering")
@@ -78,10 +80,10 @@ func comeBack(b *tab) {
 	if len(b.stopped) != 1 {
 		b.t.Errorf("stopped %v", b.stopped)
 	}
-	b.busy, b.messages = false, append(b.messages, source.Message{Role: "assistant", Text: "It is made.", Time: b.now})
+	b.busy, b.messages = false, append(b.messages, sessions.Message{Role: "assistant", Text: "It is made.", Time: b.now})
 	b.world.Unlock()
 	b.Until("document.querySelector('#messages').textContent.includes('It is made.') && !document.querySelector('#answering').firstChild && document.querySelector('#stop').hidden")
-	b.chat = func(tell func(source.Turn)) { tell(source.Turn{Type: "text", Text: "again"}) }
+	b.chat = func(tell func(sessions.Turn)) { tell(sessions.Turn{Type: "text", Text: "again"}) }
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelector('.message:last-child .said').textContent === 'again'")
 }
@@ -89,8 +91,8 @@ func comeBack(b *tab) {
 // openedAgain: what came of commands is shown as it was, and not as the model
 // reads it; what else she was told is folded.
 func openedAgain(b *tab) {
-	b.messages = []source.Message{
-		{Role: "system", Text: "BASHコマンド実行結果:\nraw", Results: []source.Outcome{
+	b.messages = []sessions.Message{
+		{Role: "system", Text: "BASHコマンド実行結果:\nraw", Results: []sessions.Outcome{
 			{Command: "ls -l", Reason: "to look", Exit: 2, Stdout: "a\n", Stderr: "b\n"}, {Command: "rm x", Denied: "a rule says no"}}},
 		{Role: "system", Text: "To-do list\n<b>milk</b>"},
 	}
@@ -111,16 +113,16 @@ func openedAgain(b *tab) {
 // moments: what has no end is shown as what it is, and one number may be used for
 // many calls.
 func moments(b *tab) {
-	b.write(source.Event{Time: b.now, ID: "o1", Actor: "serve:mika", What: "ordered", Text: "log in"})
+	b.write(records.Entry{Time: b.now, ID: "o1", Actor: "serve:mika", What: "ordered", Text: "log in"})
 	b.Visit("/now")
 	b.Until("document.querySelector('.virtual .row .end').textContent === 'ordered'")
 	for _, text := range []string{"first", "second"} {
-		b.write(source.Event{Time: b.now, ID: "m", Actor: "secretary", What: "asked", Text: text})
+		b.write(records.Entry{Time: b.now, ID: "m", Actor: "secretary", What: "asked", Text: text})
 		b.Until("document.querySelector('.row .what').textContent === '" + text + "' && document.querySelector('.row .end').textContent === 'running'")
-		b.write(source.Event{Time: b.now, ID: "m", Actor: "secretary", What: "model", Text: text, Micros: 1500})
+		b.write(records.Entry{Time: b.now, ID: "m", Actor: "secretary", What: "model", Text: text, Micros: 1500})
 		b.Until("document.querySelector('.row .end').textContent === '1.50 ms'")
 	}
-	b.write(source.Event{Time: b.now, Actor: "user", What: "opened", Text: "https://example.com"})
+	b.write(records.Entry{Time: b.now, Actor: "user", What: "opened", Text: "https://example.com"})
 	b.Until("document.querySelector('.row .end').textContent === 'opened'")
 	if got := browser.JS[string](b.Tab, "[...document.querySelectorAll('.virtual .row')].slice(0, 4).map(e => e.children[2].textContent + ' ' + e.children[4].textContent).join(', ')"); got != "https://example.com opened, second 1.50 ms, first 1.50 ms, log in ordered" {
 		b.t.Errorf("shown: %s", got)
@@ -132,7 +134,7 @@ func moments(b *tab) {
 
 // TestMoments: the server folds as the script does.
 func TestMoments(t *testing.T) {
-	events := []source.Event{ // newest first
+	events := []records.Entry{ // newest first
 		{Seq: 9, ID: "c/1", What: "called", Text: "tool", Error: "skipped"}, {Seq: 8, What: "denied", Text: "rm"},
 		{Seq: 7, ID: "m", What: "model", Micros: 5}, {Seq: 6, ID: "m", What: "closed", Text: "file"}, {Seq: 5, ID: "m", What: "asked", Text: "gpt"},
 		{Seq: 4, ID: "m", What: "model", Error: "gone"}, {Seq: 3, ID: "m", What: "asked", Text: "gpt"},
@@ -166,7 +168,7 @@ func TestScriptIsMarked(t *testing.T) {
 		}
 	}
 	w := newWorld(false)
-	w.questions = []source.Question{
+	w.questions = []questions.Question{
 		{ID: "a", Actor: "x", Command: "touch a", Script: "ls <b>; touch a", Ends: w.now.Add(time.Minute)},
 		{ID: "b", Actor: "x", Command: "ls\n    ls", Script: "ls\nls", Ends: w.now.Add(2 * time.Minute)},
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/a-h/templ"
 
-	"hako/internal/web/source"
+	"hako/internal/app/coder/tasks"
 )
 
 // phases are the steps of a task, in order.
 var phases = []string{"planning", "environment", "execution", "verification", "delivery", "reporting", "ended"}
 
 // orders are what can be told to a task in a state.
-func orders(t source.Task) []string {
+func orders(t tasks.Status) []string {
 	switch t.State {
 	case "done", "dead", "failed", "stopped":
 		return nil
@@ -25,7 +25,7 @@ func orders(t source.Task) []string {
 }
 
 // step is how far a task is with a phase: done, here, or later.
-func step(t source.Task, phase string) string {
+func step(t tasks.Status, phase string) string {
 	at, one := slices.Index(phases, t.Phase), slices.Index(phases, phase)
 	switch {
 	case one < at || t.Phase == "ended":
@@ -39,8 +39,8 @@ func step(t source.Task, phase string) string {
 // tasksView is what the page shows.
 type tasksView struct {
 	There  bool
-	Tasks  []source.Task
-	Chosen *source.Task
+	Tasks  []tasks.Status
+	Chosen *tasks.Status
 	Err    error
 }
 
@@ -48,7 +48,7 @@ func (c *console) drawTasks(ctx context.Context, p *page, q url.Values) templ.Co
 	v := tasksView{There: c.Sources.Tasks != nil}
 	if v.There {
 		v.Tasks, v.Err = c.Sources.Tasks.List(ctx)
-		slices.SortStableFunc(v.Tasks, func(a, b source.Task) int { return b.Changed.Compare(a.Changed) })
+		slices.SortStableFunc(v.Tasks, func(a, b tasks.Status) int { return b.Changed.Compare(a.Changed) })
 		v.Err = c.choose(ctx, &v, q.Get("id"))
 	}
 	return tasksPage(p, v)
@@ -73,11 +73,11 @@ func (c *console) choose(ctx context.Context, v *tasksView, id string) error {
 }
 
 // orderRoute is where an order for a task is sent. Ids hold slashes.
-func orderRoute(t source.Task, order string) string {
+func orderRoute(t tasks.Status, order string) string {
 	return tasksRoute + "/" + url.PathEscape(t.ID) + "/" + order
 }
 
 // stepsRoute is where the steps of a task are told.
-func stepsRoute(t source.Task) string {
+func stepsRoute(t tasks.Status) string {
 	return tasksRoute + "/events?id=" + url.QueryEscape(t.ID)
 }

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"hako/internal/web/source"
+	"hako/internal/app/coder/tasks"
 	"strconv"
 )
 
@@ -224,7 +224,7 @@ func tasksPage(p *page, v tasksView) templ.Component {
 	})
 }
 
-func task(p *page, t source.Task) templ.Component {
+func task(p *page, t tasks.Status) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -857,7 +857,7 @@ func task(p *page, t source.Task) templ.Component {
 	})
 }
 
-func stepNow(t source.Task, phase string) string {
+func stepNow(t tasks.Status, phase string) string {
 	if step(t, phase) == "here" {
 		return "step"
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/web/source"
+	"hako/internal/app/sandboxes"
 )
 
 // The bounds of what is remembered of boxes.
@@ -25,12 +25,12 @@ type trails struct {
 
 type sample struct {
 	at    time.Time
-	usage source.Usage
+	usage sandboxes.Usage
 }
 
 // add keeps a sample of every box, forgets those that are gone, and returns the
 // trail of each.
-func (t *trails) add(boxes []source.Box) map[string][]sample {
+func (t *trails) add(boxes []sandboxes.Sandbox) map[string][]sample {
 	t.Lock()
 	defer t.Unlock()
 	kept := make(map[string][]sample, len(boxes))
@@ -69,8 +69,8 @@ func (p *page) lines(trail []sample) []line {
 		cpu.Value = trim(100*cpu.Points[n-1]) + " %"
 	}
 	return []line{cpu,
-		bounded(p.T("box.memory"), trail, func(u source.Usage) (int64, int64) { return u.Memory, u.MemoryLimit }),
-		bounded(p.T("box.disk"), trail, func(u source.Usage) (int64, int64) { return u.Disk, u.DiskLimit })}
+		bounded(p.T("box.memory"), trail, func(u sandboxes.Usage) (int64, int64) { return u.Memory, u.MemoryLimit }),
+		bounded(p.T("box.disk"), trail, func(u sandboxes.Usage) (int64, int64) { return u.Disk, u.DiskLimit })}
 }
 
 // load is how many processors were busy between samples.
@@ -84,7 +84,7 @@ func load(trail []sample) []float64 {
 }
 
 // bounded is a line of bytes under a limit; without one, under its highest value.
-func bounded(name string, trail []sample, of func(source.Usage) (used, limit int64)) line {
+func bounded(name string, trail []sample, of func(sandboxes.Usage) (used, limit int64)) line {
 	l := line{Name: name}
 	for _, s := range trail {
 		used, limit := of(s.usage)

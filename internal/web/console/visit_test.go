@@ -9,8 +9,11 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/internal/app/access"
+	"hako/internal/app/questions"
+	"hako/internal/app/records"
+	"hako/internal/app/secretary/sessions"
 	"hako/internal/fakes/browser"
-	"hako/internal/web/source"
 )
 
 // TestBrowser uses the pages the way a person does. One browser serves all, each
@@ -25,7 +28,7 @@ func TestBrowser(t *testing.T) {
 		{"approve in the conversation", approveInChat}, {"come back to the conversation", comeBack}, {"opened again", openedAgain}, {"moments", moments},
 		{"voice", voice}, {"todo by mouse", todoByMouse}, {"todo by keys", todoByKeys}, {"todo added and deleted", todoAdded}, {"audit search", auditSearch}, {"policy", policyTried},
 		{"language and look", languageAndLook}, {"task", taskWatched}, {"sandboxes", boxesWatched}, {"shortcuts", shortcuts}, {"live", liveList}, {"hostile live", hostileLive}, {"many events", manyEvents},
-		{"session over", sessionOver}, {"real door", throughRealDoor}, {"phone", phone}, {"small phone", smallPhone}, {"audit form", auditForm}, {"reader's to-dos", readersTodos}, {"focus", focus}, {"access", access}, {"access finds", accessFinds}, {"live regions", liveRegions}, {"no motion", still}, {"closed", closed}, {"first paint", firstPaint}, {"asked later", askedLater},
+		{"session over", sessionOver}, {"real door", throughRealDoor}, {"phone", phone}, {"small phone", smallPhone}, {"audit form", auditForm}, {"reader's to-dos", readersTodos}, {"focus", focus}, {"access", accessible}, {"access finds", accessFinds}, {"live regions", liveRegions}, {"no motion", still}, {"closed", closed}, {"first paint", firstPaint}, {"asked later", askedLater},
 	} {
 		t.Run(visit.name, func(t *testing.T) {
 			b := open(t, browser, openDoor(t, newWorld(false)))
@@ -63,7 +66,7 @@ func approve(b *tab) {
 	b.Insist("document.querySelector('#questions .calm') && document.querySelector('#waiting').hidden", chromedp.Click("#ask-q9Zp4 button[value=deny]"))
 	b.world.Lock()
 	defer b.world.Unlock()
-	if b.answers["q7Hk2"] != source.Once || b.answers["q9Zp4"] != source.No {
+	if b.answers["q7Hk2"] != questions.Once || b.answers["q9Zp4"] != questions.No {
 		b.t.Errorf("answers: %v", b.answers)
 	}
 }
@@ -71,7 +74,7 @@ func approve(b *tab) {
 func answeredElsewhere(b *tab) {
 	b.Visit("/approvals")
 	b.Until("document.querySelector('#waiting').textContent === '2'")
-	desk{b.world}.Answer(b, source.Actor{}, "q7Hk2", source.No)
+	desk{b.world}.Answer(b, access.Actor{}, "q7Hk2", questions.No)
 	b.Until("document.querySelectorAll('.ask').length === 1")
 	browser.JS[chromedp.Void](b.Tab, "document.querySelector('#ask-q9Zp4 form').dataset.api = '/api/v1/approvals/q7Hk2/answer'")
 	b.Insist("document.querySelector('.toast')?.textContent.includes('answered already')", chromedp.Click("#ask-q9Zp4 button[value=session]"))
@@ -82,7 +85,7 @@ func newQuestion(b *tab) {
 	b.Visit("/budget")
 	b.Until("document.title.startsWith('(2)')") // it listens
 	b.world.Lock()
-	b.questions = append(b.questions, source.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#waiting').textContent === '3' && document.title.startsWith('(3)') && document.querySelector('#say').textContent.includes('3')")
@@ -90,7 +93,7 @@ func newQuestion(b *tab) {
 	b.Visit("/approvals")
 	b.Do(chromedp.Focus("#ask-q9Zp4 button[value=session]"))
 	b.world.Lock()
-	b.questions = append(b.questions, source.Question{ID: "newer", Actor: "x", Command: "pwd", Asked: b.now, Ends: b.now.Add(30 * time.Second)})
+	b.questions = append(b.questions, questions.Question{ID: "newer", Actor: "x", Command: "pwd", Asked: b.now, Ends: b.now.Add(30 * time.Second)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#ask-newer')")
@@ -131,12 +134,12 @@ func chat(b *tab) {
 }
 
 func chatBreaks(b *tab) {
-	b.chat = func(tell func(source.Turn)) {
-		tell(source.Turn{Type: "text", Text: "first"})
-		tell(source.Turn{Type: "again"})
-		tell(source.Turn{Type: "text", Text: "second"})
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: "rm x", Denied: "a rule says no"}})
-		tell(source.Turn{Type: "warning", Text: "careful"})
+	b.chat = func(tell func(sessions.Turn)) {
+		tell(sessions.Turn{Type: "text", Text: "first"})
+		tell(sessions.Turn{Type: "again"})
+		tell(sessions.Turn{Type: "text", Text: "second"})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "rm x", Denied: "a rule says no"}})
+		tell(sessions.Turn{Type: "warning", Text: "careful"})
 	}
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
@@ -147,12 +150,12 @@ func chatBreaks(b *tab) {
 }
 
 func hostileChat(b *tab) {
-	b.chat = func(tell func(source.Turn)) {
-		tell(source.Turn{Type: "text", Text: hostile})
-		tell(source.Turn{Type: "action", Action: []byte(`{"command":"<img src=x onerror=alert(1)>\u202e"}`)})
-		tell(source.Turn{Type: "result", Result: &source.Outcome{Command: hostile, Stdout: hostile, Stderr: hostile}})
-		tell(source.Turn{Type: "todo", Text: hostile})
-		tell(source.Turn{Type: "done"})
+	b.chat = func(tell func(sessions.Turn)) {
+		tell(sessions.Turn{Type: "text", Text: hostile})
+		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"<img src=x onerror=alert(1)>\u202e"}`)})
+		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: hostile, Stdout: hostile, Stderr: hostile}})
+		tell(sessions.Turn{Type: "todo", Text: hostile})
+		tell(sessions.Turn{Type: "done"})
 	}
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
@@ -166,13 +169,13 @@ func hostileChat(b *tab) {
 // it, and again when the page is opened anew.
 func chatLaidOut(b *tab) {
 	const answer = "Two steps:\n\n1. run `go test`\n2. **read** it\n\n```\ngo test ./...\n```\nSee [the docs](https://example.com/x)."
-	b.chat = func(tell func(source.Turn)) {
+	b.chat = func(tell func(sessions.Turn)) {
 		for _, word := range strings.SplitAfter(answer, " ") {
-			tell(source.Turn{Type: "text", Text: word})
+			tell(sessions.Turn{Type: "text", Text: word})
 		}
-		tell(source.Turn{Type: "done"})
+		tell(sessions.Turn{Type: "done"})
 	}
-	b.messages = []source.Message{{Role: "assistant", Text: answer}}
+	b.messages = []sessions.Message{{Role: "assistant", Text: answer}}
 	b.Visit("/secretary")
 	b.Do(chromedp.SendKeys("#text", "x"), chromedp.Click("#compose button"))
 	b.Until("document.querySelectorAll('.message').length === 3 && !document.querySelector('.message[aria-busy]')")
@@ -199,7 +202,7 @@ func voice(b *tab) {
 }
 
 // todo is how a to-do is now.
-func (b *tab) todo(id int64) source.Todo {
+func (b *tab) todo(id int64) sessions.Todo {
 	b.world.Lock()
 	defer b.world.Unlock()
 	for _, t := range b.todos {
@@ -207,7 +210,7 @@ func (b *tab) todo(id int64) source.Todo {
 			return t
 		}
 	}
-	return source.Todo{}
+	return sessions.Todo{}
 }
 
 // centre is where an element is on the screen.
@@ -371,12 +374,12 @@ func liveList(b *tab) {
 	b.Visit("/now")
 	b.Until("document.querySelector('#live-state').textContent === 'live' && document.querySelectorAll('.virtual .row').length > 5")
 	exit := 3
-	b.write(source.Event{Time: b.now, ID: "fresh", Actor: "me", What: "asked", Text: "make all"})
+	b.write(records.Entry{Time: b.now, ID: "fresh", Actor: "me", What: "asked", Text: "make all"})
 	b.Until("document.querySelector('.row .what').textContent === 'make all' && document.querySelector('.row .end').textContent === 'running'")
-	b.write(source.Event{Time: b.now, ID: "fresh", Actor: "me", What: "ended", Exit: &exit})
+	b.write(records.Entry{Time: b.now, ID: "fresh", Actor: "me", What: "ended", Exit: &exit})
 	b.Until("document.querySelector('.row .end').textContent === 'exit 3'")
 	b.Do(chromedp.Click("#live-pause"))
-	b.write(source.Event{Time: b.now, ID: "held", Actor: "me", What: "asked", Text: "held back"})
+	b.write(records.Entry{Time: b.now, ID: "held", Actor: "me", What: "asked", Text: "held back"})
 	b.Until("document.querySelector('#live-state').textContent.includes('1 new')")
 	if browser.JS[string](b.Tab, "document.querySelector('.row .what').textContent") != "make all" {
 		b.t.Error("a paused list goes on")
@@ -394,7 +397,7 @@ func liveList(b *tab) {
 func hostileLive(b *tab) {
 	b.Visit("/now")
 	b.Until("document.querySelector('.virtual')")
-	b.write(source.Event{Time: b.now, ID: hostile, Actor: hostile, What: "asked", Text: hostile, Reason: hostile})
+	b.write(records.Entry{Time: b.now, ID: hostile, Actor: hostile, What: "asked", Text: hostile, Reason: hostile})
 	b.Until("document.querySelector('.row .what').textContent.includes('‹U+202E›')")
 	browser.JS[chromedp.Void](b.Tab, "document.querySelector('.row[role=option]').click()")
 	b.Until("!document.querySelector('#detail').hidden")
@@ -448,7 +451,7 @@ func auditForm(b *tab) {
 
 // readersTodos: who cannot move a to-do has room at the place of its handle.
 func readersTodos(b *tab) {
-	b.role = source.Reader
+	b.role = access.Reader
 	b.Visit("/secretary")
 	if gap := browser.JS[float64](b.Tab, "document.querySelector('.todo .title').getBoundingClientRect().left - document.querySelector('.todo').getBoundingClientRect().left"); gap < 8 {
 		b.t.Errorf("the text begins %v px from the edge", gap)

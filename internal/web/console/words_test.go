@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/web/source"
+	"hako/internal/app/records"
 )
 
 // groups are the beginnings of keys that are put together when a page is drawn.
@@ -135,7 +135,7 @@ func TestReasons(t *testing.T) {
 
 func TestReasonsAreSaidInTheReadersLanguage(t *testing.T) {
 	en, ja := &page{}, &page{reasons: reasons()["ja"]}
-	rules := []source.Rule{{Effect: "allow", Words: "python", Reason: "run Python"}, {Effect: "deny", Words: "x", Reason: "mine"}}
+	rules := []records.Rule{{Effect: "allow", Words: "python", Reason: "run Python"}, {Effect: "deny", Words: "x", Reason: "mine"}}
 	for _, c := range []struct {
 		p      *page
 		filter string

@@ -20,6 +20,7 @@ import (
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/forge"
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -155,7 +156,7 @@ func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 	}
 	ref.Kind = got.Kind // GitHub finds both by one number
 	out := d.shown(got)
-	out.Body = shorten(got.Body, longestBody)
+	out.Body = text.Shorten(got.Body, longestBody)
 	may, err := d.office.mayWrite(ctx, d.forge, d.task.Repo, got.Author)
 	if err != nil {
 		return "", err
@@ -172,7 +173,7 @@ func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On, shorten(c.Body, longestComment)})
+		out.Comments = append(out.Comments, shownComment{c.Author, may, c.Mine, c.Created, c.On, text.Shorten(c.Body, longestComment)})
 	}
 	return spelled(out)
 }

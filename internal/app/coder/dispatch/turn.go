@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/queue"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -245,7 +245,7 @@ func (t *turn) observed(e coder.Event) {
 	if t.Coordinator.Observe != nil {
 		t.Coordinator.Observe(e)
 	}
-	e.Text = shorten(t.Coordinator.Secrets.Text(e.Text), longestShown)
+	e.Text = text.Shorten(t.Coordinator.Secrets.Text(e.Text), longestShown)
 	t.tell(Event{Type: "work", Provider: t.task.Provider, Thread: t.lease.Item.ID, Task: t.task.ID, Try: t.lease.Deliveries, Work: &e})
 	t.publish(e.Type, e)
 }
@@ -255,12 +255,4 @@ func (t *turn) publish(what string, data any) {
 	if text, err := json.Marshal(data); err == nil {
 		_ = t.Queue.Publish(t.held, t.lease.Item.ID, queue.Event{What: what, Data: text})
 	}
-}
-
-// shorten cuts a text between characters.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + " […]"
 }

@@ -11,6 +11,7 @@ import (
 
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/queue"
+	"hako/internal/text"
 )
 
 // A Worker takes tasks out of the queue and has them carried out. Its fields
@@ -219,8 +220,8 @@ func (w *Worker) tries() int { return cmp.Or(w.Tries, 5) }
 const longestWhy = 2000
 
 // clean is a text without secrets, and not too long.
-func (w *Worker) clean(text string) string {
-	return shorten(w.Coordinator.Secrets.Text(text), longestWhy)
+func (w *Worker) clean(s string) string {
+	return text.Shorten(w.Coordinator.Secrets.Text(s), longestWhy)
 }
 
 func (w *Worker) tell(e Event) {

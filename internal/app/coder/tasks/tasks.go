@@ -1,0 +1,92 @@
+// Package tasks shows people the tasks of the coding agent as the queue knows them,
+// wherever the work is done, and passes on their orders.
+//
+// The one rule to keep: looking changes nothing and waits for no reader that is slow;
+// what changes something is on record first.
+package tasks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hako/internal/app/access"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/app/coder/queue"
+	"hako/run/fault"
+)
+
+// A Queue is where tasks are; [*queue.Queue] is one.
+type Queue interface {
+	dispatch.Roll
+	dispatch.Orderly
+	Watch(ctx context.Context, id string) (<-chan queue.Event, error)
+}
+
+// Service are those of the coding agent, by what the queue knows of them. It
+// implements [hako/internal/web/api.Tasks]. The fields must not change after the first use.
+type Service struct {
+	Queue  Queue
+	Record access.Recorder
+	Every  time.Duration // how often the queue is looked at while somebody watches; zero means 500 ms
+
+	readers readers
+	opening sync.Mutex // guards what follows
+	feed    *feed      // nil while nobody watches
+}
+
+// List implements [hako/internal/web/api.Tasks].
+func (w *Service) List(ctx context.Context) ([]Status, error) {
+	all, err := dispatch.Standings(ctx, w.Queue)
+	list := make([]Status, len(all))
+	for i, s := range all {
+		list[i] = taskOf(s)
+	}
+	return list, err
+}
+
+// Get implements [hako/internal/web/api.Tasks]. A task is also found by what people call it, as
+// in owner/project#12.
+func (w *Service) Get(ctx context.Context, id string) (Status, error) {
+	s, err := w.find(ctx, id)
+	return taskOf(s), err
+}
+
+func (w *Service) find(ctx context.Context, id string) (dispatch.Standing, error) {
+	if id != "" && len(id) <= longestID {
+		t, err := w.Queue.State(ctx, id)
+		if fault.KindOf(err) != fault.NotFound {
+			return dispatch.StandingOf(t), err
+		}
+	}
+	s, err := dispatch.Find(ctx, w.Queue, id)
+	return s, err
+}
+
+// longestID is that of the queue.
+const longestID = 256
+
+// Order implements [hako/internal/web/api.Tasks].
+func (w *Service) Order(ctx context.Context, who access.Actor, id, order string) error {
+	t, err := w.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	return w.Record.Do(who, "agent "+order+" "+t.Thread, func() error {
+		return dispatch.Order(ctx, w.Queue, t.Thread, queue.Command(order))
+	})
+}
+
+func taskOf(s dispatch.Standing) Status {
+	t := Status{
+		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase), Worker: s.Worker,
+		Plan: s.Steps, Goal: s.Objective, Why: s.Why, Summary: s.Summary, Proposal: s.Proposal, Tokens: s.Tokens, Cost: s.Cost, Changed: s.Changed,
+	}
+	if t.Changed.IsZero() {
+		t.Changed = s.Job.Created // nobody has taken it yet
+	}
+	if t.Title == "" {
+		t.Title = s.Short()
+	}
+	return t
+}

@@ -1,0 +1,168 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/queue"
+)
+
+// Watch implements [hako/internal/web/api.Tasks]. Workers tell the queue what they do, in
+// whichever process they are; how a task is, only the queue itself says, which is
+// looked at often enough to show a change within a second. The channel is closed
+// when ctx ends, and when the queue is closed.
+func (w *Service) Watch(ctx context.Context, id string) (<-chan Step, error) {
+	if id != "" {
+		t, err := w.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		id = t.Thread
+	}
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	f, err := w.fed()
+	if err != nil {
+		return nil, err
+	}
+	m := w.readers.join(id)
+	f.count++
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-f.over:
+		}
+		w.left(f, m)
+	}()
+	return m.steps, nil
+}
+
+// Tell passes on a step that the queue does not know of: one of this process
+// alone. The task may be named by its thread or by its try. Steps of workers need
+// not be told, they come by the queue and would be shown twice.
+func (w *Service) Tell(s Step) {
+	if s.Time.IsZero() {
+		s.Time = time.Now().UTC()
+	}
+	w.readers.tell(s)
+}
+
+// fed returns what feeds those who watch. The lock is held.
+func (w *Service) fed() (*feed, error) {
+	if w.feed != nil && w.feed.goesOn() {
+		return w.feed, nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	events, err := w.Queue.Watch(ctx, "")
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	f := &feed{Service: w, stop: stop, over: make(chan struct{}), looks: make(chan string, readerBuffer)}
+	go f.run(ctx, events)
+	w.feed = f
+	return f, nil
+}
+
+// left ends a reader, and with the last one what fed it.
+func (w *Service) left(f *feed, m *reader) {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	w.readers.leave(m)
+	if f.count--; f.count > 0 {
+		return
+	}
+	f.stop()
+	<-f.over
+	if w.feed == f {
+		w.feed = nil
+	}
+}
+
+// A feed tells the readers what happens in the queue.
+type feed struct {
+	*Service
+	count int // readers; guarded by opening
+	stop  context.CancelFunc
+	over  chan struct{} // is closed when nothing will come any more
+	looks chan string   // tasks to look at now
+}
+
+func (f *feed) goesOn() bool {
+	select {
+	case <-f.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// run listens and looks at the same time: a queue that takes its time over an
+// answer holds no steps back.
+func (f *feed) run(ctx context.Context, events <-chan queue.Event) {
+	defer close(f.over)
+	var looking sync.WaitGroup
+	looking.Go(func() { f.poll(ctx) })
+	for e := range events {
+		f.hear(e)
+	}
+	f.stop()
+	looking.Wait()
+}
+
+// hear passes on what a worker tells. That it takes or leaves a task is only a
+// reason to look: how the task is then, the queue says.
+func (f *feed) hear(e queue.Event) {
+	if s, ok := stepOf(e); ok {
+		f.readers.tell(s)
+	}
+	switch e.What {
+	case "taken", "ended", "parked", "released", "failed", "lost":
+		select {
+		case f.looks <- e.ID:
+		default: // the next look is at all
+		}
+	}
+}
+
+// stepOf is an event as people see it.
+func stepOf(e queue.Event) (Step, bool) {
+	s := Step{Task: e.ID, Time: e.At, Type: e.What}
+	switch e.What {
+	case "phase", "call", "result", "note", "heard", "ignored":
+		var w coder.Event
+		if json.Unmarshal(e.Data, &w) != nil {
+			return s, false
+		}
+		s.Phase, s.Name, s.Text, s.OK = string(w.Phase), w.Name, w.Text, w.OK
+		return s, true
+	case "failed", "lost", "released":
+		s.Type, s.Text = "note", leftText(e)
+		return s, true
+	}
+	return s, false
+}
+
+// leftText says why a worker has let go of a task that has not ended.
+func leftText(e queue.Event) string {
+	var left struct {
+		Why  string  `json:"why"`
+		Try  int     `json:"try"`
+		Wait float64 `json:"wait_seconds"` // zero means that nobody knows of another try
+	}
+	_ = json.Unmarshal(e.Data, &left) // that it was left is known in any case
+	text := map[string]string{
+		"failed": fmt.Sprintf("try %d came to nothing", left.Try), "lost": "another worker has it now", "released": "it is back in the queue",
+	}[e.What]
+	if left.Wait > 0 {
+		text += fmt.Sprintf(", the next is due in %v", time.Duration(left.Wait*float64(time.Second)).Round(time.Millisecond))
+	}
+	if left.Why != "" {
+		text += ": " + left.Why
+	}
+	return text
+}

@@ -1,0 +1,272 @@
+// Package questions keeps the questions that wait for a person who is not at the
+// terminal: a gate asks, a page or a program answers.
+//
+// Nothing is judged here and nothing is put on record: the gate does the one, the
+// door through which the answer comes the other. The one rule to keep: whatever
+// is not a clear yes of an operator in time is a no.
+package questions
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hako/gate"
+	"hako/internal/app/access"
+	"hako/run/fault"
+)
+
+// A List keeps questions until somebody answers. The zero List is ready
+// for use, by many at once.
+type List struct {
+	// Wait is how long a question waits; zero means 300 seconds. A gate that
+	// waits for less ends its questions sooner.
+	Wait time.Duration
+
+	// Most is how many questions may wait at once; zero means 1 000. One more is
+	// refused: nobody reads so many, and they would take all memory.
+	Most int
+
+	Now func() time.Time // the clock; nil means the system's
+
+	mu       sync.Mutex
+	open     map[string]*waiting
+	asked    int // questions so far, which gives their order
+	past     map[string]string
+	pastIDs  []string // the keys of past, the oldest first
+	watchers map[chan struct{}]struct{}
+}
+
+// A waiting is a question and the way back to who asked it.
+type waiting struct {
+	Question
+	number int
+	answer chan gate.Answer // has room for the only one
+}
+
+const (
+	usualWait = 300 * time.Second
+	usualMost = 1000
+
+	mostOfOne     = 50
+	longestReason = 1000 // characters
+	mostPast      = 1000 // ended questions that are remembered to tell a late answer why it is late
+)
+
+// How a question ended, as a late answer is told.
+const (
+	wasAnswered = "somebody has answered it already"
+	wasSilence  = "nobody answered in time, which was a no"
+	wasGone     = "who asked has gone"
+)
+
+// Ask puts a question and waits for the answer. Silence and the end of ctx are a
+// no, with an error that says so. It fits [gate.Gate.Ask].
+func (d *List) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
+	return d.ask(ctx, q, "")
+}
+
+// AskIn is [List.Ask] for what is said in a conversation, which is shown there.
+func (d *List) AskIn(session string) func(context.Context, gate.Question) (gate.Answer, error) {
+	return func(ctx context.Context, q gate.Question) (gate.Answer, error) { return d.ask(ctx, q, session) }
+}
+
+func (d *List) ask(ctx context.Context, q gate.Question, session string) (gate.Answer, error) {
+	wait := cmp.Or(d.Wait, usualWait)
+	m, err := d.add(ctx, q, session, wait)
+	if err != nil {
+		return gate.No, err
+	}
+	silence := time.NewTimer(wait)
+	defer silence.Stop()
+	select {
+	case a := <-m.answer:
+		return a, nil
+	case <-silence.C:
+		return d.end(m, wasSilence, &fault.Error{Kind: fault.Timeout, Op: "ask", Why: fmt.Sprintf("nobody answered within %v", wait), Err: context.DeadlineExceeded})
+	case <-ctx.Done():
+		return d.end(m, ending(ctx), context.Cause(ctx))
+	}
+}
+
+// ending says why a question whose context has ended is not there any more.
+func ending(ctx context.Context) string {
+	if ctx.Err() == context.DeadlineExceeded {
+		return wasSilence
+	}
+	return wasGone
+}
+
+// add adds a question.
+func (d *List) add(ctx context.Context, q gate.Question, session string, wait time.Duration) (*waiting, error) {
+	now := d.now()
+	ends := now.Add(wait)
+	if limit, ok := ctx.Deadline(); ok && limit.Before(ends) {
+		ends = limit
+	}
+	m := &waiting{answer: make(chan gate.Answer, 1), Question: Question{
+		ID: rand.Text(), Actor: q.Actor, Session: session, Command: q.Command, Script: q.Script, Dir: q.Dir,
+		Reason: short(q.Reason), Why: q.Why, Rule: q.Rule, Asked: now, Ends: ends,
+	}}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if most := cmp.Or(d.Most, usualMost); len(d.open) >= most {
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions wait for an answer already", most),
+			Hint: "answer some of them first"}
+	}
+	if own := d.of(q.Actor); own >= mostOfOne {
+		return nil, &fault.Error{Kind: fault.Exhausted, Op: "ask", Why: fmt.Sprintf("%d questions of %s wait for an answer already", own, q.Actor), Hint: "wait until they are answered"}
+	}
+	if d.open == nil {
+		d.open = map[string]*waiting{}
+	}
+	d.asked++
+	m.number = d.asked
+	d.open[m.ID] = m
+	d.changed()
+	return m, nil
+}
+
+// of counts the questions of one who asks: nobody may fill the list alone. It is
+// called with the lock held.
+func (d *List) of(actor string) (n int) {
+	for _, m := range d.open {
+		if m.Actor == actor {
+			n++
+		}
+	}
+	return n
+}
+
+// short is a reason as somebody reads it.
+func short(reason string) string {
+	if letters := []rune(reason); len(letters) > longestReason {
+		return string(letters[:longestReason]) + "…"
+	}
+	return reason
+}
+
+func (d *List) now() time.Time {
+	if d.Now == nil {
+		return time.Now()
+	}
+	return d.Now()
+}
+
+// end removes a question that nobody answered. An answer that was
+// given at the last moment counts: who gave it was told so.
+func (d *List) end(m *waiting, how string, err error) (gate.Answer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case a := <-m.answer:
+		return a, nil
+	default:
+	}
+	d.remove(m.ID, how)
+	return gate.No, err
+}
+
+// remove is called with the lock held.
+func (d *List) remove(id, how string) {
+	delete(d.open, id)
+	if d.past == nil {
+		d.past = map[string]string{}
+	}
+	d.past[id] = how
+	d.pastIDs = append(d.pastIDs, id)
+	if len(d.pastIDs) > mostPast {
+		delete(d.past, d.pastIDs[0])
+		d.pastIDs = d.pastIDs[1:]
+	}
+	d.changed()
+}
+
+// Pending returns the questions that wait, the oldest first.
+func (d *List) Pending(context.Context) ([]Question, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	matters := make([]*waiting, 0, len(d.open))
+	for _, m := range d.open {
+		matters = append(matters, m)
+	}
+	slices.SortFunc(matters, func(a, b *waiting) int { return cmp.Compare(a.number, b.number) })
+	questions := make([]Question, len(matters))
+	for i, m := range matters {
+		questions[i] = m.Question
+	}
+	return questions, nil
+}
+
+// answers spells the answers of people for a gate.
+var answers = map[Answer]gate.Answer{Once: gate.Once, ForSession: gate.Session, No: gate.No}
+
+// Answer decides a question. Only an operator may. One that was answered already
+// is fault.Invalid, one that ended otherwise or never was is fault.NotFound.
+func (d *List) Answer(_ context.Context, who access.Actor, id string, a Answer) error {
+	e := &fault.Error{Kind: fault.Invalid, Op: "answer question", Subject: id}
+	decided, known := answers[a]
+	switch {
+	case who.Role != access.Operator:
+		e.Kind, e.Why, e.Hint = fault.Denied, "a reader may look but not decide", "log in with the token of an operator"
+		return e
+	case !known:
+		e.Why, e.Hint = fmt.Sprintf("there is no answer %q", a), "it is one of once, session, deny"
+		return e
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := d.open[id]
+	if m == nil {
+		return d.late(e)
+	}
+	m.answer <- decided
+	d.remove(id, wasAnswered)
+	return nil
+}
+
+// late explains why a question cannot be answered. It is called with the lock
+// held.
+func (d *List) late(e *fault.Error) error {
+	switch e.Why = d.past[e.Subject]; e.Why {
+	case wasAnswered:
+	case "":
+		e.Kind, e.Why, e.Hint = fault.NotFound, "no such question waits", "see which do: a question has a new number each time"
+	default:
+		e.Kind = fault.NotFound
+	}
+	return e
+}
+
+// Changed returns a channel that gets something whenever the list of questions
+// has changed, and is closed when ctx ends. Several changes may be told as one.
+func (d *List) Changed(ctx context.Context) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.watchers == nil {
+		d.watchers = map[chan struct{}]struct{}{}
+	}
+	d.watchers[c] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.watchers, c)
+		close(c)
+	})
+	return c
+}
+
+// changed is called with the lock held, so that nobody closes a channel meanwhile.
+func (d *List) changed() {
+	for c := range d.watchers {
+		select {
+		case c <- struct{}{}:
+		default: // it has been told and has not looked yet
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package records
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"hako/audit"
+	"hako/audit/sqlite"
+	"hako/run/fault"
+)
+
+const (
+	mostListed = 20  // commands, denials and actors
+	mostDays   = 400 // of a chart
+)
+
+// Stats implements [hako/internal/web/api.Record]. A record that is not there has no figures.
+func (r *Record) Stats(ctx context.Context, since time.Time) (Stats, error) {
+	size, err := r.size()
+	if err != nil {
+		return Stats{}, unlessMissing(err)
+	}
+	index, err := r.opened()
+	if err != nil {
+		return Stats{}, err
+	}
+	if err := r.takeIn(ctx, size); err != nil {
+		return Stats{}, err
+	}
+	figures, err := index.Figures(ctx, since, mostDays)
+	if err != nil {
+		return Stats{}, r.drop(index, err)
+	}
+	return stats(figures, since, now(r.clock)), nil
+}
+
+func (r *Record) size() (int64, error) {
+	f, err := audit.OpenRead(r.path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// patience is for how long figures wait for what has to be taken in before.
+const patience = 3 * time.Second
+
+// takeIn waits until so much of the record was taken in. The first time that may
+// take longer than anybody waits for a page.
+func (r *Record) takeIn(ctx context.Context, size int64) error {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for range 2 { // what goes on already may have begun before the record was so long
+		select {
+		case <-r.freshen(size, 0):
+		case <-ctx.Done():
+			return stopped("count events", ctx)
+		case <-late.C:
+			return &fault.Error{Kind: fault.Unavailable, Op: "count events", Why: "the record is still being read", Hint: "try again in a moment"}
+		}
+		if err := r.lastFault(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Record) lastFault() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fault
+}
+
+// stopped is the error of somebody who did not wait.
+func stopped(op string, ctx context.Context) error {
+	return &fault.Error{Kind: fault.Timeout, Op: op, Why: "nobody waits for it any more", Err: context.Cause(ctx)}
+}
+
+// stats are figures as the doors show them.
+func stats(s sqlite.Stats, since, now time.Time) Stats {
+	out := Stats{Requests: s.Total.Requests, Failed: s.Total.Failed, Denied: s.Total.Denied, P50: s.Total.P50, P95: s.Total.P95}
+	for _, c := range s.Commands[:min(len(s.Commands), mostListed)] {
+		out.Commands = append(out.Commands, Counted{Name: c.Name, Count: c.Count, Failed: c.Failed})
+	}
+	for _, d := range s.DeniedCommands[:min(len(s.DeniedCommands), mostListed)] {
+		out.Denials = append(out.Denials, Counted{Name: d.Name, Count: d.Count})
+	}
+	for _, a := range s.Actors[:min(len(s.Actors), mostListed)] {
+		out.Actors = append(out.Actors, Counted{Name: a.Name, Count: a.Requests, Failed: a.Failed})
+	}
+	out.Days = everyDay(s.Days, since, now)
+	return out
+}
+
+// everyDay lists the days from since on, oldest first, with those on which nothing
+// happened: a chart has no gaps.
+func everyDay(known []sqlite.Group, since, now time.Time) []Counted {
+	byName := make(map[string]sqlite.Group, len(known))
+	first := since.UTC()
+	for _, d := range known { // the newest first
+		byName[d.Name] = d
+		if at, err := time.Parse(time.DateOnly, d.Name); err == nil && since.IsZero() {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	var out []Counted
+	for at := now.UTC(); len(out) < mostDays && at.Format(time.DateOnly) >= first.Format(time.DateOnly); at = at.AddDate(0, 0, -1) {
+		d := byName[at.Format(time.DateOnly)]
+		out = append(out, Counted{Name: at.Format(time.DateOnly), Count: d.Requests, Failed: d.Failed})
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Verify implements [hako/internal/web/api.Record]. Only one checks at a time, and who waited
+// reads what came since. A record that is not there is not whole: the door itself
+// would have written to it.
+func (r *Record) Verify(ctx context.Context) (Chain, error) {
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return Chain{}, stopped("verify audit log", ctx)
+	}
+	defer func() { <-r.turn }()
+	report, err := r.verifier.Verify(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return Chain{}, stopped("verify audit log", ctx)
+	case fault.KindOf(err) == fault.NotFound:
+		return Chain{Why: "there is no record"}, nil
+	case err != nil:
+		return Chain{}, err
+	}
+	chain := Chain{Whole: report.OK(), Events: report.Events}
+	if !chain.Whole {
+		chain.Why = report.String()
+	}
+	return chain, nil
+}

@@ -1,0 +1,184 @@
+package sandboxes
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hako/container"
+	"hako/container/guest"
+)
+
+// Containers manages containers; [*container.Manager] does.
+type Containers interface {
+	Tasks(ctx context.Context) ([]container.Info, error)
+	Look(ctx context.Context, task string) (container.Details, error)
+	Desk(ctx context.Context, task string) (container.Desk, error)
+	Cleanup(ctx context.Context, task string) error
+}
+
+// A statsReader also tells what its container uses, at little cost.
+type statsReader interface {
+	Stats(ctx context.Context, disk bool) (guest.Stats, error)
+}
+
+// How long a look may take: at the whole list, of that at what the engine says
+// runs, and at one container.
+const (
+	wholeLook  = 2 * time.Second
+	engineLook = time.Second
+	oneLook    = time.Second
+)
+
+// lookers is how many containers are asked at the same time.
+const lookers = 8
+
+// containers are the containers of tasks, without what they use. An engine that does
+// not answer leaves what is on record.
+func (w *Service) containers(ctx context.Context) (list []Sandbox, err error) {
+	if w.Containers == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, engineLook)
+	defer cancel()
+	all, err := w.Containers.Tasks(ctx)
+	for _, i := range all {
+		list = append(list, Sandbox{ID: taskMark + i.TaskUUID, Kind: "container", Environment: i.Environment, State: string(i.Status), Network: string(i.Network), Created: i.Created})
+	}
+	return list, err
+}
+
+// measure adds what containers use and what runs in them, several at a time.
+func (w *Service) measure(ctx context.Context, list []Sandbox, owners []string) {
+	var group sync.WaitGroup
+	places := make(chan struct{}, lookers)
+	for i := range list {
+		if owners[i] == "" || w.Containers == nil || !alive(list[i]) {
+			continue
+		}
+		places <- struct{}{}
+		group.Go(func() {
+			w.measureOne(ctx, &list[i], owners[i])
+			<-places
+		})
+	}
+	group.Wait()
+}
+
+// alive reports whether there can be somebody inside who answers.
+func alive(b Sandbox) bool {
+	switch container.State(b.State) {
+	case container.Created, container.Initializing, container.Stopped, container.Deleted:
+		return false
+	}
+	return true
+}
+
+// measureOne asks the guest, which answers at once, or else the engine. What
+// nobody tells is left as it is.
+func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
+	ctx, cancel := context.WithTimeout(ctx, oneLook)
+	defer cancel()
+	if ctx.Err() != nil {
+		return
+	}
+	desk, err := w.Containers.Desk(ctx, task)
+	if err != nil {
+		w.askEngine(ctx, b, task)
+		return
+	}
+	if g, ok := desk.(statsReader); ok {
+		if s, err := g.Stats(ctx, false); err == nil {
+			b.Usage = usageOf(s)
+			markBusy(b, s)
+		}
+	}
+	if jobs, err := desk.Jobs(ctx); err == nil {
+		b.Jobs = w.jobsOf(jobs)
+	}
+}
+
+// markBusy says of a container of the dock that something runs in it.
+func markBusy(b *Sandbox, s guest.Stats) {
+	if s.Running > 0 && b.State == string(container.Ready) {
+		b.State = string(container.Running)
+	}
+}
+
+func (w *Service) askEngine(ctx context.Context, b *Sandbox, task string) {
+	x, err := w.Containers.Look(ctx, task)
+	if err != nil {
+		return
+	}
+	if b.ID == taskMark+task {
+		b.State = string(x.Status)
+	}
+	if x.Usage != nil {
+		b.Usage = usageOf(*x.Usage)
+	}
+}
+
+func usageOf(s guest.Stats) *Usage {
+	return &Usage{CPUSeconds: s.CPU.Seconds(), Memory: s.Memory, MemoryLimit: s.MemoryLimit, Disk: s.Disk, DiskLimit: s.DiskLimit, Processes: s.Processes}
+}
+
+// How much is shown of jobs: the newest, and of each the beginning of its command.
+const (
+	mostJobs    = 50
+	mostCommand = 2000
+)
+
+func (w *Service) jobsOf(all []guest.Job) (list []Job) {
+	for _, j := range all[max(0, len(all)-mostJobs):] {
+		one := Job{ID: string(j.Handle), Command: w.Secrets.Text(shortened(j.Command)), State: string(j.State), Started: j.Began}
+		if j.State != guest.Running {
+			one.Exit = &j.Exit
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func shortened(text string) string {
+	if len(text) <= mostCommand {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostCommand], "") + "…"
+}
+
+// printed reads what a job printed.
+func (w *Service) printed(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
+	desk, err := w.Containers.Desk(ctx, task)
+	if err != nil {
+		return "", 0, err
+	}
+	fromEnd := offset < 0
+	if fromEnd {
+		j, err := desk.Job(ctx, guest.Handle(job))
+		if err != nil {
+			return "", 0, err
+		}
+		offset = max(0, j.Bytes+offset)
+	}
+	page, err := desk.Output(ctx, guest.Handle(job), guest.Both, offset, most)
+	if err != nil {
+		return "", 0, err
+	}
+	data := page.Data
+	if fromEnd {
+		data = fromCharacter(data)
+	}
+	return w.Secrets.Text(strings.ToValidUTF8(string(data), "\uFFFD")), page.Next, nil
+}
+
+// fromCharacter leaves out the rest of a character that begins before.
+func fromCharacter(data []byte) []byte {
+	for n := 0; n < utf8.UTFMax && n < len(data); n++ {
+		if utf8.RuneStart(data[n]) {
+			return data[n:]
+		}
+	}
+	return data
+}

@@ -1,0 +1,107 @@
+package sessions
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"hako/internal/app/secretary"
+	"hako/internal/app/secretary/store"
+)
+
+// A listener hears one turn and tells it to who talks.
+type listener struct {
+	tell  func(Turn)
+	words string // her last ones
+}
+
+func (l *listener) hear(e secretary.Event) {
+	switch e.Type {
+	case "text", "again", "todo", "warning":
+		l.tell(Turn{Type: e.Type, Text: e.Text})
+	case "reply": // which was heard piece by piece
+		l.words = e.Text
+	case "action":
+		l.action(e.Action)
+	case "result":
+		l.result(e.Result)
+	}
+}
+
+func (l *listener) action(a *secretary.Action) {
+	text, err := json.Marshal(a)
+	if err != nil || a == nil {
+		return
+	}
+	l.tell(Turn{Type: "action", Action: text})
+}
+
+func (l *listener) result(r *secretary.Result) {
+	if r == nil {
+		return
+	}
+	o := outcome(r)
+	l.tell(Turn{Type: "result", Result: &o})
+}
+
+// refused begins the error of a command that was not allowed.
+const refused = "SecurityError: "
+
+// failed is the exit status of what did not run and was not refused either.
+const failed = 1
+
+// outcome words a result for people: a refusal with its reason, any other error
+// as a complaint.
+func outcome(r *secretary.Result) Outcome {
+	o := Outcome{Command: r.Command, Reason: r.Reason, Seconds: r.Took.Seconds()}
+	if r.Output != nil {
+		o.Stdout, o.Stderr, o.Dir = r.Output.Stdout, r.Output.Stderr, r.Output.Dir
+		o.Redacted = r.Output.Redacted
+		o.Exit, _ = strconv.Atoi(r.Output.ExitCode)
+	}
+	why, denied := strings.CutPrefix(explained(r), refused)
+	switch {
+	case denied:
+		o.Denied = why
+	case why != "":
+		if o.Exit == 0 {
+			o.Exit = failed
+		}
+		o.Stderr = strings.TrimLeft(strings.TrimSuffix(o.Stderr, "\n")+"\n"+why+"\n", "\n")
+	}
+	return o
+}
+
+// explained is an error with all that is known about it.
+func explained(r *secretary.Result) string {
+	text := r.Error
+	if r.Detail != "" {
+		text += ": " + r.Detail
+	}
+	if r.Hint != "" {
+		text += " (" + r.Hint + ")"
+	}
+	return text
+}
+
+// outcomes are those that a message tells of; nil means that it tells of none.
+func outcomes(m store.Message) []Outcome {
+	var kept []struct {
+		Command, Reason string
+		Result          *secretary.Output
+		Error           *string
+		Hint            string
+	}
+	if m.Role != store.System || json.Unmarshal(m.Meta, &kept) != nil {
+		return nil
+	}
+	var all []Outcome
+	for _, k := range kept {
+		r := secretary.Result{Command: k.Command, Reason: k.Reason, Output: k.Result, Hint: k.Hint}
+		if k.Error != nil {
+			r.Error = *k.Error
+		}
+		all = append(all, outcome(&r))
+	}
+	return all
+}

@@ -1,0 +1,63 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ForRecord returns s fit for a record, a table or a question that a person decides: nothing is left out, and what
+// cannot be seen is spelled: control characters as their pictures (␛), the others as ‹U+202E›. Lines and tabs
+// stay. Bytes that are not UTF-8 become U+FFFD.
+func ForRecord(s string) string {
+	if printableASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	var f filter
+	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+		b.WriteString(f.spelled(r))
+	}
+	return b.String()
+}
+
+// spelled returns r, or the name of what cannot be seen.
+func (f *filter) spelled(r rune) string {
+	switch {
+	case r == '\n' || r == '\t':
+	case picture(r) != r:
+		r = picture(r)
+	case r == '\u2028' || r == '\u2029' || r == '\u2800' || !f.seen(r):
+		return fmt.Sprintf("‹U+%04X›", r)
+	}
+	f.before = r
+	return string(r)
+}
+
+// picture returns the symbol that stands for a control character of ASCII, or r.
+func picture(r rune) rune {
+	switch {
+	case r < ' ':
+		return '␀' + r
+	case r == 0x7f:
+		return '␡'
+	}
+	return r
+}
+
+// RecordLine is ForRecord for a name or a command in one line of a table: line breaks are spelled too.
+func RecordLine(s string) string { return strings.ReplaceAll(ForRecord(s), "\n", "␊") }
+
+// Line makes one line of a text of somebody else, as [Visible] shows it, with at most so many characters.
+// White space becomes one space.
+func Line(s string, most int) string {
+	if far := 8*most + 1024; len(s) > far { // the rest cannot matter, and may be megabytes
+		s = Prefix(s, far)
+	}
+	return Shorten(strings.Join(strings.Fields(Visible(s)), " "), most)
+}
+
+// Valid returns s with U+FFFD in the place of bytes that are not UTF-8, as JSON needs it.
+func Valid[T string | []byte](s T) string {
+	return strings.ToValidUTF8(string(s), string(utf8.RuneError))
+}

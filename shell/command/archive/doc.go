@@ -1,0 +1,2 @@
+// Package archive has the commands that pack and unpack: tar, zip, gzip, bzip2, xz.
+package archive

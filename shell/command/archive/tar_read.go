@@ -1,0 +1,396 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// A tarReader lists or unpacks an archive.
+type tarReader struct {
+	*tarCall
+	r     *tar.Reader
+	late  []func() error // links that lead elsewhere, and times of directories
+	seen  int
+	plain int64
+}
+
+// read opens the archive and goes through its members.
+func (t *tarCall) read() error {
+	src := io.Reader(t.Stdin)
+	if !shell.IsStdin(t.file) {
+		f, err := t.OpenBytes(t.file)
+		if err == nil && f.IsDir() {
+			f.Close()
+			err = vfs.ErrIsDir
+		}
+		if err != nil {
+			t.say("%s: Cannot open: %s", t.file, vfs.Reason(err))
+			return errTarFatal
+		}
+		defer f.Close()
+		src = f
+	}
+	watched := &watchedReader{ctx: t.ctx, r: src}
+	unpacked, p, err := t.unpack(watched)
+	if err == nil {
+		reader := &tarReader{tarCall: t}
+		reader.r = tar.NewReader(&cli.CountingReader{R: unpacked, N: &reader.plain})
+		err = reader.members()
+		if p == nil && reader.seen == 0 && (err == nil && reader.plain == 0 || errors.Is(err, io.ErrUnexpectedEOF)) {
+			err = tar.ErrHeader
+		}
+	}
+	switch {
+	case watched.err != nil:
+		return watched.err
+	case err == nil || isLimit(err) || errors.Is(err, errTarFatal) || errors.Is(err, stream.ErrPipe):
+		return err
+	case t.Limiter.Err() != nil:
+		return t.Limiter.Err()
+	}
+	var status shell.Status
+	if errors.As(err, &status) {
+		return err
+	}
+	return t.broken(p, err)
+}
+
+// unpack finds out how the archive is packed.
+func (t *tarCall) unpack(r io.Reader) (io.Reader, *packer, error) {
+	br := bufio.NewReaderSize(r, 64<<10)
+	tool := t.packing
+	head, _ := br.Peek(6)
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		tool = &gzipTool
+	case bytes.HasPrefix(head, []byte("BZh")):
+		tool = &bzip2Tool
+	case bytes.Equal(head, xzMagic):
+		tool = &xzTool
+	}
+	if tool == nil {
+		return br, nil, nil
+	}
+	p := &packer{Call: t.Call, ctx: t.ctx, tool: tool, decode: true}
+	plain, err := tool.open(p, br)
+	return plain, p, err
+}
+
+// broken reports data that cannot be read, in the words of whoever noticed.
+func (t *tarCall) broken(p *packer, err error) error {
+	name := t.Name
+	switch {
+	case p != nil && !errors.Is(err, tar.ErrHeader):
+		t.Name = p.tool.name
+		p.spoil("stdin", err)
+		t.Name = name
+		t.say("Child returned status %d", max(p.status, 1))
+		return errTarFatal
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		t.say("Unexpected EOF in archive")
+		return errTarFatal
+	case errors.Is(err, tar.ErrHeader):
+		t.fail("This does not look like a tar archive")
+		return nil
+	}
+	t.say("%v", err)
+	return errTarFatal
+}
+
+func (r *tarReader) members() error {
+	for {
+		h, err := r.r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		r.seen++
+		if err := r.member(h); err != nil {
+			return err
+		}
+	}
+	for i := range r.operands {
+		if !r.operands[i].found {
+			r.fail("%s: Not found in archive", r.operands[i].name)
+		}
+	}
+	for i := len(r.late) - 1; i >= 0; i-- {
+		if err := r.late[i](); err != nil {
+			return err
+		}
+	}
+	return r.Stdout.Err()
+}
+
+// wanted reports whether the operands ask for this member, and from which
+// directory.
+func (r *tarReader) wanted(name string) (dir string, ok bool) {
+	if len(r.operands) == 0 {
+		return r.dir, !r.excluded(name)
+	}
+	for i := range r.operands {
+		o := &r.operands[i]
+		want := strings.TrimSuffix(o.name, "/")
+		plain := strings.TrimSuffix(name, "/")
+		if plain == want || strings.HasPrefix(plain, want+"/") || r.wild && wildMatch(want, plain) {
+			o.found = true
+			return o.dir, !r.excluded(name)
+		}
+	}
+	return "", false
+}
+
+func (r *tarReader) member(h *tar.Header) error {
+	dir, ok := r.wanted(h.Name)
+	if !ok {
+		return nil
+	}
+	if r.mode == 't' {
+		r.safeName(h.Name, "member names")
+		return r.list(h)
+	}
+	name, ok := r.safeName(h.Name, "member names")
+	if !ok {
+		r.fail("%s: Member name contains '..'", h.Name)
+		return nil
+	}
+	if name = stripParts(name, r.strip); name == "" {
+		return nil
+	}
+	if r.verbose {
+		w := io.Writer(r.Stdout)
+		if r.stdout {
+			w = r.Stderr
+		}
+		if _, err := fmt.Fprintln(w, h.Name); err != nil {
+			return err
+		}
+	}
+	if r.stdout {
+		if h.Typeflag != tar.TypeReg {
+			return nil
+		}
+		_, err := io.Copy(struct{ io.Writer }{r.Stdout}, r.r)
+		return err
+	}
+	return r.extract(r.at(dir, name), name, h)
+}
+
+func stripParts(name string, n int) string {
+	dir := strings.HasSuffix(name, "/")
+	parts := strings.Split(strings.TrimSuffix(name, "/"), "/")
+	if len(parts) <= n {
+		return ""
+	}
+	name = strings.Join(parts[n:], "/")
+	if dir {
+		name += "/"
+	}
+	return name
+}
+
+func (r *tarReader) extract(full, name string, h *tar.Header) error {
+	if h.Typeflag == tar.TypeDir {
+		return r.directory(full, name, h)
+	}
+	err := r.FS.MkdirAll(tarDir(full), 0o777)
+	if err == nil {
+		err = r.clear(full)
+	}
+	if err == nil {
+		switch h.Typeflag {
+		case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
+			return r.regular(full, name, h)
+		case tar.TypeSymlink:
+			return r.symlink(full, name, h)
+		case tar.TypeLink:
+			return r.hardlink(full, name, h)
+		}
+		r.say("%s: special files are not made here; skipped", name)
+		return nil
+	}
+	if isLimit(err) {
+		return err
+	}
+	if h.Typeflag == tar.TypeSymlink {
+		r.fail("%s: Cannot create symlink to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
+		return nil
+	}
+	r.fail("%s: Cannot open: %s", name, vfs.Reason(err))
+	return nil
+}
+
+// clear makes place for a new file. It never follows a link.
+func (r *tarReader) clear(full string) error {
+	info, err := r.FS.Lstat(full)
+	if err != nil {
+		return nil
+	}
+	if r.keep {
+		return fs.ErrExist
+	}
+	if info.IsDir() {
+		return vfs.ErrIsDir
+	}
+	return r.FS.Remove(full)
+}
+
+func (r *tarReader) directory(full, name string, h *tar.Header) error {
+	err := r.FS.MkdirAll(full, 0o777)
+	if isLimit(err) {
+		return err
+	}
+	if err != nil {
+		r.fail("%s: Cannot mkdir: %s", name, vfs.Reason(err))
+		return nil
+	}
+	r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777|0o700)
+	r.late = append(r.late, func() error {
+		r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
+		r.times(full, h.ModTime)
+		return nil
+	})
+	return r.Limiter.Fits(int64(len(r.late)) * 128)
+}
+
+func (r *tarReader) times(full string, at time.Time) { r.FS.Chtimes(full, at, at) }
+
+func (r *tarReader) regular(full, name string, h *tar.Header) error {
+	f, err := r.FS.Open(full, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode)&0o777)
+	if err != nil {
+		if isLimit(err) {
+			return err
+		}
+		r.fail("%s: Cannot open: %s", name, vfs.Reason(err))
+		return nil
+	}
+	out := stream.NewWriter(f)
+	_, err = io.Copy(struct{ io.Writer }{out}, r.r)
+	if ferr := out.Flush(); err == nil {
+		err = ferr
+	}
+	out.Release()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		r.FS.Chmod(full, fs.FileMode(h.Mode)&0o777)
+		r.times(full, h.ModTime)
+	}
+	return err
+}
+
+// symlink waits until the end with a link that leads out of its directory: an
+// archive must not be able to write through a link it brought along.
+func (r *tarReader) symlink(full, name string, h *tar.Header) error {
+	make := func() error {
+		err := r.FS.Symlink(h.Linkname, full)
+		if isLimit(err) {
+			return err
+		}
+		if err != nil {
+			r.fail("%s: Cannot create symlink to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
+		}
+		return nil
+	}
+	if strings.HasPrefix(h.Linkname, "/") || strings.Contains("/"+h.Linkname+"/", "/../") {
+		r.late = append(r.late, make)
+		return r.Limiter.Fits(int64(len(r.late)) * 128)
+	}
+	return make()
+}
+
+func (r *tarReader) hardlink(full, name string, h *tar.Header) error {
+	target, ok := r.safeName(h.Linkname, "hard link targets")
+	if !ok {
+		r.fail("%s: Member name contains '..'", h.Linkname)
+		return nil
+	}
+	if target = stripParts(target, r.strip); target == "" {
+		return nil
+	}
+	base := strings.TrimSuffix(full, "/"+strings.TrimSuffix(name, "/"))
+	err := r.FS.Link(r.at(base, target), full)
+	if isLimit(err) {
+		return err
+	}
+	if err != nil {
+		r.fail("%s: Cannot hard link to ‘%s’: %s", name, h.Linkname, vfs.Reason(err))
+	}
+	return nil
+}
+
+// list prints one member, with -v in the form of ls -l.
+func (r *tarReader) list(h *tar.Header) error {
+	line := h.Name
+	if r.verbose {
+		owner := r.ownerOf(h)
+		size := fmt.Sprint(h.Size)
+		if h.Typeflag == tar.TypeChar || h.Typeflag == tar.TypeBlock {
+			size = fmt.Sprintf("%d,%d", h.Devmajor, h.Devminor)
+		}
+		r.width = max(r.width, len(owner)+1+len(size))
+		line = fmt.Sprintf("%s %s %*s %s %s", tarMode(h), owner, r.width-len(owner)-1, size, h.ModTime.UTC().Format("2006-01-02 15:04"), h.Name)
+		switch h.Typeflag {
+		case tar.TypeSymlink:
+			line += " -> " + h.Linkname
+		case tar.TypeLink:
+			line += " link to " + h.Linkname
+		}
+	}
+	_, err := r.Stdout.WriteString(line + "\n")
+	return err
+}
+
+func (r *tarReader) ownerOf(h *tar.Header) string {
+	user, group := h.Uname, h.Gname
+	if user == "" || r.bare {
+		user = fmt.Sprint(h.Uid)
+	}
+	if group == "" || r.bare {
+		group = fmt.Sprint(h.Gid)
+	}
+	return user + "/" + group
+}
+
+// tarMode spells the kind and the permissions of a member.
+func tarMode(h *tar.Header) string {
+	kinds := map[byte]byte{tar.TypeDir: 'd', tar.TypeSymlink: 'l', tar.TypeLink: 'h', tar.TypeChar: 'c', tar.TypeBlock: 'b', tar.TypeFifo: 'p'}
+	b := []byte("-rwxrwxrwx")
+	if k, ok := kinds[h.Typeflag]; ok {
+		b[0] = k
+	}
+	for i := range 9 {
+		if h.Mode>>(8-i)&1 == 0 {
+			b[i+1] = '-'
+		}
+	}
+	for _, special := range []struct {
+		bit     int64
+		at      int
+		on, off byte
+	}{{0o4000, 3, 's', 'S'}, {0o2000, 6, 's', 'S'}, {0o1000, 9, 't', 'T'}} {
+		if h.Mode&special.bit != 0 {
+			if b[special.at] == 'x' {
+				b[special.at] = special.on
+			} else {
+				b[special.at] = special.off
+			}
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,397 @@
+package archive
+
+import (
+	"archive/zip"
+	"cmp"
+	"compress/flate"
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+var Zip = shell.Command{
+	Name: "zip", Args: "[-rqjmyDd0-9@] archive[.zip] [file...] [-x PATTERN...] [-i PATTERN...]", Summary: "make and change zip archives",
+	Help: `  -r  go into directories            -q  say nothing
+  -j  store names without directories
+  -m  remove the files afterwards    -y  store links as links
+  -D  no entries for directories     -d  delete entries from the archive
+  -0  only store … -9  smallest (-6) -@  take names from standard input
+  -x PATTERN...  leave out           -i PATTERN...  only these
+'-' as the archive is standard output, '-' as a file standard input.
+
+Examples:
+  zip -r site.zip site -x '*.tmp'
+  zip -d site.zip 'site/old/*'
+`,
+	Run: runZip,
+}
+
+type zipCall struct {
+	*shell.Call
+	ctx                                              context.Context
+	recurse, quiet, junk, move, links, noDirs, erase bool
+	level                                            int
+	exclude, include                                 []string
+	archive                                          string
+	items                                            []zipItem
+	have                                             map[string]bool
+	moved                                            []string
+	w                                                *zip.Writer
+	say                                              io.Writer
+}
+
+// A zipItem is a file to store and the name it gets.
+type zipItem struct {
+	file, stored string
+	info         vfs.Info // zero for standard input
+	stdin        bool
+}
+
+func runZip(ctx context.Context, c *shell.Call) error {
+	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, say: c.Stdout}
+	c.Args = z.lists(c.Args)
+	opts, names, err := cli.Options(c, "r,recurse-paths q,quiet j,junk-paths m,move y,symlinks D,no-dir-entries d,delete u,update @ 0 1 2 3 4 5 6 7 8 9 v X T")
+	if err != nil {
+		return shell.Status(16)
+	}
+	stdinNames := false
+	for _, o := range opts {
+		stdinNames = stdinNames || o.Name == "@"
+		z.set(o.Name)
+	}
+	if len(names) == 0 {
+		return shell.ErrUsage
+	}
+	z.archive = names[0]
+	if z.archive == "-" {
+		z.say = c.Stderr
+	} else if !strings.Contains(path.Base(z.archive), ".") {
+		z.archive += ".zip"
+	}
+	names = names[1:]
+	if stdinNames {
+		if names, err = z.fromStdin(names); err != nil {
+			return err
+		}
+	}
+	if z.quiet {
+		z.say = io.Discard
+	}
+	if z.erase {
+		return z.rewrite(names)
+	}
+	for _, name := range names {
+		if err := z.collect(name); err != nil {
+			return err
+		}
+	}
+	if len(z.items) == 0 {
+		fmt.Fprintf(c.Stderr, "\nzip error: Nothing to do! (%s)\n", z.archive)
+		return shell.Status(12)
+	}
+	return z.rewrite(nil)
+}
+
+// lists takes the patterns of -x and -i out of the words: they go on to the
+// next option.
+func (z *zipCall) lists(args []string) (rest []string) {
+	var list *[]string
+	for _, a := range args {
+		switch {
+		case a == "-x" || a == "--exclude":
+			list = &z.exclude
+		case a == "-i" || a == "--include":
+			list = &z.include
+		case list != nil && a == "@":
+			list = nil
+		case list != nil && (len(a) < 2 || a[0] != '-') && !(a == "-"):
+			*list = append(*list, a)
+		default:
+			list = nil
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+func (z *zipCall) set(name string) {
+	switch name {
+	case "r":
+		z.recurse = true
+	case "q":
+		z.quiet = true
+	case "j":
+		z.junk = true
+	case "m":
+		z.move = true
+	case "y":
+		z.links = true
+	case "D":
+		z.noDirs = true
+	case "d":
+		z.erase = true
+	case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9":
+		z.level = int(name[0] - '0')
+	}
+}
+
+func (z *zipCall) fromStdin(names []string) ([]string, error) {
+	for {
+		line, err := z.Stdin.Line()
+		if err == io.EOF {
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, strings.TrimRight(string(line), "\n"))
+		if err := z.Limiter.Fits(int64(len(names)) * 64); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// collect finds what one operand stands for.
+func (z *zipCall) collect(name string) error {
+	if z.ctx.Err() != nil {
+		return cmp.Or(z.Limiter.Err(), z.ctx.Err())
+	}
+	if name == "-" {
+		z.items = append(z.items, zipItem{stored: "-", stdin: true})
+		return nil
+	}
+	stat := z.FS.Stat
+	if z.links {
+		stat = z.FS.Lstat
+	}
+	info, err := stat(z.Path(name))
+	if err != nil {
+		fmt.Fprintf(z.Stderr, "\tzip warning: name not matched: %s\n", name)
+		return nil
+	}
+	stored := path.Clean(name)
+	stored = strings.TrimLeft(stored, "/")
+	for strings.HasPrefix(stored, "../") {
+		stored = stored[3:]
+	}
+	if z.junk {
+		stored = path.Base(stored)
+	}
+	if !info.IsDir() {
+		z.add(zipItem{file: name, stored: stored, info: info})
+		return nil
+	}
+	if !z.junk && !z.noDirs && stored != "." && stored != ".." {
+		z.add(zipItem{file: name, stored: stored + "/", info: info})
+	}
+	if !z.recurse {
+		return nil
+	}
+	entries, err := z.FS.ReadDir(z.Path(name))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := z.collect(strings.TrimSuffix(name, "/") + "/" + e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (z *zipCall) add(item zipItem) {
+	if zipMatches(z.exclude, item.stored) || len(z.include) > 0 && !zipMatches(z.include, item.stored) {
+		return
+	}
+	if z.archive != "-" && z.Path(item.file) == z.Path(z.archive) || z.have[item.stored] {
+		return
+	}
+	z.have[item.stored] = true
+	z.items = append(z.items, item)
+}
+
+func zipMatches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if wildMatch(p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrite makes the new archive beside the old one and puts it in its place.
+// With erase, entries that match are left out.
+func (z *zipCall) rewrite(erase []string) error {
+	if z.archive == "-" {
+		z.w = zip.NewWriter(z.Stdout)
+		return z.write(nil, erase)
+	}
+	old, closeOld, err := z.openOld()
+	if err != nil {
+		return err
+	}
+	defer closeOld()
+	tmp, name, err := z.FS.CreateTemp(path.Dir(z.Path(z.archive)), "zi*")
+	if err != nil {
+		fmt.Fprintf(z.Stderr, "zip error: Could not create output file (%s)\n", z.archive)
+		return shell.Status(15)
+	}
+	z.w = zip.NewWriter(tmp)
+	err = z.write(old, erase)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		z.FS.Chmod(name, 0o644)
+		err = z.FS.Rename(name, z.Path(z.archive))
+	}
+	if err != nil {
+		z.FS.Remove(name)
+		return err
+	}
+	for _, file := range z.moved {
+		z.FS.Remove(z.Path(file))
+	}
+	return nil
+}
+
+func (z *zipCall) openOld() (*zip.Reader, func(), error) {
+	f, err := z.OpenBytes(z.archive)
+	if err != nil {
+		if z.erase {
+			fmt.Fprintf(z.Stderr, "\nzip error: Nothing to do! (%s)\n", z.archive)
+			return nil, nil, shell.Status(12)
+		}
+		return nil, func() {}, nil
+	}
+	r, err := openZip(z.Limiter, f)
+	if err != nil {
+		f.Close()
+		if isLimit(err) {
+			return nil, nil, err
+		}
+		fmt.Fprintf(z.Stderr, "\nzip error: Zip file structure invalid (%s)\n", z.archive)
+		return nil, nil, shell.Status(3)
+	}
+	return r, func() { f.Close() }, nil
+}
+
+func (z *zipCall) write(old *zip.Reader, erase []string) error {
+	z.w.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, z.level) })
+	fresh := map[string]zipItem{}
+	for _, item := range z.items {
+		fresh[item.stored] = item
+	}
+	if old != nil {
+		for _, f := range old.File {
+			if item, ok := fresh[f.Name]; ok {
+				delete(fresh, f.Name)
+				if err := z.store(item, "updating"); err != nil {
+					return err
+				}
+				continue
+			}
+			if zipMatches(erase, f.Name) {
+				fmt.Fprintf(z.say, "deleting: %s\n", f.Name)
+				continue
+			}
+			if err := z.w.Copy(f); err != nil {
+				return err
+			}
+		}
+	}
+	for _, item := range z.items {
+		if _, ok := fresh[item.stored]; ok {
+			if err := z.store(item, "  adding"); err != nil {
+				return err
+			}
+		}
+	}
+	return z.w.Close()
+}
+
+// store writes one entry. A file is compressed twice, the first time only to
+// see whether it is worth it: no buffer is needed then.
+func (z *zipCall) store(item zipItem, verb string) error {
+	h := &zip.FileHeader{Name: item.stored, Modified: z.Now().UTC(), Method: zip.Store}
+	if item.stdin {
+		h.Method = zip.Deflate
+		fmt.Fprintf(z.say, "%s: %s (deflated)\n", verb, item.stored)
+		return z.copyIn(h, z.Stdin)
+	}
+	h.Modified = item.info.ModTime().UTC().Truncate(2 * time.Second)
+	h.SetMode(item.info.Mode())
+	saved := 0
+	switch mode := item.info.Mode(); {
+	case mode.IsDir():
+		fmt.Fprintf(z.say, "%s: %s (stored 0%%)\n", verb, item.stored)
+		_, err := z.w.CreateHeader(h)
+		return err
+	case mode&fs.ModeSymlink != 0:
+		target, err := z.FS.Readlink(z.Path(item.file))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(z.say, "%s: %s (stored 0%%)\n", verb, item.stored)
+		return z.copyIn(h, strings.NewReader(target))
+	}
+	if z.level > 0 {
+		size, packed, err := z.trial(item.file)
+		if err != nil {
+			return err
+		}
+		if packed < size {
+			h.Method = zip.Deflate
+			saved = int((float64(size-packed))*100/float64(size) + 0.5)
+		}
+	}
+	word := "stored"
+	if h.Method == zip.Deflate {
+		word = "deflated"
+	}
+	fmt.Fprintf(z.say, "%s: %s (%s %d%%)\n", verb, item.stored, word, saved)
+	f, err := z.FS.Open(z.Path(item.file), os.O_RDONLY|vfs.Binary, 0)
+	if err != nil {
+		fmt.Fprintf(z.Stderr, "\tzip warning: could not open for reading: %s\n", item.file)
+		return nil
+	}
+	defer f.Close()
+	if z.move {
+		z.moved = append(z.moved, item.file)
+	}
+	return z.copyIn(h, f)
+}
+
+func (z *zipCall) copyIn(h *zip.FileHeader, r io.Reader) error {
+	w, err := z.w.CreateHeader(h)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, &watchedReader{ctx: z.ctx, r: r})
+	return err
+}
+
+// trial measures a file before and after compression.
+func (z *zipCall) trial(name string) (size, packed int64, err error) {
+	f, err := z.OpenBytes(name)
+	if err != nil {
+		return 0, 0, nil
+	}
+	defer f.Close()
+	fw, err := flate.NewWriter(&countedWriter{io.Discard, &packed}, z.level)
+	if err != nil {
+		return 0, 0, err
+	}
+	if size, err = io.Copy(fw, &watchedReader{ctx: z.ctx, r: f}); err != nil {
+		return 0, 0, err
+	}
+	return size, packed, fw.Close()
+}

@@ -1,0 +1,244 @@
+package data
+
+import (
+	"context"
+	"encoding/base32"
+	"encoding/base64"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"io"
+	"strconv"
+)
+
+var Base64 = shell.Command{
+	Name: "base64", Args: "[-di] [-w COLS] [file]", Summary: "encode or decode base64",
+	Help: `  -d, --decode          decode
+  -i, --ignore-garbage  when decoding, pass over what is not of the alphabet
+  -w, --wrap=COLS       break lines after COLS characters (76); 0 does not
+
+Examples:
+  printf 'hello' | base64          aGVsbG8=
+  base64 -w 0 picture.png          one long line
+  echo aGVsbG8= | base64 -d        hello
+`,
+	Run: func(ctx context.Context, c *shell.Call) error {
+		return runBase(c, baseCodec{base64.StdEncoding, 3, 4})
+	},
+}
+
+var Base32 = shell.Command{
+	Name: "base32", Args: "[-di] [-w COLS] [file]", Summary: "encode or decode base32",
+	Help: `  -d, --decode          decode
+  -i, --ignore-garbage  when decoding, pass over what is not of the alphabet
+  -w, --wrap=COLS       break lines after COLS characters (76); 0 does not
+
+Examples:
+  printf 'hello' | base32          NBSWY3DP
+  echo NBSWY3DP | base32 -d        hello
+`,
+	Run: func(ctx context.Context, c *shell.Call) error {
+		return runBase(c, baseCodec{base32.StdEncoding, 5, 8})
+	},
+}
+
+// A baseCodec turns groups of raw bytes into groups of letters and back.
+type baseCodec struct {
+	baseEncoding
+	raw, text int // bytes in a group
+}
+
+type baseEncoding interface {
+	Encode(dst, src []byte)
+	EncodedLen(n int) int
+	Decode(dst, src []byte) (int, error)
+	DecodedLen(n int) int
+}
+
+func runBase(c *shell.Call, codec baseCodec) error {
+	opts, names, err := cli.Options(c, "d,decode i,ignore-garbage w,wrap:")
+	if err != nil {
+		return err
+	}
+	decode, lax, cols := false, false, 76
+	for _, o := range opts {
+		switch o.Name {
+		case "d":
+			decode = true
+		case "i":
+			lax = true
+		case "w":
+			if cols, err = strconv.Atoi(o.Value); err != nil || cols < 0 {
+				return c.Fail(1, "invalid wrap size: ‘%s’", o.Value)
+			}
+		}
+	}
+	if len(names) > 1 {
+		return extraOperand(c, names[1])
+	}
+	for in := range c.InputsBytes(names) {
+		if decode {
+			err = codec.decode(c, in, lax)
+		} else {
+			err = codec.encode(c.Stdout, in, cols)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode writes lines of cols letters.
+func (b baseCodec) encode(w io.Writer, in io.Reader, cols int) error {
+	wrap := &lineWrapper{w: w, cols: cols}
+	raw := make([]byte, b.raw<<12)
+	text := make([]byte, b.EncodedLen(len(raw)))
+	for {
+		n, err := io.ReadFull(in, raw)
+		b.Encode(text, raw[:n])
+		if werr := wrap.write(text[:b.EncodedLen(n)]); werr != nil {
+			return werr
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return wrap.end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// A lineWrapper breaks a stream of letters into lines.
+type lineWrapper struct {
+	w    io.Writer
+	cols int // 0 never breaks
+	at   int
+	buf  []byte
+}
+
+func (l *lineWrapper) write(p []byte) error {
+	if l.cols == 0 {
+		_, err := l.w.Write(p)
+		return err
+	}
+	l.buf = l.buf[:0]
+	for len(p) > 0 {
+		n := min(len(p), l.cols-l.at)
+		l.buf = append(l.buf, p[:n]...)
+		p = p[n:]
+		if l.at += n; l.at == l.cols {
+			l.buf = append(l.buf, '\n')
+			l.at = 0
+		}
+	}
+	_, err := l.w.Write(l.buf)
+	return err
+}
+
+func (l *lineWrapper) end() error {
+	if l.at == 0 {
+		return nil
+	}
+	_, err := l.w.Write([]byte{'\n'})
+	return err
+}
+
+// decode reads groups until one of them is wrong; what came before it is
+// printed, as GNU does.
+func (b baseCodec) decode(c *shell.Call, in shell.Input, lax bool) error {
+	var group, out []byte
+	for {
+		chunk, err := in.Chunk()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		group = b.letters(group, chunk, lax)
+		whole := len(group) - len(group)%b.text
+		if err == io.EOF {
+			whole = len(group)
+		}
+		var ok bool
+		out, ok = b.groups(out[:0], group[:whole])
+		if _, werr := c.Stdout.Write(out); werr != nil {
+			return werr
+		}
+		if !ok {
+			c.Stdout.Flush()
+			return c.Fail(1, "invalid input")
+		}
+		if err == io.EOF {
+			return nil
+		}
+		group = append(group[:0], group[whole:]...)
+	}
+}
+
+// letters appends the bytes of chunk that count.
+func (b baseCodec) letters(group, chunk []byte, lax bool) []byte {
+	for _, ch := range chunk {
+		if ch == '\n' || lax && !b.letter(ch) {
+			continue
+		}
+		group = append(group, ch)
+	}
+	return group
+}
+
+func (b baseCodec) letter(ch byte) bool {
+	switch {
+	case ch >= 'A' && ch <= 'Z', ch == '=':
+		return true
+	case b.text == 8:
+		return ch >= '2' && ch <= '7'
+	}
+	return ch >= 'a' && ch <= 'z' || ch >= '0' && ch <= '9' || ch == '+' || ch == '/'
+}
+
+// groups decodes whole groups into out: all at once if nothing is amiss, else
+// one by one, since padding may stand inside when outputs were concatenated.
+func (b baseCodec) groups(out, text []byte) ([]byte, bool) {
+	start := len(out)
+	out = append(out, make([]byte, b.DecodedLen(len(text)))...)
+	if len(text)%b.text == 0 {
+		if n, err := b.Decode(out[start:], text); err == nil {
+			return out[:start+n], true
+		}
+	}
+	out = out[:start]
+	part := make([]byte, b.raw)
+	for len(text) > 0 {
+		n := min(b.text, len(text))
+		m, err := b.Decode(part, text[:n])
+		if err != nil {
+			if b.text == 4 { // base32 of GNU prints nothing of a broken group
+				out = append(out, b.salvage(text[:n])...)
+			}
+			return out, false
+		}
+		out = append(out, part[:m]...)
+		text = text[n:]
+	}
+	return out, true
+}
+
+// salvage decodes what a broken last group still says.
+func (b baseCodec) salvage(text []byte) []byte {
+	n := 0
+	for n < len(text) && text[n] != '=' && b.letter(text[n]) {
+		n++
+	}
+	full := append([]byte{}, text[:n]...)
+	for len(full) < b.text {
+		full = append(full, 'A')
+	}
+	part := make([]byte, b.raw)
+	b.Decode(part, full)
+	return part[:n*b.raw/b.text]
+}
+
+// extraOperand reports an operand too many in the words of GNU.
+func extraOperand(c *shell.Call, name string) error {
+	c.Warn("extra operand ‘%s’", name)
+	io.WriteString(c.Stderr, "Try '"+c.Name+" --help' for more information.\n")
+	return shell.Status(1)
+}

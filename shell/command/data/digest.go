@@ -1,0 +1,306 @@
+package data
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"hash"
+	"io"
+	"strings"
+)
+
+var (
+	Md5sum    = digestCommand("md5sum", "MD5", md5.New)
+	Sha1sum   = digestCommand("sha1sum", "SHA1", sha1.New)
+	Sha224sum = digestCommand("sha224sum", "SHA224", sha256.New224)
+	Sha256sum = digestCommand("sha256sum", "SHA256", sha256.New)
+	Sha384sum = digestCommand("sha384sum", "SHA384", sha512.New384)
+	Sha512sum = digestCommand("sha512sum", "SHA512", sha512.New)
+	B2sum     = digestCommand("b2sum", "BLAKE2b", newBlake2b)
+)
+
+func digestCommand(name, label string, fresh func() hash.Hash) shell.Command {
+	return shell.Command{
+		Name: name, Args: "[-bctwz] [--tag] [file...]", Summary: "print or check " + label + " checksums",
+		Help: `  -b, --binary         mark names with '*'
+  -c, --check          read checksums from the files and check them
+      --tag            print in the BSD form: ` + label + ` (name) = …
+  -t, --text           mark names with a space (the default)
+  -z, --zero           end lines with NUL and do not escape names
+With --check:
+      --ignore-missing  pass over files that do not exist
+      --quiet           print nothing for files that are right
+      --status          print nothing at all, only set the exit status
+      --strict          badly formed lines are an error
+  -w, --warn            name badly formed lines
+
+Examples:
+  ` + name + ` *.txt > SUMS
+  ` + name + ` -c SUMS
+  printf hello | ` + name + ` | cut -d ' ' -f 1
+`,
+		Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) },
+	}
+}
+
+// A digest is one call of a checksum command.
+type digest struct {
+	*shell.Call
+	label                                    string
+	fresh                                    func() hash.Hash
+	binary, check, tag, zero                 bool
+	missing, quiet, status, strict, complain bool
+}
+
+func runDigest(c *shell.Call, label string, fresh func() hash.Hash) error {
+	opts, names, err := cli.Options(c, "b,binary c,check t,text z,zero tag ignore-missing quiet status strict w,warn")
+	if err != nil {
+		return err
+	}
+	d := &digest{Call: c, label: label, fresh: fresh}
+	checkOnly := ""
+	for _, o := range opts {
+		d.set(o.Name)
+		switch o.Name {
+		case "ignore-missing", "quiet", "status", "strict", "w":
+			checkOnly = map[string]string{"w": "warn"}[o.Name]
+			if checkOnly == "" {
+				checkOnly = o.Name
+			}
+		}
+	}
+	if checkOnly != "" && !d.check {
+		c.Warn("the --%s option is meaningful only when verifying checksums", checkOnly)
+		fmt.Fprintf(c.Stderr, "Try '%s --help' for more information.\n", c.Name)
+		return shell.Status(1)
+	}
+	if d.check {
+		return d.verify(names)
+	}
+	return d.print(names)
+}
+
+func (d *digest) set(name string) {
+	switch name {
+	case "b":
+		d.binary = true
+	case "t":
+		d.binary = false
+	case "c":
+		d.check = true
+	case "z":
+		d.zero = true
+	case "tag":
+		d.tag = true
+	case "ignore-missing":
+		d.missing = true
+	case "quiet":
+		d.quiet = true
+	case "status":
+		d.status = true
+	case "strict":
+		d.strict = true
+	case "w":
+		d.complain = true
+	}
+}
+
+func (d *digest) print(names []string) error {
+	for in := range d.InputsBytes(names) {
+		h := d.fresh()
+		if _, err := in.WriteTo(h); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(d.Stdout, d.line(hex.EncodeToString(h.Sum(nil)), in.Name)); err != nil {
+			return err
+		}
+		// A person watches this one: each line at once, before any complaint.
+		if err := d.Stdout.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line is one line of output; a name with a newline or a backslash is escaped
+// and the line marked with a backslash in front.
+func (d *digest) line(sum, name string) string {
+	mark, end := "", "\n"
+	if d.zero {
+		end = "\x00"
+	} else if strings.ContainsAny(name, "\n\r\\") {
+		mark = `\`
+		name = digestEscaper.Replace(name)
+	}
+	if d.tag {
+		return mark + d.label + " (" + name + ") = " + sum + end
+	}
+	kind := " "
+	if d.binary {
+		kind = "*"
+	}
+	return mark + sum + " " + kind + name + end
+}
+
+var (
+	digestEscaper   = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`)
+	digestUnescaper = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
+)
+
+// verify checks the files named in each list.
+func (d *digest) verify(lists []string) error {
+	for in := range d.InputsBytes(lists) {
+		if err := d.verifyList(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestTally counts what became of the lines of one list.
+type digestTally struct{ good, bad, unread, malformed int }
+
+func (d *digest) verifyList(in shell.Input) error {
+	var t digestTally
+	for number := 1; ; number++ {
+		line, err := in.Line()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		text := strings.TrimRight(string(line), "\r\n")
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		sum, name, ok := d.parse(text)
+		if !ok {
+			t.malformed++
+			if d.complain {
+				fmt.Fprintf(d.Stderr, "%s: %s: %d: improperly formatted %s checksum line\n", d.Name, in.Name, number, d.label)
+			}
+			continue
+		}
+		if err := d.verifyFile(name, sum, &t); err != nil {
+			return err
+		}
+	}
+	return d.conclude(in.Name, t)
+}
+
+// parse understands both forms of a line.
+func (d *digest) parse(text string) (sum, name string, ok bool) {
+	text = strings.TrimLeft(text, " \t")
+	text, escaped := strings.CutPrefix(text, `\`)
+	want := 2 * d.fresh().Size()
+	if rest, tagged := strings.CutPrefix(text, d.label+" ("); tagged {
+		i := strings.LastIndex(rest, ") = ")
+		if i < 0 {
+			return "", "", false
+		}
+		name, sum = rest[:i], rest[i+4:]
+	} else {
+		if len(text) < want+3 || text[want] != ' ' || text[want+1] != ' ' && text[want+1] != '*' {
+			return "", "", false
+		}
+		sum, name = text[:want], text[want+2:]
+	}
+	if escaped {
+		name = digestUnescaper.Replace(name)
+	}
+	sum = strings.ToLower(sum)
+	_, err := hex.DecodeString(sum)
+	return sum, name, err == nil && len(sum) == want
+}
+
+func (d *digest) verifyFile(name, want string, t *digestTally) error {
+	got, err := d.sumOf(name)
+	switch {
+	case err != nil && d.Limiter.Err() != nil:
+		return err
+	case err != nil && d.missing && vfs.Reason(err) == "No such file or directory":
+		return nil
+	case err != nil:
+		t.unread++
+		d.WarnFile(name, err)
+		return d.report(name, "FAILED open or read", true)
+	case got == want:
+		t.good++
+		return d.report(name, "OK", !d.quiet)
+	}
+	t.bad++
+	return d.report(name, "FAILED", true)
+}
+
+func (d *digest) report(name, what string, wanted bool) error {
+	if d.status || !wanted {
+		return nil
+	}
+	mark := ""
+	if strings.ContainsAny(name, "\n\r\\") {
+		mark, name = `\`, digestEscaper.Replace(name)
+	}
+	fmt.Fprintf(d.Stdout, "%s%s: %s\n", mark, name, what)
+	return d.Stdout.Flush()
+}
+
+func (d *digest) sumOf(name string) (string, error) {
+	in := d.Stdin
+	if !shell.IsStdin(name) {
+		f, err := d.OpenBytes(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		if f.IsDir() {
+			return "", vfs.ErrIsDir
+		}
+		in = d.Reader(f)
+		defer in.Release()
+	}
+	h := d.fresh()
+	_, err := in.WriteTo(h)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// conclude prints the summary of one list.
+func (d *digest) conclude(list string, t digestTally) error {
+	if list == "-" {
+		list = "'standard input'"
+	}
+	if t.good+t.bad+t.unread == 0 {
+		if d.missing && t.malformed == 0 {
+			d.Warn("%s: no file was verified", list)
+			return nil
+		}
+		d.Warn("%s: no properly formatted checksum lines found", list)
+		return nil
+	}
+	if !d.status {
+		d.warnCount(t.malformed, "line is improperly formatted", "lines are improperly formatted")
+		d.warnCount(t.unread, "listed file could not be read", "listed files could not be read")
+		d.warnCount(t.bad, "computed checksum did NOT match", "computed checksums did NOT match")
+	}
+	if t.bad+t.unread > 0 || d.strict && t.malformed > 0 {
+		return shell.Status(1)
+	}
+	return nil
+}
+
+func (d *digest) warnCount(n int, one, many string) {
+	if n == 0 {
+		return
+	}
+	if n > 1 {
+		one = many
+	}
+	fmt.Fprintf(d.Stderr, "%s: WARNING: %d %s\n", d.Name, n, one)
+}

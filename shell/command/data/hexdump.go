@@ -1,0 +1,193 @@
+package data
+
+import (
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"io"
+	"strings"
+)
+
+var Hexdump = shell.Command{
+	Name: "hexdump", Args: "[-bcCdovx] [-e FORMAT] [-n N] [-s N] [file...]", Summary: "dump bytes in hexadecimal and other forms",
+	Help: `  -C         hexadecimal bytes with the text beside them
+  -b -c      one-byte octal; characters
+  -d -o -x   two-byte decimal, octal, hexadecimal
+  -e FORMAT  own format: [count/size] "text", as in '16/1 "%02x " "\n"';
+             conversions d i o u x X c s e f g, _a[dox] address, _A[dox]
+             address at the end, _c character, _p printable, _u control name
+  -n N       stop after N bytes
+  -s N       skip N bytes first
+  -v         print repeated lines instead of '*'
+
+Examples:
+  hexdump -C a.bin
+  hexdump -ve '1/1 "%.2x"' a.bin
+  hexdump -n 16 -s 32 -C a.bin
+`,
+	Run: runHexdump,
+}
+
+// hexdumpForms are the fixed forms, written as formats of -e.
+var hexdumpForms = map[string][]string{
+	"":  {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "%04x " "\n"`},
+	"C": {`"%08.8_Ax\n"`, `"%08.8_ax  " 8/1 "%02x " "  " 8/1 "%02x "`, `"  |" 16/1 "%_p" "|\n"`},
+	"b": {`"%07.7_Ax\n"`, `"%07.7_ax " 16/1 "%03o " "\n"`},
+	"c": {`"%07.7_Ax\n"`, `"%07.7_ax " 16/1 "%3_c " "\n"`},
+	"d": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "  %05u " "\n"`},
+	"o": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 " %06o " "\n"`},
+	"x": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "   %04x " "\n"`},
+}
+
+func runHexdump(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "b,one-byte-octal c,one-byte-char C,canonical d,two-bytes-decimal o,two-bytes-octal x,two-bytes-hex e,format: n,length: s,skip: v,no-squeezing")
+	if err != nil {
+		return err
+	}
+	var formats []string
+	var skip int64
+	limit, all := int64(-1), false
+	for _, o := range opts {
+		switch o.Name {
+		case "n":
+			limit, err = odNumber(c, "n", o.Value)
+		case "s":
+			skip, err = odNumber(c, "s", o.Value)
+		case "v":
+			all = true
+		case "e":
+			formats = append(formats, o.Value)
+		default:
+			formats = append(formats, hexdumpForms[o.Name]...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if formats == nil {
+		formats = hexdumpForms[""]
+	}
+	h := &hexdump{Call: c}
+	for _, f := range formats {
+		units, err := parseHexFormat(f)
+		if err != nil {
+			return c.Fail(1, "%v", err)
+		}
+		h.strings = append(h.strings, units)
+	}
+	return h.dump(names, skip, limit, all)
+}
+
+// A hexdump is one call: format strings that are each applied to every block.
+type hexdump struct {
+	*shell.Call
+	strings [][]hexUnit
+	at      int64 // address of the block
+	out     []byte
+}
+
+func (h *hexdump) dump(names []string, skip, limit int64, all bool) error {
+	block := 1
+	for _, units := range h.strings {
+		block = max(block, hexBlockSize(units))
+	}
+	if err := h.Limiter.Fits(int64(block) * 64); err != nil {
+		return err
+	}
+	for _, units := range h.strings {
+		stretchLast(units, block)
+	}
+	in, failed := h.open(names)
+	if _, err := io.CopyN(io.Discard, in, skip); err != nil && err != io.EOF {
+		return err
+	}
+	h.at = skip
+	if limit >= 0 {
+		in = io.LimitReader(in, limit)
+	}
+	err := eachRow(in, block, all, h.row, func() error {
+		_, err := h.Stdout.WriteString("*\n")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n := len(names); n > 0 && *failed == n {
+		h.Warn("all input file arguments failed")
+	} else if h.at > skip {
+		h.out = h.out[:0]
+		h.addresses()
+		_, err = h.Stdout.Write(h.out)
+	}
+	return err
+}
+
+func (h *hexdump) open(names []string) (io.Reader, *int) {
+	failed := new(int)
+	if len(names) == 0 {
+		return h.Stdin, failed
+	}
+	var all []io.Reader
+	for _, name := range names {
+		all = append(all, &lateFile{c: h.Call, name: name, note: func() { *failed++ }})
+	}
+	return io.MultiReader(all...), failed
+}
+
+// row applies every format string to one block; skip only advances.
+func (h *hexdump) row(data []byte, skip bool) error {
+	if !skip {
+		h.out = h.out[:0]
+		for _, units := range h.strings {
+			at := 0
+			for i := range units {
+				at = h.unit(&units[i], data, at)
+			}
+		}
+		if _, err := h.Stdout.Write(h.out); err != nil {
+			return err
+		}
+	}
+	h.at += int64(len(data))
+	return nil
+}
+
+// unit prints one unit count times, starting with byte at of the block.
+func (h *hexdump) unit(u *hexUnit, data []byte, at int) int {
+	if u.atEnd() {
+		return at
+	}
+	for k := range u.count {
+		last := k == u.count-1 && u.count > 1
+		for i, p := range u.parts {
+			text := p.text
+			if p.verb == 0 {
+				if last && i == len(u.parts)-1 {
+					text = strings.TrimRight(text, " \t\n")
+				}
+				h.out = append(h.out, text...)
+				continue
+			}
+			h.out = p.format(h.out, data, at, h.at+int64(at))
+			at += p.size
+		}
+	}
+	return at
+}
+
+// addresses prints the _A conversions, which come once at the end.
+func (h *hexdump) addresses() {
+	for _, units := range h.strings {
+		for _, u := range units {
+			for i, p := range u.parts {
+				if p.verb != 'A' {
+					continue
+				}
+				h.out = p.format(h.out, nil, 0, h.at)
+				for _, rest := range u.parts[i+1:] {
+					h.out = append(h.out, rest.text...)
+				}
+			}
+		}
+	}
+}

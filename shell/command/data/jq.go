@@ -1,0 +1,449 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/run/fault"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/jq"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"strconv"
+	"strings"
+)
+
+var Jq = shell.Command{
+	Name: "jq", Args: "[-acejnrRsS] [--arg NAME VALUE]... FILTER [file...]", Summary: "query and change JSON",
+	Help: `  -n  no input: the filter runs once with null     -r  strings without quotes
+  -c  one line for each result                     -j  -r without newlines
+  -s  all inputs as one array                      -R  lines as strings instead of JSON
+  -S  sort keys          -a  ASCII only            -e  exit status from the last result
+  --tab, --indent N      layout                    -f FILE  read the filter from FILE
+  --arg N V, --argjson N JSON    define $N         --slurpfile N F, --rawfile N F  $N from a file
+  --args, --jsonargs     the words that follow are $ARGS.positional
+  --stream  [path, leaf] events    --seq  mark results with RS    --raw-output0  end results with NUL
+The language is that of jq 1.6 and most of 1.7: keys keep their order, integers
+too long for a double are kept while nobody calculates with them. Regular
+expressions are RE2: no look-ahead, no back references. localtime is UTC.
+There are no modules and no colours.
+
+Examples:
+  jq . file.json
+  jq -r '.items[] | select(.price > 10) | .name' shop.json
+  jq -n --arg who you '{greet: $who}'
+  jq -s 'map(.size) | add' *.json
+`,
+	Run: runJq,
+}
+
+// A jqCall is one call of jq.
+type jqCall struct {
+	*shell.Call
+	run    *jq.Run
+	filter string
+	given  bool // a filter was given
+	files  []string
+
+	null, raw, join, compact, slurp, rawInput, sort, ascii, status, events, seq, zero bool
+
+	indent     int
+	tab        bool
+	named      *jq.Object
+	positional *jq.Array
+	parser     *jq.Parser
+	name       string // of the file being read
+	rest       []string
+	closing    func()
+	queue      []any // events of --stream that wait
+	broken     int   // files that could not be opened
+	last       any
+	any        bool
+}
+
+func runJq(ctx context.Context, c *shell.Call) error {
+	j := &jqCall{Call: c, indent: 2, named: &jq.Object{}, positional: jq.NewArray(), closing: func() {}}
+	j.run = jq.New(ctx, jqHostOf(c))
+	defer j.run.Release()
+	defer func() { j.closing() }()
+	if err := j.parse(c.Args); err != nil {
+		return j.report(err)
+	}
+	if !j.given {
+		return shell.ErrUsage
+	}
+	j.run.Input, j.run.Where = j.next, j.where
+	args := jq.NewObject(2)
+	args.Put("positional", j.positional)
+	args.Put("named", j.named)
+	j.run.Globals["$ARGS"] = args
+	j.run.Globals["$__prog_args"] = j.positional
+	for i, k := range j.named.Keys {
+		j.run.Globals["$"+k] = j.named.Vals[i]
+	}
+	f, err := j.run.Compile(j.filter)
+	if fault.KindOf(err) == fault.Exhausted {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "jq: error: %s at <top-level>, line 1:\n%s\njq: 1 compile error\n", err, j.filter)
+		return shell.Status(3)
+	}
+	j.rest = j.files
+	if len(j.files) == 0 {
+		j.rest = []string{"-"}
+	}
+	return j.execute(f)
+}
+
+// jqHostOf gives a program the surroundings of its call.
+func jqHostOf(c *shell.Call) jq.Host {
+	return jq.Host{Limiter: c.Limiter, Now: c.Now, Environ: c.Environ, Stderr: c.Stderr}
+}
+
+// execute runs the filter on every input.
+func (j *jqCall) execute(f jq.Filter) error {
+	if j.null {
+		return j.finish(j.once(f, nil))
+	}
+	for {
+		v, err := j.next()
+		if err == io.EOF {
+			return j.finish(nil)
+		}
+		if err == nil {
+			err = j.once(f, v)
+		}
+		if err != nil {
+			return j.finish(err)
+		}
+	}
+}
+
+// once runs the filter on one input. An error that nobody caught is reported;
+// the next input comes all the same.
+func (j *jqCall) once(f jq.Filter, v any) error {
+	err := j.run.Evaluate(f, v, j.print)
+	var passed *jq.Passed
+	for errors.As(err, &passed) {
+		err = passed.Err
+	}
+	var failed *jq.Error
+	if !errors.As(err, &failed) {
+		if _, ok := err.(*jq.Break); ok {
+			return nil
+		}
+		return err
+	}
+	j.broken = 5
+	j.Stdout.Flush()
+	if s, ok := failed.Val.(string); ok {
+		fmt.Fprintf(j.Stderr, "jq: error (at %s): %s\n", j.place(), s)
+		return nil
+	}
+	text, err := j.run.Tojson(failed.Val)
+	if err == nil {
+		fmt.Fprintf(j.Stderr, "jq: error (at %s) (not a string): %s\n", j.place(), text)
+	}
+	return err
+}
+
+// place names the input for a message.
+func (j *jqCall) place() string {
+	if j.parser == nil {
+		return "<unknown>"
+	}
+	_, line := j.where()
+	name := j.name
+	if name == "-" {
+		name = "<stdin>"
+	}
+	return fmt.Sprintf("%s:%d", name, line)
+}
+
+func (j *jqCall) where() (any, int) {
+	if j.parser == nil {
+		return nil, 0
+	}
+	if j.name == "-" {
+		return nil, j.parser.Lines()
+	}
+	return j.name, j.parser.Lines()
+}
+
+// finish decides the exit status.
+func (j *jqCall) finish(err error) error {
+	if err != nil {
+		return j.report(err)
+	}
+	switch {
+	case j.broken != 0:
+		return shell.Status(j.broken)
+	case j.status && !j.any:
+		return shell.Status(4)
+	case j.status && !jq.True(j.last):
+		return shell.Status(1)
+	}
+	return j.Stdout.Err()
+}
+
+// report turns an error into a message and a status.
+func (j *jqCall) report(err error) error {
+	var syntax *jq.Syntax
+	var halt *jq.Halt
+	switch {
+	case errors.As(err, &syntax):
+		j.Stdout.Flush()
+		fmt.Fprintf(j.Stderr, "parse error: %s\n", syntax.Text)
+		return shell.Status(2)
+	case errors.As(err, &halt):
+		return j.halt(halt)
+	}
+	return err
+}
+
+func (j *jqCall) halt(h *jq.Halt) error {
+	j.Stdout.Flush()
+	switch v := h.Val.(type) {
+	case string:
+		io.WriteString(j.Stderr, v)
+	default:
+		if !h.Silent {
+			text, err := j.run.Tojson(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(j.Stderr, text)
+		}
+	}
+	if h.Status == 0 {
+		return nil
+	}
+	return shell.Status(h.Status)
+}
+
+// print writes one result.
+func (j *jqCall) print(v any) error {
+	j.last, j.any = v, true
+	if j.seq {
+		j.Stdout.WriteByte(0x1e)
+	}
+	end := "\n"
+	if j.zero {
+		end = "\x00"
+	}
+	if j.join {
+		end = ""
+	}
+	if s, ok := v.(string); ok && j.raw {
+		if err := j.run.Spend(int64(len(s))); err != nil {
+			return err
+		}
+		if j.ascii {
+			if err := j.run.Alloc(6 * int64(len(s))); err != nil {
+				return err
+			}
+			j.Stdout.Write(jq.AppendText(nil, s, true))
+		} else {
+			j.Stdout.WriteString(s)
+		}
+		_, err := j.Stdout.WriteString(end)
+		return err
+	}
+	e := &jq.Encoder{M: j.run.Meter, Ascii: j.ascii, Sort: j.sort, Buf: make([]byte, 0, 512), Drain: func(b []byte) error {
+		_, err := j.Stdout.Write(b)
+		return err
+	}}
+	if !j.compact {
+		e.Indent = strings.Repeat(" ", j.indent)
+		if j.tab {
+			e.Indent = "\t"
+		}
+	}
+	if err := e.Encode(v, 0); err != nil {
+		return err
+	}
+	_, err := j.Stdout.Write(append(e.Buf, end...))
+	return err
+}
+
+// next is the next input.
+func (j *jqCall) next() (any, error) {
+	if j.slurp {
+		if j.rest == nil {
+			return nil, io.EOF
+		}
+		return j.slurped()
+	}
+	for {
+		if j.parser == nil {
+			if err := j.open(); err != nil {
+				return nil, err
+			}
+		}
+		v, err := j.one()
+		if err != io.EOF {
+			return v, err
+		}
+		j.closing()
+		if len(j.rest) == 0 {
+			return nil, io.EOF
+		}
+		j.parser = nil
+	}
+}
+
+// one reads a value or a line.
+func (j *jqCall) one() (any, error) {
+	if len(j.queue) > 0 {
+		v := j.queue[0]
+		j.queue = j.queue[1:]
+		return v, nil
+	}
+	if !j.rawInput {
+		v, err := j.parser.Value()
+		if err == nil && j.events {
+			j.run.Waiting = &j.queue
+			j.run.Pin()
+			err = j.run.Events(v, nil, func(e any) { j.queue = append(j.queue, e) })
+			j.run.Unpin()
+			if err != nil {
+				return nil, err
+			}
+			v, j.queue = j.queue[0], j.queue[1:]
+		}
+		return v, err
+	}
+	line, err := j.parser.In.Line()
+	if err != nil {
+		return nil, err
+	}
+	j.parser.Line++
+	if err := j.run.Alloc(int64(len(line)) + 16); err != nil {
+		return nil, err
+	}
+	return strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD"), nil
+}
+
+// slurped gathers all inputs.
+func (j *jqCall) slurped() (any, error) {
+	var items []any
+	var text strings.Builder
+	j.slurp = false
+	j.run.Pin()
+	defer j.run.Unpin()
+	for {
+		v, err := j.next()
+		if err == io.EOF {
+			j.slurp, j.rest = true, nil
+			if j.rawInput {
+				return text.String(), nil
+			}
+			return jq.NewArray(items...), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if j.rawInput {
+			line := v.(string)
+			if n := text.Len() + len(line) + 1; n > text.Cap() {
+				err = j.run.Alloc(int64(n))
+			}
+			text.WriteString(line)
+			text.WriteByte('\n')
+		} else {
+			items = append(items, v)
+			err = j.run.Alloc(40)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open goes to the next file; one that cannot be opened is reported.
+func (j *jqCall) open() error {
+	for len(j.rest) > 0 {
+		name := j.rest[0]
+		j.rest = j.rest[1:]
+		in := j.Stdin
+		j.closing = func() {}
+		if !shell.IsStdin(name) {
+			f, err := j.Open(name)
+			if err == nil && f.IsDir() {
+				f.Close()
+				err = vfs.ErrIsDir
+			}
+			if err != nil {
+				fmt.Fprintf(j.Stderr, "jq: error: Could not open file %s: %s\n", name, vfs.Reason(err))
+				j.broken = 2
+				continue
+			}
+			in = j.Reader(f)
+			j.closing = func() { in.Release(); f.Close() }
+		}
+		j.name, j.parser = name, &jq.Parser{M: j.run.Meter, In: in}
+		return nil
+	}
+	return io.EOF
+}
+
+// fileValue reads a file for --slurpfile and --rawfile.
+func (j *jqCall) fileValue(name string, raw bool) (any, error) {
+	in, done, err := cli.OpenOperand(j.Call, name)
+	if err != nil {
+		fmt.Fprintf(j.Stderr, "jq: Bad JSON in --%s: Could not open %s: %s\n", map[bool]string{true: "rawfile", false: "slurpfile"}[raw], name, vfs.Reason(err))
+		return nil, shell.Status(2)
+	}
+	defer done()
+	if raw {
+		text, err := cli.ReadAll(j.Call, in)
+		defer func() { j.Limiter.Hold(-int64(cap(text))) }()
+		if err == nil {
+			err = j.run.Alloc(int64(len(text)))
+		}
+		return strings.ToValidUTF8(string(text), "\uFFFD"), err
+	}
+	list := jq.NewArray()
+	p := &jq.Parser{M: j.run.Meter, In: in.Reader}
+	for {
+		v, err := p.Value()
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, v)
+		if err := j.run.Alloc(40); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// parseText reads one JSON value from a word.
+func (j *jqCall) parseText(option, text string) (any, error) {
+	p := &jq.Parser{M: j.run.Meter, In: stream.NewBytes([]byte(text))}
+	v, err := p.Value()
+	var syntax *jq.Syntax
+	if err == io.EOF || errors.As(err, &syntax) {
+		fmt.Fprintf(j.Stderr, "jq: Invalid JSON text passed to --%s\nUse jq --help for help with command-line options,\nor see the jq manpage, or online docs  at https://stedolan.github.io/jq\n", option)
+		return nil, shell.Status(2)
+	}
+	return v, err
+}
+
+// count reads the number of --indent.
+func (j *jqCall) count(text string) error {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil || n < 0:
+		return j.Fail(2, "Cannot indent less than 0 characters")
+	case n > 7:
+		return j.Fail(2, "Cannot indent more than 7 characters")
+	}
+	j.indent, j.compact = n, n == 0
+	return nil
+}

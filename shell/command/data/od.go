@@ -1,0 +1,375 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"io"
+	"strconv"
+	"strings"
+)
+
+var Od = shell.Command{
+	Name: "od", Args: "[-abcdfilosvx] [-A RADIX] [-t TYPE] [-N N] [-j N] [-w[N]] [file...]", Summary: "dump bytes as numbers or characters",
+	Help: `  -A, --address-radix=R    d decimal, o octal (default), x hexadecimal, n none
+  -j, --skip-bytes=N       skip N bytes first
+  -N, --read-bytes=N       stop after N bytes
+  -t, --format=TYPE        a named characters, c escapes, or one of d o u x f
+                           followed by the size in bytes; z appends the text
+  -v, --output-duplicates  print repeated lines instead of '*'
+  -w[N], --width[=N]       N bytes in a line (16; 32 without N)
+      --endian=big|little  byte order
+Short for -t: -a a, -b o1, -c c, -d u2, -f fF, -i dI, -l dL, -o o2, -s d2, -x x2
+
+Examples:
+  od -c a.txt
+  od -An -tx1 a.bin
+  od -A x -t x1z -v a.bin
+`,
+	Run: runOd,
+}
+
+// An odType is one way of showing a line.
+type odType struct {
+	kind  byte // a c d o u x f
+	size  int  // bytes in a field
+	width int  // characters in a field
+	text  bool // append the characters
+}
+
+type odDump struct {
+	*shell.Call
+	types     []odType
+	radix     byte
+	all       bool
+	lineBytes int
+	order     binary.ByteOrder
+	at        int64
+	out       []byte
+}
+
+// odShort are the old names of types.
+var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "fF", "i": "dI", "l": "dL", "o": "o2", "s": "d2", "x": "x2", "h": "x2"}
+
+func runOd(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "A,address-radix: j,skip-bytes: N,read-bytes: t,format: v,output-duplicates w,width? endian: a b c d f h i l o s x")
+	if err != nil {
+		return err
+	}
+	d := &odDump{Call: c, radix: 'o', lineBytes: 16, order: binary.LittleEndian}
+	var skip int64
+	limit := int64(-1)
+	for _, o := range opts {
+		switch o.Name {
+		case "j":
+			skip, err = odNumber(c, "j", o.Value)
+		case "N":
+			limit, err = odNumber(c, "N", o.Value)
+		default:
+			err = d.set(o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(d.types) == 0 {
+		d.addTypes("o2")
+	}
+	d.fitWidth()
+	return d.dump(ctx, names, skip, limit)
+}
+
+func (d *odDump) set(o cli.Option) error {
+	switch o.Name {
+	case "A":
+		if !strings.Contains("doxn", o.Value) || len(o.Value) != 1 {
+			return d.Fail(1, "invalid output address radix '%.1s'; it must be one character from [doxn]", o.Value)
+		}
+		d.radix = o.Value[0]
+	case "t":
+		return d.addTypes(o.Value)
+	case "v":
+		d.all = true
+	case "w":
+		d.lineBytes = 32
+		if o.Value != "" {
+			n, err := odNumber(d.Call, "w", o.Value)
+			if err != nil {
+				return err
+			}
+			d.lineBytes = int(min(n, 1<<16))
+		}
+	case "endian":
+		if o.Value == "big" {
+			d.order = binary.BigEndian
+		}
+	default:
+		return d.addTypes(odShort[o.Name])
+	}
+	return nil
+}
+
+// odNumber reads a count: decimal, octal or hexadecimal, with b, k, m or g.
+func odNumber(c *shell.Call, opt, text string) (int64, error) {
+	digits, unit := text, int64(1)
+	if n := len(text); n > 0 && !strings.HasPrefix(text, "0x") {
+		units := map[byte]int64{'b': 512, 'k': 1 << 10, 'K': 1 << 10, 'm': 1 << 20, 'M': 1 << 20, 'G': 1 << 30}
+		if u, ok := units[text[n-1]]; ok {
+			digits, unit = text[:n-1], u
+		}
+	}
+	v, err := strconv.ParseInt(digits, 0, 64)
+	if err != nil || v < 0 || v > (1<<62)/unit {
+		return 0, c.Fail(1, "invalid -%s argument '%s'", opt, text)
+	}
+	return v * unit, nil
+}
+
+var odSizes = map[byte]int{'C': 1, 'S': 2, 'I': 4, 'L': 8, 'F': 4, 'D': 8}
+
+// odWidths is how many characters a field of each kind and size takes.
+var odWidths = map[byte]map[int]int{
+	'd': {1: 4, 2: 6, 4: 11, 8: 20}, 'u': {1: 3, 2: 5, 4: 10, 8: 20},
+	'o': {1: 3, 2: 6, 4: 11, 8: 22}, 'x': {1: 2, 2: 4, 4: 8, 8: 16}, 'f': {4: 15, 8: 24},
+}
+
+// addTypes reads a type string such as "x1z" or "x1c".
+func (d *odDump) addTypes(all string) error {
+	for s := all; s != ""; {
+		t := odType{kind: s[0], size: 4}
+		s = s[1:]
+		switch t.kind {
+		case 'a', 'c':
+			t.size, t.width = 1, 3
+		case 'd', 'o', 'u', 'x', 'f':
+			if t.kind == 'f' {
+				t.size = 8
+			}
+			digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+			if digits > 0 {
+				t.size, _ = strconv.Atoi(s[:digits])
+				s = s[digits:]
+			} else if s != "" && odSizes[s[0]] > 0 {
+				t.size = odSizes[s[0]]
+				s = s[1:]
+			}
+			t.width = odWidths[t.kind][t.size]
+			if t.width == 0 {
+				return d.Fail(1, "invalid type string ‘%s’;\nthis system doesn't provide a %d-byte %s type", all, t.size,
+					map[bool]string{true: "floating point", false: "integral"}[t.kind == 'f'])
+			}
+		default:
+			return d.Fail(1, "invalid character '%c' in type string ‘%s’", t.kind, all)
+		}
+		if strings.HasPrefix(s, "z") {
+			t.text, s = true, s[1:]
+		}
+		d.types = append(d.types, t)
+	}
+	return nil
+}
+
+// fitWidth makes a line hold whole fields of every type.
+func (d *odDump) fitWidth() {
+	most := 1
+	for _, t := range d.types {
+		most = max(most, t.size)
+	}
+	if d.lineBytes == 0 || d.lineBytes%most != 0 {
+		fmt.Fprintf(d.Stderr, "od: warning: invalid width %d; using %d instead\n", d.lineBytes, most)
+		d.lineBytes = most
+	}
+}
+
+func (d *odDump) dump(ctx context.Context, names []string, skip, limit int64) error {
+	in := concatBytes(d.Call, names)
+	skipped, err := io.CopyN(io.Discard, in, skip)
+	if err == io.EOF && skipped < skip {
+		if d.Failed() {
+			return shell.Status(1)
+		}
+		return d.Fail(1, "cannot skip past end of combined input")
+	}
+	if err != nil {
+		return err
+	}
+	d.at = skip
+	src := io.Reader(in)
+	if limit >= 0 {
+		src = io.LimitReader(in, limit)
+	}
+	if err := eachRow(src, d.lineBytes, d.all, d.row, d.star); err != nil {
+		return err
+	}
+	if d.radix == 'n' || d.at == skip && d.Failed() {
+		return nil
+	}
+	d.out = append(d.address(d.out[:0]), '\n')
+	_, err = d.Stdout.Write(d.out)
+	return err
+}
+
+func (d *odDump) star() error { return d.write("*\n") }
+
+func (d *odDump) write(s string) error {
+	_, err := d.Stdout.WriteString(s)
+	return err
+}
+
+func (d *odDump) address(b []byte) []byte {
+	switch d.radix {
+	case 'd':
+		return appendPadded(b, uint64(d.at), 10, 7)
+	case 'x':
+		return appendPadded(b, uint64(d.at), 16, 6)
+	case 'o':
+		return appendPadded(b, uint64(d.at), 8, 7)
+	}
+	return b
+}
+
+// row prints one line once for each type; skip only advances.
+func (d *odDump) row(data []byte, skip bool) error {
+	if skip {
+		d.at += int64(len(data))
+		return nil
+	}
+	full := 0
+	for _, t := range d.types {
+		full = max(full, (t.width+1)*(d.lineBytes/t.size))
+	}
+	b := d.out[:0]
+	for i, t := range d.types {
+		start := len(b)
+		b = d.address(b)
+		if i > 0 {
+			for k := start; k < len(b); k++ {
+				b[k] = ' '
+			}
+		}
+		b = d.fields(b, t, data, full)
+		b = append(b, '\n')
+	}
+	d.at += int64(len(data))
+	d.out = b
+	_, err := d.Stdout.Write(b)
+	return err
+}
+
+// fields prints the fields of one type, spread over the width that the widest
+// type needs so that columns stand under each other.
+func (d *odDump) fields(b []byte, t odType, data []byte, full int) []byte {
+	n := d.lineBytes / t.size
+	pad := full - t.width*n
+	left := pad
+	for i := range n {
+		next := pad * (n - 1 - i) / n
+		width := left - next + t.width
+		left = next
+		if i*t.size >= len(data) {
+			if t.text {
+				b = append(b, strings.Repeat(" ", width)...)
+			}
+			continue
+		}
+		var word [8]byte
+		copy(word[:t.size], data[i*t.size:])
+		b = d.field(b, t, word[:t.size], width)
+	}
+	if t.text {
+		b = append(append(append(b, "  >"...), dotted(data)...), '<')
+	}
+	return b
+}
+
+func (d *odDump) field(b []byte, t odType, word []byte, width int) []byte {
+	var buf [40]byte
+	s := buf[:0]
+	switch t.kind {
+	case 'c':
+		s = appendCharName(s, word[0])
+	case 'a':
+		s = append(s, odNames(word[0])...)
+	case 'f':
+		s = d.float(s, word)
+	default:
+		s = appendNumber(s, t, d.word(word))
+	}
+	for k := len(s); k < width; k++ {
+		b = append(b, ' ')
+	}
+	return append(b, s...)
+}
+
+func (d *odDump) word(w []byte) uint64 {
+	switch len(w) {
+	case 1:
+		return uint64(w[0])
+	case 2:
+		return uint64(d.order.Uint16(w))
+	case 4:
+		return uint64(d.order.Uint32(w))
+	}
+	return d.order.Uint64(w)
+}
+
+func appendNumber(s []byte, t odType, v uint64) []byte {
+	switch t.kind {
+	case 'd':
+		shift := 64 - 8*t.size
+		return strconv.AppendInt(s, int64(v<<shift)>>shift, 10)
+	case 'o':
+		return appendPadded(s, v, 8, t.width)
+	case 'x':
+		return appendPadded(s, v, 16, t.width)
+	}
+	return strconv.AppendUint(s, v, 10)
+}
+
+// concatBytes reads the operands one after the other.
+func concatBytes(c *shell.Call, names []string) io.Reader {
+	r, w := io.Reader(nil), []io.Reader(nil)
+	if len(names) == 0 {
+		return c.Stdin
+	}
+	for _, name := range names {
+		w = append(w, &lateFile{c: c, name: name})
+	}
+	r = io.MultiReader(w...)
+	return r
+}
+
+// eachRow cuts a stream into rows of n bytes. A row equal to the one before is
+// passed with skip, and star is called for the first of a run; the last row is
+// always shown. With all, nothing is skipped.
+func eachRow(src io.Reader, n int, all bool, row func(data []byte, skip bool) error, star func() error) error {
+	buf := make([]byte, n)
+	prev := make([]byte, 0, n)
+	starred := false
+	for {
+		m, err := io.ReadFull(src, buf)
+		if m > 0 {
+			same := !all && m == n && bytes.Equal(prev, buf)
+			if same && !starred {
+				starred = true
+				if serr := star(); serr != nil {
+					return serr
+				}
+			}
+			starred = same
+			if rerr := row(buf[:m], same); rerr != nil {
+				return rerr
+			}
+			prev = append(prev[:0], buf[:m]...)
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+)
+
+var Sum = shell.Command{
+	Name: "sum", Args: "[-rs] [file...]", Summary: "print 16-bit checksums and block counts",
+	Help: `  -r          the BSD sum, blocks of 1024 bytes (the default)
+  -s, --sysv  the System V sum, blocks of 512 bytes
+
+Examples:
+  sum a.txt        36979     1 a.txt
+  sum -s a.txt     542 1 a.txt
+`,
+	Run: func(ctx context.Context, c *shell.Call) error {
+		opts, names, err := cli.Options(c, "r s,sysv")
+		if err != nil {
+			return err
+		}
+		fresh := func() byteSum { return new(bsdSum) }
+		for _, o := range opts {
+			if o.Name == "s" {
+				fresh = func() byteSum { return new(sysvSum) }
+			} else {
+				fresh = func() byteSum { return new(bsdSum) }
+			}
+		}
+		return printSums(c, names, fresh)
+	},
+}
+
+// bsdSum rotates right before each byte.
+type bsdSum struct {
+	sum    uint16
+	length uint64
+}
+
+func (s *bsdSum) Write(b []byte) (int, error) {
+	sum := s.sum
+	for _, ch := range b {
+		sum = (sum>>1 | sum<<15) + uint16(ch)
+	}
+	s.sum = sum
+	s.length += uint64(len(b))
+	return len(b), nil
+}
+
+func (s *bsdSum) text(bool) string { return fmt.Sprintf("%05d %5d", s.sum, (s.length+1023)/1024) }
+
+// sysvSum adds the bytes and folds the sum to 16 bits.
+type sysvSum struct {
+	sum    uint32
+	length uint64
+}
+
+func (s *sysvSum) Write(b []byte) (int, error) {
+	for _, ch := range b {
+		s.sum += uint32(ch)
+	}
+	s.length += uint64(len(b))
+	return len(b), nil
+}
+
+func (s *sysvSum) text(bool) string {
+	r := s.sum&0xffff + s.sum>>16
+	return fmt.Sprintf("%d %d", r&0xffff+r>>16, (s.length+511)/512)
+}

@@ -1,0 +1,320 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/internal/lazyregexp"
+	"hako/run/fault"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/jq"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"strconv"
+	"strings"
+)
+
+var Yq = shell.Command{
+	Name: "yq", Args: "[eval|eval-all] [-nriPNe] [-p yaml|json] [-o yaml|json] [-I N] EXPRESSION [file...]", Summary: "query and change YAML",
+	Help: `  -o, --output-format F   yaml (default) or json    -p, --input-format F  yaml (default) or json
+  -r, --unwrapScalar      strings without quotes (the default for yaml)
+  -i, --inplace           write the result back into the file
+  -n, --null-input        no input                  -I, --indent N        columns (2); 0 with json is one line
+  -P, --prettyPrint       plain YAML style          -N, --no-doc          no --- between documents
+  -e, --exit-status       status 1 if the last result is null or false
+eval-all (ea) reads all documents of all files first, as an array in $all.
+The expression language is that of jq (see jq --help), so what yq adds to it is
+not there, except env(NAME) and strenv(NAME). Order of keys, comments and
+quotes are kept where a value passes unchanged or is assigned to; anchors and
+aliases are written out, and merge keys (<<) are merged.
+
+Examples:
+  yq '.services.web.image' compose.yaml
+  yq -i '.version = "2.0"' chart.yaml
+  yq -o json config.yaml
+  yq -p json -o yaml '.' data.json
+`,
+	Run: runYq,
+}
+
+// A yqCall is one call of yq.
+type yqCall struct {
+	*shell.Call
+	run                                     *jq.Run
+	null, raw, quoted, inplace, bare, check bool
+	all                                     bool
+	in, out                                 string
+	indent                                  int
+	printed                                 int
+	last                                    any
+	any                                     bool
+}
+
+const yqSpec = "o,output-format: p,input-format: r,unwrapScalar? i,inplace n,null-input P,prettyPrint N,no-doc e,exit-status I,indent: " +
+	"j,tojson y,yaml-output C,colors M,no-colors v,verbose"
+
+func runYq(ctx context.Context, c *shell.Call) error {
+	y := &yqCall{Call: c, in: "yaml", out: "yaml", indent: 2, run: jq.New(ctx, jqHostOf(c))}
+	defer y.run.Release()
+	opts, words, err := cli.Options(c, yqSpec)
+	if err != nil {
+		return err
+	}
+	for _, o := range opts {
+		if err := y.set(o); err != nil {
+			return err
+		}
+	}
+	src, files := y.words(words)
+	if len(src) > jq.LongestProgram { // before anything looks at it
+		src = src[:jq.LongestProgram+1]
+	}
+	f, err := y.run.Compile(yqEnv(src))
+	if fault.KindOf(err) == fault.Exhausted {
+		return err
+	}
+	if err != nil {
+		return c.Fail(1, "error: %v: %.200s", err, src)
+	}
+	switch {
+	case y.null:
+		err = y.once(f, nil, c.Stdout)
+	case y.inplace:
+		err = y.replace(f, files)
+	default:
+		err = y.stream(f, files)
+	}
+	return y.finish(err)
+}
+
+func (y *yqCall) set(o cli.Option) (err error) {
+	switch o.Name {
+	case "o":
+		y.out, err = y.format(o.Value)
+	case "p":
+		y.in, err = y.format(o.Value)
+	case "r":
+		y.raw, y.quoted = o.Value != "false", o.Value == "false"
+	case "i":
+		y.inplace = true
+	case "n":
+		y.null = true
+	case "N":
+		y.bare = true
+	case "e":
+		y.check = true
+	case "j":
+		y.out = "json"
+	case "I":
+		if y.indent, err = strconv.Atoi(strings.TrimPrefix(o.Value, "=")); err != nil || y.indent < 0 || y.indent > 16 {
+			return y.Fail(1, "error: invalid indent %s", o.Value)
+		}
+	}
+	return err
+}
+
+func (y *yqCall) format(name string) (string, error) {
+	switch name = strings.TrimPrefix(name, "="); name {
+	case "yaml", "y", "yml", "auto", "a":
+		return "yaml", nil
+	case "json", "j":
+		return "json", nil
+	}
+	return "", y.Fail(1, "error: the format '%s' is not available here; use yaml or json", name)
+}
+
+// words tells the expression from the files: it may be left out.
+func (y *yqCall) words(words []string) (src string, files []string) {
+	if len(words) > 0 {
+		switch words[0] {
+		case "eval", "e":
+			words = words[1:]
+		case "eval-all", "ea":
+			y.all, words = true, words[1:]
+		}
+	}
+	if len(words) == 0 {
+		return ".", nil
+	}
+	if len(words) == 1 && !y.null {
+		if _, err := y.FS.Stat(y.Path(words[0])); err == nil && words[0] != "." {
+			return ".", words
+		}
+	}
+	return words[0], words[1:]
+}
+
+// Compiled when yq is used: every start of the program would pay for it.
+var yqEnvCall = lazyregexp.New(`\b(str)?env\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*\)`)
+
+// yqEnv writes env(NAME) the way jq does. env reads the value as data.
+func yqEnv(src string) string {
+	return yqEnvCall.Get().ReplaceAllStringFunc(src, func(call string) string {
+		m := yqEnvCall.Get().FindStringSubmatch(call)
+		if m[1] == "str" {
+			return "$ENV." + m[2]
+		}
+		return "($ENV." + m[2] + " | . as $text | try fromjson catch $text)"
+	})
+}
+
+// stream prints the results for every document.
+func (y *yqCall) stream(f jq.Filter, files []string) error {
+	if y.all {
+		docs, err := y.everything(files)
+		if err != nil {
+			return err
+		}
+		y.run.Globals["$all"] = jq.NewArray(docs...)
+		return y.once(f, jq.NewArray(docs...), y.Stdout)
+	}
+	for in := range y.Inputs(files) {
+		err := y.documents(in, func(v any) error { return y.once(f, v, y.Stdout) })
+		if err != nil {
+			return y.inFile(in.Name, err)
+		}
+	}
+	return nil
+}
+
+func (y *yqCall) everything(files []string) (docs []any, err error) {
+	for in := range y.Inputs(files) {
+		err := y.documents(in, func(v any) error {
+			docs = append(docs, v)
+			y.run.Waiting = &docs
+			return y.run.Alloc(32)
+		})
+		if err != nil {
+			return nil, y.inFile(in.Name, err)
+		}
+	}
+	return docs, nil
+}
+
+// inFile says in which file the data is wrong.
+func (y *yqCall) inFile(name string, err error) error {
+	var bad *yqBadData
+	var syntax *jq.Syntax
+	if errors.As(err, &bad) || errors.As(err, &syntax) {
+		return y.Fail(1, "Error: bad file '%s': %v", name, err)
+	}
+	return err
+}
+
+// documents reads one input.
+func (y *yqCall) documents(in io.Reader, each func(any) error) error {
+	if y.in == "yaml" {
+		return y.readYAML(in, each)
+	}
+	p := &jq.Parser{M: y.run.Meter, In: y.Reader(in)}
+	for {
+		v, err := p.Value()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = each(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// replace writes the results into the files they came from. A file is only
+// touched when all went well.
+func (y *yqCall) replace(f jq.Filter, files []string) error {
+	if len(files) == 0 {
+		return y.Fail(1, "error: write in place flag only applicable when giving an expression and at least one file")
+	}
+	for _, name := range files {
+		if err := y.replaceFile(f, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (y *yqCall) replaceFile(f jq.Filter, name string) error {
+	in, err := y.Open(name)
+	if err != nil {
+		return y.Fail(1, "Error: open %s: %s", name, strings.ToLower(vfs.Reason(err)))
+	}
+	var text strings.Builder
+	out := stream.NewWriter(&text)
+	y.printed = 0
+	err = y.documents(in, func(v any) error { return y.once(f, v, out) })
+	in.Close()
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return y.inFile(name, err)
+	}
+	info, err := y.FS.Stat(y.Path(name))
+	if err != nil {
+		return err
+	}
+	return y.FS.WriteFile(y.Path(name), []byte(text.String()), info.Mode().Perm())
+}
+
+// once runs the expression on one document.
+func (y *yqCall) once(f jq.Filter, v any, w *stream.Writer) error {
+	if y.printed > 0 && y.out == "yaml" && !y.bare {
+		w.WriteString("---\n")
+	}
+	y.printed++
+	err := y.run.Evaluate(f, v, func(x any) error {
+		y.last, y.any = x, true
+		return y.print(x, w)
+	})
+	var passed *jq.Passed
+	for errors.As(err, &passed) {
+		err = passed.Err
+	}
+	return err
+}
+
+func (y *yqCall) print(v any, w *stream.Writer) error {
+	s, isText := v.(string)
+	if isText && (y.raw || y.out == "yaml" && !y.quoted) {
+		w.WriteString(s)
+		return w.WriteByte('\n')
+	}
+	if y.out == "yaml" {
+		return y.writeYAML(v, w)
+	}
+	e := &jq.Encoder{M: y.run.Meter, Indent: strings.Repeat(" ", y.indent), Buf: make([]byte, 0, 512), Drain: func(b []byte) error {
+		_, err := w.Write(b)
+		return err
+	}}
+	if err := e.Encode(v, 0); err != nil {
+		return err
+	}
+	_, err := w.Write(append(e.Buf, '\n'))
+	return err
+}
+
+func (y *yqCall) finish(err error) error {
+	var failed *jq.Error
+	var halt *jq.Halt
+	switch {
+	case errors.As(err, &failed):
+		text, terr := y.run.Tostring(failed.Val)
+		if terr != nil {
+			return terr
+		}
+		fmt.Fprintf(y.Stderr, "Error: %s\n", text)
+		return shell.Status(1)
+	case errors.As(err, &halt):
+		return (&jqCall{Call: y.Call, run: y.run}).halt(halt)
+	case err != nil:
+		return err
+	case y.check && (!y.any || !jq.True(y.last)):
+		fmt.Fprintln(y.Stderr, "Error: no matches found")
+		return shell.Status(1)
+	}
+	return y.Stdout.Err()
+}

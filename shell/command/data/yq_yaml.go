@@ -1,0 +1,220 @@
+package data
+
+import (
+	"errors"
+	"hako/shell/jq"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A yqBadData error is YAML that cannot be read.
+type yqBadData struct{ why string }
+
+func (e *yqBadData) Error() string { return e.why }
+
+// readYAML reads the documents of a stream. The tree the library builds is
+// many times larger than the text, so the text is held against the gauge with
+// a factor before it is parsed. An alias becomes another reference to the same
+// value, not a copy: expanding them all is what makes a bomb.
+func (y *yqCall) readYAML(in io.Reader, each func(any) error) error {
+	meter := &yqMeter{in: in, m: y.run.Meter}
+	dec := yaml.NewDecoder(meter)
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		switch {
+		case meter.err != nil:
+			return meter.err
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return &yqBadData{strings.TrimPrefix(err.Error(), "yaml: ")}
+		}
+		d := &yqDecoder{run: y.run, made: map[*yaml.Node]any{}}
+		v, err := d.value(&doc)
+		if err == nil {
+			err = each(v)
+		}
+		if err != nil {
+			return err
+		}
+		if !y.all {
+			y.run.Fixed -= meter.kept
+			meter.kept = 0
+		}
+	}
+}
+
+// yqByteCost is how many bytes of tree one byte of YAML becomes: "[a,a,…" has
+// a node for every two of them.
+const yqByteCost = 120
+
+// yqMeter charges what the parser reads.
+type yqMeter struct {
+	in   io.Reader
+	m    *jq.Meter
+	kept int64 // counted for the document that is being read
+	err  error
+}
+
+func (r *yqMeter) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	r.kept += yqByteCost * int64(n)
+	if merr := r.m.Keep(yqByteCost * int64(n)); merr != nil {
+		r.err = merr
+		return 0, merr
+	}
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+// A yqDecoder turns nodes into values.
+type yqDecoder struct {
+	run  *jq.Run
+	made map[*yaml.Node]any // values that have an anchor
+}
+
+func (d *yqDecoder) value(n *yaml.Node) (any, error) {
+	at, err := d.run.Enter()
+	if err != nil {
+		return nil, err
+	}
+	defer d.run.Leave(at)
+	if at > jq.MaxDepth {
+		return nil, jq.TooDeep(jq.MaxDepth)
+	}
+	v, err := d.plain(n)
+	if err == nil && n.Anchor != "" {
+		d.made[n] = v
+	}
+	return v, err
+}
+
+func (d *yqDecoder) plain(n *yaml.Node) (any, error) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		if len(n.Content) == 0 {
+			return nil, nil
+		}
+		root := n.Content[0]
+		if root.HeadComment == "" {
+			root.HeadComment = n.HeadComment
+		}
+		if root.FootComment == "" {
+			root.FootComment = n.FootComment
+		}
+		return d.value(root)
+	case yaml.AliasNode:
+		if v, ok := d.made[n.Alias]; ok {
+			return v, nil
+		}
+		return nil, &yqBadData{"anchor '" + n.Value + "' contains itself"}
+	case yaml.SequenceNode:
+		list := &jq.Array{Items: make([]any, 0, len(n.Content)), Origin: n}
+		for _, c := range n.Content {
+			v, err := d.value(c)
+			if err != nil {
+				return nil, err
+			}
+			list.Items = append(list.Items, v)
+		}
+		return list, d.run.Alloc(24 * int64(len(list.Items)))
+	case yaml.MappingNode:
+		return d.mapping(n)
+	}
+	return yamlScalar(n), nil
+}
+
+// mapping keeps the order of keys; merged keys never replace written ones.
+func (d *yqDecoder) mapping(n *yaml.Node) (any, error) {
+	o := jq.NewObject(len(n.Content) / 2)
+	if err := d.run.Alloc(40 * int64(len(n.Content))); err != nil {
+		return nil, err
+	}
+	var merged []any
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		v, err := d.value(n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		key := n.Content[i]
+		if key.Kind == yaml.ScalarNode && key.Value == "<<" && key.ShortTag() == "!!merge" {
+			merged = append(merged, v)
+			continue
+		}
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, &yqBadData{"line " + strconv.Itoa(key.Line) + ": a key must be a scalar"}
+		}
+		o.Put(key.Value, v)
+	}
+	if len(merged) == 0 {
+		o.Origin = n
+	}
+	for _, v := range merged {
+		if err := d.merge(o, v); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (d *yqDecoder) merge(o *jq.Object, v any) error {
+	switch v := v.(type) {
+	case *jq.Object:
+		for i, k := range v.Keys {
+			if o.Find(k) < 0 {
+				o.Put(k, v.Vals[i])
+			}
+		}
+		return d.run.Alloc(40 * int64(len(v.Keys)))
+	case *jq.Array:
+		for _, item := range v.Items {
+			if _, ok := item.(*jq.Object); ok {
+				if err := d.merge(o, item); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// yamlScalar reads a scalar by its tag; dates stay text.
+func yamlScalar(n *yaml.Node) any {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil
+	case "!!bool":
+		return strings.EqualFold(n.Value, "true")
+	case "!!int":
+		text := strings.ReplaceAll(n.Value, "_", "")
+		if v, ok := jq.ParseNumber(strings.TrimPrefix(text, "+")); ok && !strings.HasPrefix(text, "0o") {
+			return v
+		}
+		if v, err := strconv.ParseInt(text, 0, 64); err == nil {
+			return float64(v)
+		}
+	case "!!float":
+		switch strings.ToLower(strings.TrimPrefix(n.Value, "+")) {
+		case ".inf":
+			return math.Inf(1)
+		case "-.inf":
+			return math.Inf(-1)
+		case ".nan":
+			return math.NaN()
+		}
+		if v, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64); err == nil {
+			return v
+		}
+	}
+	return n.Value
+}

@@ -1,0 +1,55 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"strings"
+)
+
+var Basename = shell.Command{
+	Name: "basename", Args: "name [suffix] | -a [-s SUFFIX] name...", Summary: "strip directory and suffix from names",
+	Help: `  -a         several names
+  -s SUFFIX  remove SUFFIX; implies -a
+  -z         end each with a zero byte
+
+  basename /a/b.txt .txt
+  basename -s .go *.go`,
+	Run: runBasename,
+}
+
+func runBasename(_ context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "+ a,multiple s,suffix: z,zero")
+	if err != nil {
+		return err
+	}
+	many, suffix, end := false, "", "\n"
+	for _, o := range opts {
+		switch o.Name {
+		case "a":
+			many = true
+		case "s":
+			many, suffix = true, o.Value
+		case "z":
+			end = "\x00"
+		}
+	}
+	switch {
+	case len(operands) == 0:
+		return cli.Usage(c, errors.New("missing operand"))
+	case !many && len(operands) > 2:
+		return cli.Usage(c, fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[2])))
+	case !many && len(operands) == 2:
+		suffix, operands = operands[1], operands[:1]
+	}
+	for _, name := range operands {
+		base := cli.Base(name)
+		if cut := strings.TrimSuffix(base, suffix); cut != "" && base != "/" {
+			base = cut
+		}
+		c.Stdout.WriteString(base + end)
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A transfer is what cp and mv have in common: options, the search for the
+// destination, and copying of trees.
+type transfer struct {
+	c   *shell.Call
+	ctx context.Context
+
+	recursive, verbose, noClobber, force, update, ask bool
+	preserve, parents, replace, backup                bool
+	hardLink, symLink                                 bool
+	follow                                            byte // 'L' always, 'P' never, 'H' operands only, 0 undecided
+	into                                              string
+	noInto                                            bool // -T
+}
+
+// places splits the operands into sources and the destination, and says
+// whether the destination is a directory to put them in.
+func (t *transfer) places(operands []string) (sources []string, dest string, dir bool, err error) {
+	c := t.c
+	switch {
+	case len(operands) == 0:
+		return nil, "", false, cli.Usage(c, fmt.Errorf("missing file operand"))
+	case t.into != "":
+		if fi, err := c.FS.Stat(c.Path(t.into)); err != nil || !fi.IsDir() {
+			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(t.into), cli.NotDirReason(err))
+		}
+		return operands, t.into, true, nil
+	case len(operands) == 1:
+		return nil, "", false, cli.Usage(c, fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
+	case t.noInto && len(operands) > 2:
+		return nil, "", false, cli.Usage(c, fmt.Errorf("extra operand %s", cli.Quote(operands[2])))
+	}
+	last := len(operands) - 1
+	sources, dest = operands[:last], operands[last]
+	fi, err := c.FS.Stat(c.Path(dest))
+	dir = err == nil && fi.IsDir() && !t.noInto
+	if !dir && len(sources) > 1 {
+		return nil, "", false, c.Fail(1, "target %s: %s", cli.Quote(dest), cli.NotDirReason(err))
+	}
+	return sources, dest, dir, nil
+}
+
+// copy copies src to dst; top is set for operands, above are the directories
+// on the way down.
+func (t *transfer) copy(src, dst string, top bool, above []fs.FileInfo) error {
+	if err := cli.Stopped(t.ctx, t.c); err != nil {
+		return err
+	}
+	fi, err := lookAt(t.c, src, t.follows(top))
+	if err != nil {
+		t.c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
+		return nil
+	}
+	if fi.IsDir() && !t.recursive {
+		t.c.Warn("-r not specified; omitting directory %s", cli.Quote(src))
+		return nil
+	}
+	if t.follow == 'L' && fi.IsDir() && cli.IndexFile(above, fi) >= 0 {
+		t.c.Warn("cannot copy cyclic symbolic link %s", cli.Quote(src))
+		return nil
+	}
+	if !t.mayReplace(src, dst, fi) {
+		return nil
+	}
+	switch {
+	case fi.IsDir():
+		return t.copyDir(src, dst, fi, append(slices.Clip(above), fi))
+	case fi.Mode()&fs.ModeSymlink != 0:
+		err = t.copyLink(src, dst)
+	case t.hardLink || t.symLink:
+		err = t.link(src, dst)
+	default:
+		err = t.copyFile(src, dst, fi)
+	}
+	if err == nil {
+		t.say(src, dst)
+	}
+	return t.tell(err)
+}
+
+// tell prints an error that has been worded already; only a halt goes on up.
+func (t *transfer) tell(err error) error {
+	if err != nil {
+		t.c.Warn("%v", err)
+	}
+	return cli.Stopped(t.ctx, t.c)
+}
+
+func (t *transfer) say(src, dst string) {
+	if t.verbose {
+		fmt.Fprintf(t.c.Stdout, "%s -> %s\n", cli.Quote(src), cli.Quote(dst))
+	}
+}
+
+func (t *transfer) follows(top bool) bool {
+	switch t.follow {
+	case 'L':
+		return true
+	case 'P':
+		return false
+	case 'H':
+		return top
+	}
+	return !t.recursive
+}
+
+// mayReplace decides about a destination that exists, and reports what cannot be.
+func (t *transfer) mayReplace(src, dst string, fi fs.FileInfo) bool {
+	old, err := lookAt(t.c, strings.TrimRight(dst, "/"), false)
+	if err != nil {
+		return true
+	}
+	if to, err := t.c.FS.Stat(t.c.Path(dst)); err == nil && !t.replace && fi.Mode()&fs.ModeSymlink == 0 {
+		old = to
+	}
+	switch {
+	case cli.SameFile(old, fi) && !fi.IsDir():
+		t.c.Warn("%s and %s are the same file", cli.Quote(src), cli.Quote(dst))
+		return false
+	case fi.IsDir() && !old.IsDir():
+		t.c.Warn("cannot overwrite non-directory %s with directory %s", cli.Quote(dst), cli.Quote(src))
+		return false
+	case !fi.IsDir() && old.IsDir():
+		t.c.Warn("cannot overwrite directory %s with non-directory", cli.Quote(dst))
+		return false
+	case fi.IsDir():
+		return true
+	case t.noClobber, t.update && !fi.ModTime().After(old.ModTime()):
+		return false
+	case t.ask:
+		fmt.Fprintf(t.c.Stderr, "%s: overwrite %s? ", t.c.Name, cli.Quote(dst))
+		return false
+	}
+	return t.makeRoom(dst, old)
+}
+
+// makeRoom moves or removes what is in the way, if that was asked for.
+func (t *transfer) makeRoom(dst string, old fs.FileInfo) bool {
+	var err error
+	switch {
+	case t.backup:
+		err = t.c.FS.Rename(t.c.Path(dst), t.c.Path(dst)+"~")
+	case t.replace || old.Mode()&fs.ModeSymlink != 0 && t.c.Name == "cp" && t.follow == 'P':
+		err = t.c.FS.Remove(t.c.Path(dst))
+	case old.Mode()&fs.ModeSymlink != 0 && t.c.Name == "cp" && !t.symLink && !t.hardLink:
+		t.c.Warn("not writing through dangling symlink %s", cli.Quote(dst))
+		return false
+	case t.force && (t.symLink || t.hardLink):
+		err = t.c.FS.Remove(t.c.Path(dst))
+	}
+	if err != nil {
+		t.c.Warn("cannot remove %s: %s", cli.Quote(dst), vfs.Reason(err))
+	}
+	return err == nil
+}
+
+func (t *transfer) copyDir(src, dst string, fi fs.FileInfo, above []fs.FileInfo) error {
+	c := t.c
+	from, to := c.Path(src), c.Path(dst)
+	if real, err := c.FS.Realpath(from); err == nil {
+		from = real
+	}
+	if to == from || strings.HasPrefix(to, strings.TrimSuffix(from, "/")+"/") {
+		c.Warn("cannot copy a directory, %s, into itself, %s", cli.Quote(src), cli.Quote(dst))
+		return nil
+	}
+	err := c.FS.Mkdir(to, fi.Mode().Perm()|0o700)
+	made := err == nil
+	if err != nil && !cli.IsDir(c, to) {
+		c.Warn("cannot create directory %s: %s", cli.Quote(dst), vfs.Reason(err))
+		return cli.Stopped(t.ctx, c)
+	}
+	if made {
+		t.say(src, dst)
+	}
+	list, err := c.FS.ReadDir(c.Path(src))
+	if err != nil {
+		c.Warn("cannot access %s: %s", cli.Quote(src), vfs.Reason(err))
+		return cli.Stopped(t.ctx, c)
+	}
+	for _, e := range list {
+		if err := t.copy(cli.Join(src, e.Name()), cli.Join(dst, e.Name()), false, above); err != nil {
+			return err
+		}
+	}
+	if made || t.preserve {
+		c.FS.Chmod(to, t.newMode(fi))
+	}
+	t.keepTimes(to, fi)
+	return nil
+}
+
+// newMode is the source's mode, without what the umask takes unless everything
+// is to be preserved.
+func (t *transfer) newMode(fi fs.FileInfo) fs.FileMode {
+	if t.preserve {
+		return goMode(unixMode(fi.Mode()))
+	}
+	return fi.Mode().Perm() &^ umask
+}
+
+func (t *transfer) keepTimes(abs string, fi fs.FileInfo) {
+	if t.preserve {
+		t.c.FS.Chtimes(abs, fi.ModTime(), fi.ModTime())
+	}
+}
+
+func (t *transfer) copyLink(src, dst string) error {
+	target, err := t.c.FS.Readlink(t.c.Path(src))
+	if err == nil {
+		if _, e := t.c.FS.Lstat(t.c.Path(dst)); e == nil {
+			t.c.FS.Remove(t.c.Path(dst))
+		}
+		err = t.c.FS.Symlink(target, t.c.Path(dst))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot create symbolic link %s: %s", cli.Quote(dst), vfs.Reason(err))
+	}
+	return nil
+}
+
+func (t *transfer) link(src, dst string) error {
+	if t.symLink {
+		if err := t.c.FS.Symlink(src, t.c.Path(dst)); err != nil {
+			return fmt.Errorf("cannot create symbolic link %s to %s: %s", cli.Quote(dst), cli.Quote(src), vfs.Reason(err))
+		}
+		return nil
+	}
+	if err := t.c.FS.Link(t.c.Path(src), t.c.Path(dst)); err != nil {
+		return fmt.Errorf("cannot create hard link %s to %s: %s", cli.Quote(dst), cli.Quote(src), vfs.Reason(err))
+	}
+	return nil
+}
+
+func (t *transfer) copyFile(src, dst string, fi fs.FileInfo) error {
+	c := t.c
+	in, err := c.OpenBytes(src)
+	if err != nil {
+		return fmt.Errorf("cannot open %s for reading: %s", cli.Quote(src), vfs.Reason(err))
+	}
+	defer in.Close()
+	if strings.HasSuffix(dst, "/") {
+		return fmt.Errorf("cannot create regular file %s: Not a directory", cli.Quote(dst))
+	}
+	_, existed := c.FS.Stat(c.Path(dst))
+	out, err := c.FS.Open(c.Path(dst), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|vfs.Binary, t.newMode(fi))
+	if err != nil {
+		return fmt.Errorf("cannot create regular file %s: %s", cli.Quote(dst), vfs.Reason(err))
+	}
+	_, err = io.Copy(out, in)
+	if e := out.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("error writing %s: %s", cli.Quote(dst), vfs.Reason(err))
+	}
+	if t.preserve || existed != nil {
+		c.FS.Chmod(c.Path(dst), t.newMode(fi))
+	}
+	t.keepTimes(c.Path(dst), fi)
+	return nil
+}

@@ -1,0 +1,248 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var Du = shell.Command{
+	Name: "du", Args: "[-ashckmbSLl0] [-d N] [-B SIZE] [--exclude=PAT] [file...]", Summary: "add up the room files take",
+	Help: `  -s       only a total for each operand; -d N only N levels down
+  -a       files too, not only directories
+  -c       a grand total
+  -h --si  sizes such as 1.2K; -k -m -b -B SIZE in units of 1K, 1M, bytes, SIZE
+  -b       is --apparent-size in bytes: lengths instead of whole blocks of 4K
+  -S       without subdirectories; -L follow links
+  -t SIZE  leave out what is smaller (with -: larger)
+
+  du -sh *
+  du -ab . | sort -n | tail`,
+	Run: runDu,
+}
+
+type diskUsage struct {
+	c   *shell.Call
+	ctx context.Context
+
+	all, summary, total, separate, follow, countLinks bool
+	apparent                                          bool
+	unit, human                                       int64
+	suffix                                            string
+	depth                                             int
+	threshold                                         int64
+	exclude                                           []string
+	end                                               string
+	several                                           bool                     // operands may overlap
+	seen                                              map[uint64][]fs.FileInfo // what was counted already
+}
+
+func runDu(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "a,all s,summarize c,total h,human-readable si k m b,bytes apparent-size B,block-size: S,separate-dirs L,dereference P,no-dereference D H l,count-links d,max-depth: t,threshold: exclude: X,exclude-from: x,one-file-system 0,null time? time-style: inodes")
+	if err != nil {
+		return err
+	}
+	d := &diskUsage{c: c, ctx: ctx, unit: 1024, depth: -1, end: "\n", seen: make(map[uint64][]fs.FileInfo)}
+	for _, o := range opts {
+		if err := d.option(o); err != nil {
+			return err
+		}
+	}
+	if d.summary && d.all {
+		return cli.Usage(c, errors.New("cannot both summarize and show all entries"))
+	}
+	if d.summary {
+		d.depth = 0
+	}
+	if len(operands) == 0 {
+		operands = []string{"."}
+	}
+	d.several = len(operands) > 1
+	return d.run(operands)
+}
+
+func (d *diskUsage) option(o cli.Option) error {
+	switch o.Name {
+	case "a":
+		d.all = true
+	case "s":
+		d.summary = true
+	case "c":
+		d.total = true
+	case "h":
+		d.human = 1024
+	case "si":
+		d.human = 1000
+	case "k":
+		d.unit, d.human = 1024, 0
+	case "m":
+		d.unit, d.human = 1<<20, 0
+	case "b":
+		d.apparent, d.unit, d.human = true, 1, 0
+	case "apparent-size":
+		d.apparent = true
+	case "S":
+		d.separate = true
+	case "L":
+		d.follow = true
+	case "l":
+		d.countLinks = true
+	case "0":
+		d.end = "\x00"
+	case "exclude":
+		d.exclude = append(d.exclude, o.Value)
+	case "d":
+		n, err := strconv.ParseUint(o.Value, 10, 31)
+		if err != nil {
+			return cli.Usage(d.c, fmt.Errorf("invalid maximum depth %s", cli.QuoteCurly(o.Value)))
+		}
+		d.depth = int(n)
+	case "B", "t":
+		return d.sized(o)
+	case "X", "time", "time-style", "inodes":
+		return d.c.Fail(1, "option '%s' is not available here", o.Name)
+	}
+	return nil
+}
+
+func (d *diskUsage) sized(o cli.Option) error {
+	text, negative := strings.CutPrefix(o.Value, "-")
+	n, ok := cli.ParseBytes(text)
+	switch {
+	case !ok || n == 0:
+		return d.c.Fail(1, "invalid -%s argument %s", o.Name, cli.Quote(o.Value))
+	case o.Name == "B":
+		d.unit, d.human = n, 0
+		if !cli.IsDigit(text[0]) {
+			d.suffix = text
+		}
+	case negative:
+		d.threshold = -n
+	default:
+		d.threshold = n
+	}
+	return nil
+}
+
+func (d *diskUsage) run(operands []string) error {
+	var sum int64
+	for _, name := range operands {
+		fi, err := lookAt(d.c, name, d.follow)
+		if err != nil {
+			d.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
+			continue
+		}
+		n, err := d.walk(name, fi, 0, nil)
+		if err != nil {
+			return err
+		}
+		sum += n
+	}
+	if d.total {
+		d.print(sum, "total")
+	}
+	return d.c.Stdout.Err()
+}
+
+// walk adds up name and what is below it, and prints what is near enough.
+func (d *diskUsage) walk(name string, fi fs.FileInfo, depth int, above []fs.FileInfo) (int64, error) {
+	if err := cli.Stopped(d.ctx, d.c); err != nil {
+		return 0, err
+	}
+	if d.excluded(name) || d.counted(fi) || d.follow && cli.IndexFile(above, fi) >= 0 {
+		return 0, nil
+	}
+	sum := d.size(fi)
+	own := sum
+	if fi.IsDir() {
+		below, files, err := d.below(name, depth, append(slices.Clip(above), fi))
+		if err != nil {
+			return 0, err
+		}
+		sum += below
+		own += files
+	}
+	shown := sum
+	if d.separate {
+		shown = own
+	}
+	if (fi.IsDir() || d.all || depth == 0) && (d.depth < 0 || depth <= d.depth) {
+		d.print(shown, name)
+	}
+	return sum, d.c.Stdout.Err()
+}
+
+// below adds up the entries of a directory; files is the part that is not in
+// subdirectories.
+func (d *diskUsage) below(name string, depth int, above []fs.FileInfo) (all, files int64, _ error) {
+	list, err := d.c.FS.ReadDir(d.c.Path(name))
+	if err != nil {
+		d.c.Warn("cannot read directory %s: %s", cli.Quote(name), vfs.Reason(err))
+		return 0, 0, nil
+	}
+	for _, e := range list {
+		full := cli.Join(name, e.Name())
+		fi, err := e.Info()
+		if d.follow {
+			fi, err = lookAt(d.c, full, true)
+		}
+		if err != nil {
+			d.c.Warn("cannot access %s: %s", cli.Quote(full), vfs.Reason(err))
+			continue
+		}
+		n, err := d.walk(full, fi, depth+1, above)
+		if err != nil {
+			return 0, 0, err
+		}
+		all += n
+		if !fi.IsDir() {
+			files += n
+		}
+	}
+	return all, files, nil
+}
+
+func (d *diskUsage) excluded(name string) bool {
+	return slices.ContainsFunc(d.exclude, func(p string) bool {
+		return cli.Fnmatch(p, cli.Base(name), false) || cli.Fnmatch(p, name, false)
+	})
+}
+
+// counted reports whether the file was added already under another name, or by
+// an operand before.
+func (d *diskUsage) counted(fi fs.FileInfo) bool {
+	if !d.several && (fi.IsDir() || linksOf(fi) < 2) || d.countLinks {
+		return false
+	}
+	ino := inodeOf(fi)
+	if cli.IndexFile(d.seen[ino], fi) >= 0 {
+		return true
+	}
+	d.seen[ino] = append(d.seen[ino], fi)
+	return false
+}
+
+func (d *diskUsage) size(fi fs.FileInfo) int64 {
+	if d.apparent {
+		return sizeOf(fi)
+	}
+	return blocksOf(fi) * 512
+}
+
+func (d *diskUsage) print(n int64, name string) {
+	if d.threshold > 0 && n < d.threshold || d.threshold < 0 && n > -d.threshold {
+		return
+	}
+	text := strconv.FormatInt((n+d.unit-1)/d.unit, 10) + d.suffix
+	if d.human > 0 {
+		text = human(n, d.human)
+	}
+	fmt.Fprintf(d.c.Stdout, "%s\t%s%s", text, name, d.end)
+}

@@ -1,0 +1,146 @@
+package file
+
+import (
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// lookAt is Lstat, or Stat for a name that follows links: one that ends in a
+// slash, or any name if follow is set.
+func lookAt(c *shell.Call, name string, follow bool) (fs.FileInfo, error) {
+	if name == "" {
+		return nil, fs.ErrNotExist
+	}
+	if follow || strings.HasSuffix(name, "/") {
+		fi, err := c.FS.Stat(c.Path(name))
+		if err != nil {
+			return nil, err
+		}
+		return fi, mustDir(name, fi)
+	}
+	fi, err := c.FS.Lstat(c.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	return fi, nil
+}
+
+func inodeOf(fi fs.FileInfo) uint64 {
+	if i, ok := fi.(interface{ Inode() uint64 }); ok {
+		return i.Inode()
+	}
+	return 0
+}
+
+func linksOf(fi fs.FileInfo) int {
+	if i, ok := fi.(interface{ Links() int }); ok {
+		return i.Links()
+	}
+	return 1
+}
+
+// dirSize is what a directory weighs, as on most disks.
+const dirSize = 4096
+
+func sizeOf(fi fs.FileInfo) int64 {
+	if fi.IsDir() {
+		return dirSize
+	}
+	return fi.Size()
+}
+
+// blocksOf is the room a file takes in units of 512 bytes, in whole pages.
+func blocksOf(fi fs.FileInfo) int64 {
+	if !fi.Mode().IsRegular() && !fi.IsDir() {
+		return 0
+	}
+	return (sizeOf(fi) + 4095) / 4096 * 8
+}
+
+// unixMode is the twelve permission bits as chmod counts them.
+func unixMode(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if m&flag != 0 {
+			bits |= 0o1000 << i
+		}
+	}
+	return bits
+}
+
+func goMode(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits & 0o777)
+	for i, flag := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if bits&(0o1000<<i) != 0 {
+			m |= flag
+		}
+	}
+	return m
+}
+
+// modeText is the mode as ls -l prints it.
+func modeText(m fs.FileMode) string {
+	b := []byte("-rwxrwxrwx")
+	b[0] = cli.TypeLetter(m)
+	bits := unixMode(m)
+	for i := range 9 {
+		if bits&(0o400>>i) == 0 {
+			b[i+1] = '-'
+		}
+	}
+	for i, at := range []int{9, 6, 3} {
+		if bits&(0o1000<<i) != 0 {
+			b[at] = specialLetter("tss"[i], b[at] == 'x')
+		}
+	}
+	return string(b)
+}
+
+func specialLetter(letter byte, executable bool) byte {
+	if executable {
+		return letter
+	}
+	return letter - 'a' + 'A'
+}
+
+// human writes a size as ls -h does: at most three digits, rounded up.
+func human(n, unit int64) string {
+	if n < unit {
+		return strconv.FormatInt(n, 10)
+	}
+	letters := "KMGTPE"
+	if unit == 1000 {
+		letters = "kMGTPE"
+	}
+	size := float64(n)
+	for i := 0; ; i++ {
+		size /= float64(unit)
+		if tenths := ceil(size * 10); tenths < 100 {
+			return fmt.Sprintf("%d.%d%c", tenths/10, tenths%10, letters[i])
+		}
+		if whole := ceil(size); whole < unit || i == len(letters)-1 {
+			return fmt.Sprintf("%d%c", whole, letters[i])
+		}
+	}
+}
+
+func ceil(x float64) int64 {
+	n := int64(x)
+	if float64(n) < x {
+		n++
+	}
+	return n
+}
+
+// mustDir refuses "name/" for anything but a directory.
+func mustDir(name string, fi fs.FileInfo) error {
+	if strings.HasSuffix(name, "/") && !fi.IsDir() {
+		return vfs.ErrNotDir
+	}
+	return nil
+}

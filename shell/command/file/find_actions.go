@@ -1,0 +1,321 @@
+package file
+
+import (
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
+	"hako/shell/strftime"
+	"hako/shell/vfs"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// action makes the actions without a value.
+func (f *finder) action(name string) (findExpr, bool) {
+	f.acted = f.acted || slices.Contains([]string{"-print", "-print0", "-ls", "-delete"}, name)
+	switch name {
+	case "-print":
+		return f.print("\n"), true
+	case "-print0":
+		return f.print("\x00"), true
+	case "-ls":
+		return f.ls, true
+	case "-delete":
+		f.depthFirst = true
+		return f.delete, true
+	case "-quit":
+		return func(*findFile) (bool, error) { return false, errFindQuit }, true
+	}
+	return nil, false
+}
+
+func (f *finder) print(end string) findExpr {
+	return func(file *findFile) (bool, error) {
+		f.c.Stdout.WriteString(file.path)
+		_, err := f.c.Stdout.WriteString(end)
+		return true, err
+	}
+}
+
+func (f *finder) ls(file *findFile) (bool, error) {
+	format := "%b %e  %Y"
+	mtime, now := file.fi.ModTime(), f.c.Now()
+	if age := now.Sub(mtime); age >= 0 && age < 180*24*3600*1e9 {
+		format = "%b %e %H:%M"
+	}
+	name := escapeName(file.path)
+	if file.fi.Mode()&fs.ModeSymlink != 0 {
+		target, _ := f.c.FS.Readlink(file.abs)
+		name += " -> " + escapeName(target)
+	}
+	_, err := fmt.Fprintf(f.c.Stdout, "%9d %6d %s %3d %-8s %-8s %8d %s %s\n", inodeOf(file.fi), blocksOf(file.fi)/2, modeText(file.fi.Mode()),
+		linksOf(file.fi), cli.UserName, cli.UserName, sizeOf(file.fi), strftime.Format(mtime.In(datetime.ZoneOrUTC(f.c)), format), name)
+	return true, err
+}
+
+func (f *finder) delete(file *findFile) (bool, error) {
+	if file.name() == "." || file.abs == "/" {
+		return true, nil
+	}
+	if err := f.c.FS.Remove(file.abs); err != nil {
+		f.warned = true
+		f.c.Warn("cannot delete %s: %s", cli.QuoteCurly(file.path), vfs.Reason(err))
+		return false, nil
+	}
+	return true, nil
+}
+
+// exec reads the command of -exec up to ";" or "{} +".
+func (p *findParser) exec(name string) (findExpr, error) {
+	p.f.acted = true
+	start := p.at
+	for ; p.at < len(p.words); p.at++ {
+		w := p.words[p.at]
+		argv := p.words[start:p.at]
+		if w == "+" && p.at > start && p.words[p.at-1] == "{}" && len(argv) > 1 {
+			p.at++
+			return p.f.batch(argv[:len(argv)-1], name == "-execdir"), nil
+		}
+		if w == ";" && len(argv) > 0 {
+			p.at++
+			return p.f.each(argv, name == "-execdir"), nil
+		}
+	}
+	return nil, fmt.Errorf("missing argument to `%s'", name)
+}
+
+// each runs the command for one file; it is true if the command succeeds.
+func (f *finder) each(argv []string, inDir bool) findExpr {
+	return func(file *findFile) (bool, error) {
+		path, dir := file.path, ""
+		if inDir {
+			path, dir = "./"+file.name(), f.c.Path(cli.Dir(file.path))
+		}
+		words := make([]string, len(argv))
+		for i, w := range argv {
+			words[i] = strings.ReplaceAll(w, "{}", path)
+		}
+		status, err := cli.Exec(f.ctx, f.c, words, shell.ExecIO{Dir: dir})
+		return status == 0, err
+	}
+}
+
+// batchBytes is how long the words of one command of "-exec … +" may get.
+const batchBytes = 128 << 10
+
+// A findBatch gathers files for one command.
+type findBatch struct {
+	f     *finder
+	argv  []string
+	inDir bool
+	dir   string
+	files []string
+	bytes int
+}
+
+func (f *finder) batch(argv []string, inDir bool) findExpr {
+	b := &findBatch{f: f, argv: argv, inDir: inDir}
+	f.batches = append(f.batches, b)
+	return b.add
+}
+
+func (b *findBatch) add(file *findFile) (bool, error) {
+	path, dir := file.path, ""
+	if b.inDir {
+		path, dir = "./"+file.name(), b.f.c.Path(cli.Dir(file.path))
+	}
+	if dir != b.dir || b.bytes+len(path)+1 > batchBytes {
+		if err := b.flush(); err != nil {
+			return false, err
+		}
+	}
+	b.dir, b.files, b.bytes = dir, append(b.files, path), b.bytes+len(path)+1
+	return true, nil
+}
+
+func (b *findBatch) flush() error {
+	if len(b.files) == 0 {
+		return nil
+	}
+	words := append(slices.Clone(b.argv), b.files...)
+	b.files, b.bytes = nil, 0
+	status, err := cli.Exec(b.f.ctx, b.f.c, words, shell.ExecIO{Dir: b.dir})
+	if status != 0 {
+		b.f.warned = true
+	}
+	return err
+}
+
+// printfAction reads the format once and makes a function of it.
+func printfAction(f *finder, _, format string) (findExpr, error) {
+	f.acted = true
+	var parts []func(*findFile) string
+	for format != "" {
+		i := strings.IndexAny(format, `%\`)
+		if i < 0 {
+			i = len(format)
+		}
+		if text := format[:i]; text != "" {
+			parts = append(parts, func(*findFile) string { return text })
+		}
+		if format = format[i:]; format == "" {
+			break
+		}
+		part, rest, err := f.printfPart(format)
+		if err != nil {
+			return nil, err
+		}
+		parts, format = append(parts, part), rest
+	}
+	return func(file *findFile) (bool, error) {
+		for _, part := range parts {
+			f.c.Stdout.WriteString(part(file))
+		}
+		return true, f.c.Stdout.Err()
+	}, nil
+}
+
+// printfPart reads one escape or directive at the front of a format.
+func (f *finder) printfPart(format string) (func(*findFile) string, string, error) {
+	if format[0] == '\\' {
+		text, n := cli.CutEscape(format)
+		return func(*findFile) string { return text }, format[n:], nil
+	}
+	i := 1
+	for i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0 {
+		i++
+	}
+	if i >= len(format) {
+		return nil, "", fmt.Errorf("error: %s at end of format string", format)
+	}
+	spec, letter := format[1:i], format[i]
+	if letter == '%' {
+		return func(*findFile) string { return "%" }, format[i+1:], nil
+	}
+	value := f.printfField(letter)
+	if strings.IndexByte("TACB", letter) >= 0 && i+1 < len(format) {
+		i++
+		kind := format[i]
+		value = func(file *findFile) string { return f.timeField(file, kind) }
+	}
+	if value == nil {
+		text := format[:i+1]
+		return func(*findFile) string { return text }, format[i+1:], nil
+	}
+	left, width := parseWidth(spec)
+	return func(file *findFile) string { return padField(value(file), width, left) }, format[i+1:], nil
+}
+
+// maxPad bounds the width somebody may ask of one field.
+const maxPad = 1024
+
+func parseWidth(spec string) (left bool, width int) {
+	left = strings.HasPrefix(spec, "-")
+	width, _, _ = cli.CutNumber(strings.TrimLeft(spec, "-+ #0"), 4)
+	return left, min(width, maxPad)
+}
+
+func padField(s string, width int, left bool) string {
+	missing := strings.Repeat(" ", max(0, width-len(s)))
+	if left {
+		return s + missing
+	}
+	return missing + s
+}
+
+// printfField returns how a directive reads a file, nil if there is none.
+func (f *finder) printfField(letter byte) func(*findFile) string {
+	switch letter {
+	case 'p':
+		return func(file *findFile) string { return file.path }
+	case 'P':
+		return (*findFile).below
+	case 'f':
+		return (*findFile).name
+	case 'h':
+		return headOf
+	case 'H':
+		return func(file *findFile) string { return file.root }
+	case 'd':
+		return func(file *findFile) string { return strconv.Itoa(file.depth) }
+	case 's':
+		return func(file *findFile) string { return strconv.FormatInt(sizeOf(file.fi), 10) }
+	case 'k':
+		return func(file *findFile) string { return strconv.FormatInt(blocksOf(file.fi)/2, 10) }
+	case 'b':
+		return func(file *findFile) string { return strconv.FormatInt(blocksOf(file.fi), 10) }
+	case 'm':
+		return func(file *findFile) string { return strconv.FormatUint(uint64(unixMode(file.fi.Mode())), 8) }
+	case 'M':
+		return func(file *findFile) string { return modeText(file.fi.Mode()) }
+	case 'u', 'g':
+		return func(*findFile) string { return cli.UserName }
+	case 'U', 'G':
+		return func(*findFile) string { return strconv.Itoa(cli.UserID) }
+	case 'i':
+		return func(file *findFile) string { return strconv.FormatUint(inodeOf(file.fi), 10) }
+	case 'n':
+		return func(file *findFile) string { return strconv.Itoa(linksOf(file.fi)) }
+	case 'y', 'Y':
+		return func(file *findFile) string { return f.typeField(file, letter) }
+	case 'l':
+		return func(file *findFile) string {
+			target, _ := f.c.FS.Readlink(file.abs)
+			return target
+		}
+	case 't', 'a', 'c':
+		return func(file *findFile) string {
+			return strftime.Format(file.fi.ModTime().In(datetime.ZoneOrUTC(f.c)), "%a %b %e %H:%M:%S.%N0 %Y")
+		}
+	case 'D':
+		return func(*findFile) string { return "0" }
+	case 'F':
+		return func(*findFile) string { return "tree" }
+	}
+	return nil
+}
+
+// headOf is the directory part as %h shows it.
+func headOf(file *findFile) string {
+	if !strings.Contains(file.path, "/") {
+		return "."
+	}
+	i := strings.LastIndexByte(strings.TrimRight(file.path, "/"), '/')
+	if i < 0 {
+		return file.path[:len(file.path)-1]
+	}
+	return file.path[:i]
+}
+
+// typeField is %y, or %Y which looks through links: N for nothing there.
+func (f *finder) typeField(file *findFile, letter byte) string {
+	fi := file.fi
+	if letter == 'Y' && fi.Mode()&fs.ModeSymlink != 0 {
+		to, err := f.c.FS.Stat(file.abs)
+		if err != nil {
+			return "N"
+		}
+		fi = to
+	}
+	return string(findType(fi.Mode()))
+}
+
+// timeField is %T followed by the letter of a date format; find has ten
+// decimal places where date has nine.
+func (f *finder) timeField(file *findFile, kind byte) string {
+	t := file.fi.ModTime().In(datetime.ZoneOrUTC(f.c))
+	switch kind {
+	case '@':
+		return fmt.Sprintf("%d.%09d0", t.Unix(), t.Nanosecond())
+	case 'S', 'T', 'X':
+		return strftime.Format(t, "%"+string(kind)+".%N0")
+	case '+':
+		return strftime.Format(t, "%Y-%m-%d+%H:%M:%S.%N0")
+	case 'c':
+		return strftime.Format(t, "%a %b %e %H:%M:%S %Y")
+	}
+	return strftime.Format(t, "%"+string(kind))
+}

@@ -1,0 +1,414 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/strftime"
+	"hako/shell/vfs"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+)
+
+var Ls = shell.Command{
+	Name: "ls", Args: "[-aA1lRdtSrhiFpsngoXvUCmLQ] [file...]", Summary: "list files",
+	Help: `  -a, -A   all, also names that begin with a dot (-A: without . and ..)
+  -l       long: mode, links, owner, group, size, time; -n -g -o are variants
+  -1 -C -m one per line (the default), in columns, separated by commas
+  -R       directories with all that is below them
+  -d       directories themselves rather than what is in them
+  -t -S -X -v -U  sort by time, size, extension, version, not at all; -r reverses
+  -h --si  sizes such as 1.2K; -s blocks; -i file number
+  -F -p    mark the kind of file: / @ *
+  -L -H    follow links
+  -I PAT   leave out what matches; --group-directories-first
+  --time-style=full-iso|long-iso|iso|+FORMAT, --full-time
+Colours are never used.
+
+  ls -la
+  ls -lt --time-style=long-iso | head
+  ls -d */`,
+	Run: runLs,
+}
+
+// ls is one run of the command.
+type ls struct {
+	c   *shell.Call
+	ctx context.Context
+
+	all, almost, long, recursive, self         bool
+	noOwner, noGroup, numeric, inode, blocks   bool
+	reverse, dirsFirst, follow, followOperands bool
+	layout                                     byte  // '1', 'C', 'x' or 'm'
+	sort                                       byte  // 'n', 't', 'S', 'X', 'v' or 'U'
+	mark                                       byte  // 0, '/' or 'F'
+	quote                                      byte  // 0, 'Q' or 'b'
+	unit                                       int64 // 1024 or 1000 for readable sizes, 0 for bytes
+	timeStyle                                  string
+	width                                      int
+	hide                                       []string
+	end                                        string
+	status                                     int
+	printed                                    bool
+}
+
+// An lsEntry is one line to be.
+type lsEntry struct {
+	name string
+	path string
+	fi   fs.FileInfo
+}
+
+const lsSpec = "a,all A,almost-all l 1 R,recursive d,directory t S r,reverse h,human-readable si i,inode F,classify? p file-type indicator-style: s,size n,numeric-uid-gid g o G,no-group " +
+	"X v U f C x m L,dereference H,dereference-command-line I,ignore: hide: B,ignore-backups Q,quote-name b,escape N,literal q,hide-control-chars c u k,kibibytes w,width: T,tabsize: " +
+	"color? time-style: full-time group-directories-first sort: time: format: zero show-control-chars Z,context author"
+
+func runLs(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, lsSpec)
+	if err != nil {
+		return err
+	}
+	l := &ls{c: c, ctx: ctx, layout: '1', sort: 'n', width: 80, end: "\n"}
+	for _, o := range opts {
+		if err := l.option(o); err != nil {
+			return err
+		}
+	}
+	if err := l.run(operands); err != nil {
+		return err
+	}
+	if l.status != 0 {
+		return shell.Status(l.status)
+	}
+	return nil
+}
+
+func (l *ls) option(o cli.Option) error {
+	switch o.Name {
+	case "a":
+		l.all = true
+	case "A":
+		l.almost = true
+	case "l":
+		l.long = true
+	case "n":
+		l.long, l.numeric = true, true
+	case "g":
+		l.long, l.noOwner = true, true
+	case "o":
+		l.long, l.noGroup = true, true
+	case "G":
+		l.noGroup = true
+	case "1":
+		l.layout = '1'
+	case "C", "x", "m":
+		l.layout, l.long = o.Name[0], false
+	case "R":
+		l.recursive = true
+	case "d":
+		l.self = true
+	case "t", "S", "X", "v", "U":
+		l.sort = o.Name[0]
+	case "f":
+		l.sort, l.all, l.long = 'U', true, false
+	case "r":
+		l.reverse = true
+	case "h":
+		l.unit = 1024
+	case "si":
+		l.unit = 1000
+	case "i":
+		l.inode = true
+	case "s":
+		l.blocks = true
+	default:
+		return l.rareOption(o)
+	}
+	return nil
+}
+
+func (l *ls) rareOption(o cli.Option) error {
+	switch o.Name {
+	case "F":
+		if o.Value != "never" && o.Value != "none" && o.Value != "no" {
+			l.mark = 'F'
+		}
+	case "p":
+		l.mark = '/'
+	case "file-type":
+		l.mark = 't'
+	case "indicator-style":
+		l.mark = map[string]byte{"slash": '/', "classify": 'F', "file-type": 't'}[o.Value]
+	case "L":
+		l.follow = true
+	case "H":
+		l.followOperands = true
+	case "I", "hide":
+		l.hide = append(l.hide, o.Value)
+	case "B":
+		l.hide = append(l.hide, "*~", ".*~")
+	case "Q", "b":
+		l.quote = o.Name[0]
+	case "N":
+		l.quote = 0
+	case "zero":
+		l.end, l.layout = "\x00", '1'
+	case "w":
+		n, _, ok := cli.CutNumber(o.Value, 6)
+		if !ok {
+			return l.c.Fail(2, "invalid line width: %s", cli.QuoteCurly(o.Value))
+		}
+		l.width = n
+	case "full-time":
+		l.long, l.timeStyle = true, "full-iso"
+	case "group-directories-first":
+		l.dirsFirst = true
+	case "time-style", "sort", "format":
+		return l.named(o)
+	}
+	return nil
+}
+
+func (l *ls) named(o cli.Option) error {
+	choices := map[string]map[string]byte{
+		"sort":   {"none": 'U', "time": 't', "size": 'S', "extension": 'X', "version": 'v', "name": 'n', "width": 'w'},
+		"format": {"long": 'l', "verbose": 'l', "single-column": '1', "commas": 'm', "vertical": 'C', "across": 'x', "horizontal": 'x'},
+	}
+	if o.Name == "time-style" {
+		style := strings.TrimPrefix(o.Value, "posix-")
+		if !strings.HasPrefix(style, "+") && !slices.Contains([]string{"full-iso", "long-iso", "iso", "locale"}, style) {
+			return l.c.Fail(2, "invalid argument %s for %s", cli.QuoteCurly(o.Value), cli.QuoteCurly("time style"))
+		}
+		l.timeStyle = style
+		return nil
+	}
+	letter, ok := choices[o.Name][o.Value]
+	switch {
+	case !ok:
+		return l.c.Fail(1, "invalid argument %s for %s", cli.QuoteCurly(o.Value), cli.QuoteCurly("--"+o.Name))
+	case o.Name == "sort":
+		l.sort = letter
+	case letter == 'l':
+		l.long = true
+	default:
+		l.layout, l.long = letter, false
+	}
+	return nil
+}
+
+// run lists the operands: first what is not a directory, then the directories.
+func (l *ls) run(operands []string) error {
+	if len(operands) == 0 {
+		operands = []string{"."}
+	}
+	var plain, dirs []lsEntry
+	for _, name := range operands {
+		e, err := l.operand(name)
+		if err != nil {
+			l.c.Warn("cannot access %s: %s", cli.Quote(name), vfs.Reason(err))
+			l.status = 2
+			continue
+		}
+		if e.fi.IsDir() && !l.self {
+			dirs = append(dirs, e)
+		} else {
+			plain = append(plain, e)
+		}
+	}
+	l.order(plain)
+	l.order(dirs)
+	if len(plain) > 0 {
+		l.print(plain)
+		l.printed = true
+	}
+	titled := len(operands) > 1 || l.recursive
+	for _, d := range dirs {
+		if err := l.dir(d, titled, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operand follows a link to a directory unless the link itself will be shown.
+func (l *ls) operand(name string) (lsEntry, error) {
+	fi, err := lookAt(l.c, name, l.follow || l.followOperands)
+	if err != nil {
+		return lsEntry{}, err
+	}
+	if fi.Mode()&fs.ModeSymlink != 0 && !l.long && !l.self && l.mark != 'F' {
+		if to, err := l.c.FS.Stat(l.c.Path(name)); err == nil && to.IsDir() {
+			fi = to
+		}
+	}
+	return lsEntry{name, l.c.Path(name), fi}, nil
+}
+
+// dir lists one directory, and with -R what is below it. above are the
+// directories it is in: a link back to one of them is a loop.
+func (l *ls) dir(d lsEntry, titled bool, above []fs.FileInfo) error {
+	if err := cli.Stopped(l.ctx, l.c); err != nil {
+		return err
+	}
+	if err := l.c.Stdout.Err(); err != nil {
+		return err
+	}
+	if l.follow && cli.IndexFile(above, d.fi) >= 0 {
+		l.c.Warn("%s: not listing already-listed directory", d.name)
+		l.status = 2
+		return nil
+	}
+	entries, err := l.read(d)
+	if err != nil {
+		l.c.Warn("cannot open directory %s: %s", cli.Quote(d.name), vfs.Reason(err))
+		l.status = max(l.status, map[bool]int{true: 2, false: 1}[above == nil])
+		return nil
+	}
+	l.title(d.name, titled)
+	if l.long || l.blocks {
+		l.total(entries)
+	}
+	l.print(entries)
+	if !l.recursive {
+		return nil
+	}
+	for _, e := range entries {
+		if e.name == "." || e.name == ".." || !e.fi.IsDir() {
+			continue
+		}
+		e.name = cli.Join(d.name, e.name)
+		if err := l.dir(e, true, append(slices.Clip(above), d.fi)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *ls) title(name string, titled bool) {
+	if l.printed {
+		l.c.Stdout.WriteString("\n")
+	}
+	l.printed = true
+	if titled {
+		fmt.Fprintf(l.c.Stdout, "%s:\n", l.spell(name))
+	}
+}
+
+// read returns the visible entries of a directory in order.
+func (l *ls) read(d lsEntry) ([]lsEntry, error) {
+	list, err := l.c.FS.ReadDir(d.path)
+	if err != nil {
+		return nil, err
+	}
+	var entries []lsEntry
+	if l.all {
+		up, err := l.c.FS.Stat(l.c.Path(cli.Join(d.path, "..")))
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, lsEntry{".", d.path, d.fi}, lsEntry{"..", d.path, up})
+	}
+	for _, e := range list {
+		if !l.visible(e.Name()) {
+			continue
+		}
+		fi, err := e.Info()
+		full := cli.Join(d.path, e.Name())
+		if l.follow {
+			if to, err := l.c.FS.Stat(full); err == nil {
+				fi = to
+			}
+		}
+		if err == nil {
+			entries = append(entries, lsEntry{e.Name(), full, fi})
+		}
+	}
+	l.order(entries)
+	return entries, nil
+}
+
+func (l *ls) visible(name string) bool {
+	if strings.HasPrefix(name, ".") && !l.all && !l.almost {
+		return false
+	}
+	return !slices.ContainsFunc(l.hide, func(p string) bool {
+		return cli.Fnmatch(p, name, false) && (name[0] != '.' || p[0] == '.')
+	})
+}
+
+func (l *ls) order(entries []lsEntry) {
+	slices.SortStableFunc(entries, func(a, b lsEntry) int {
+		if l.dirsFirst && a.fi.IsDir() != b.fi.IsDir() {
+			return map[bool]int{true: -1, false: 1}[a.fi.IsDir()]
+		}
+		if l.sort == 'U' {
+			return 0
+		}
+		n := l.compare(a, b)
+		if l.reverse {
+			return -n
+		}
+		return n
+	})
+}
+
+func (l *ls) compare(a, b lsEntry) int {
+	n := 0
+	switch l.sort {
+	case 't':
+		n = b.fi.ModTime().Compare(a.fi.ModTime())
+	case 'S':
+		n = cmp.Compare(sizeOf(b.fi), sizeOf(a.fi))
+	case 'X':
+		n = cmp.Compare(extension(a.name), extension(b.name))
+	case 'v':
+		n = cli.CompareVersions([]byte(a.name), []byte(b.name))
+	case 'w':
+		n = cmp.Compare(cli.TextWidth([]byte(a.name)), cli.TextWidth([]byte(b.name)))
+	}
+	if n == 0 {
+		n = cmp.Compare(a.name, b.name)
+	}
+	return n
+}
+
+func extension(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[i:]
+	}
+	return ""
+}
+
+// lsTime is the time column of the long form: old and future times show the
+// year instead of the hour.
+func (l *ls) lsTime(t, now time.Time) string {
+	const halfYear = 31556952 * time.Second / 2
+	recent := t.After(now.Add(-halfYear)) && !t.After(now)
+	format := "%b %e  %Y"
+	if recent {
+		format = "%b %e %H:%M"
+	}
+	switch l.timeStyle {
+	case "full-iso":
+		format = "%Y-%m-%d %H:%M:%S.%N %z"
+	case "long-iso":
+		format = "%Y-%m-%d %H:%M"
+	case "iso":
+		format = "%Y-%m-%d "
+		if recent {
+			format = "%m-%d %H:%M"
+		}
+	}
+	if own, ok := strings.CutPrefix(l.timeStyle, "+"); ok {
+		old, new, two := strings.Cut(own, "\n")
+		format = old
+		if two && recent {
+			format = new
+		}
+	}
+	return strftime.Format(t, format)
+}

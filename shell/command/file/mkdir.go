@@ -1,0 +1,108 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+	"strings"
+)
+
+var Mkdir = shell.Command{
+	Name: "mkdir", Args: "[-pv] [-m MODE] dir...", Summary: "make directories",
+	Help: `  -p       also the directories above; it is fine if they exist
+  -m MODE  permissions, octal or symbolic
+  -v       say what is done
+
+  mkdir -p out/2024/01`,
+	Run: runMkdir,
+}
+
+type dirMaker struct {
+	c                *shell.Call
+	parents, verbose bool
+	mode             uint32
+}
+
+func runMkdir(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "p,parents v,verbose m,mode: Z,context?")
+	if err != nil {
+		return err
+	}
+	m := &dirMaker{c: c, mode: 0o777 &^ umask}
+	for _, o := range opts {
+		switch o.Name {
+		case "p":
+			m.parents = true
+		case "v":
+			m.verbose = true
+		case "m":
+			change, err := parseMode(o.Value)
+			if err != nil {
+				return c.Fail(1, "invalid mode %s", cli.QuoteCurly(o.Value))
+			}
+			m.mode = change.apply(0o777, true, umask)
+		}
+	}
+	if len(operands) == 0 {
+		return cli.Usage(c, errors.New("missing operand"))
+	}
+	for _, name := range operands {
+		if at, err := m.make(name); err != nil {
+			c.Warn("cannot create directory %s: %s", cli.QuoteCurly(at), vfs.Reason(err))
+		}
+		if err := cli.Stopped(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// make makes a directory; if it cannot, it says which one it failed at.
+func (m *dirMaker) make(name string) (at string, err error) {
+	if m.parents {
+		if at, err := m.above(name); err != nil {
+			return at, err
+		}
+		if cli.IsDir(m.c, m.c.Path(name)) {
+			return "", nil
+		}
+	}
+	return name, m.one(name, m.mode)
+}
+
+// above makes the directories on the way to name, with the usual mode.
+func (m *dirMaker) above(name string) (at string, err error) {
+	name = strings.TrimRight(name, "/")
+	for i := 1; i < len(name); i++ {
+		if name[i] != '/' || name[i-1] == '/' || cli.IsDir(m.c, m.c.Path(name[:i])) {
+			continue
+		}
+		err := m.one(name[:i], 0o777&^umask)
+		if errors.Is(err, fs.ErrExist) {
+			err = vfs.ErrNotDir
+		}
+		if err != nil {
+			return name[:i], err
+		}
+	}
+	return "", nil
+}
+
+func (m *dirMaker) one(name string, mode uint32) error {
+	if name == "" {
+		return vfs.ErrInvalid
+	}
+	abs := m.c.Path(name)
+	if err := m.c.FS.Mkdir(abs, goMode(mode)); err != nil {
+		return err
+	}
+	m.c.FS.Chmod(abs, goMode(mode))
+	if m.verbose {
+		fmt.Fprintf(m.c.Stdout, "mkdir: created directory %s\n", cli.Quote(name))
+	}
+	return nil
+}

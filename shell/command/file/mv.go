@@ -1,0 +1,155 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+	"strings"
+)
+
+var Mv = shell.Command{
+	Name: "mv", Args: "[-finuvbT] [-t DIR] source... destination", Summary: "move or rename files",
+	Help: `  -f      overwrite (the default); -i asks (the answer is no)
+  -n      never overwrite; -u only with something newer
+  -b      keep what is overwritten as NAME~
+  -t DIR  move into DIR; -T the destination is not a directory to move into
+  -v      say what is done
+Between mounted directories files are copied, then removed.
+
+  mv old.txt new.txt
+  mv -v *.log logs/`,
+	Run: runMv,
+}
+
+func runMv(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "f,force i,interactive n,no-clobber u,update? v,verbose b backup? t,target-directory: T,no-target-directory strip-trailing-slashes")
+	if err != nil {
+		return err
+	}
+	t := &transfer{c: c, ctx: ctx, recursive: true, preserve: true, follow: 'P'}
+	for _, o := range opts {
+		t.option(o)
+	}
+	sources, dest, dir, err := t.places(operands)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		to := dest
+		if dir {
+			to = cli.Join(dest, cli.Base(src))
+		}
+		if err := t.move(src, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transfer) move(src, dst string) error {
+	c := t.c
+	if err := cli.Stopped(t.ctx, c); err != nil {
+		return err
+	}
+	fi, err := c.FS.Lstat(c.Path(src))
+	if err == nil {
+		err = mustDirLink(c, src, fi)
+	}
+	if err != nil {
+		c.Warn("cannot stat %s: %s", cli.Quote(src), vfs.Reason(err))
+		return nil
+	}
+	if last := cli.Base(src); last == "." || last == ".." {
+		c.Warn("cannot move %s to %s: Device or resource busy", cli.Quote(src), cli.Quote(dst))
+		return nil
+	}
+	from, to := c.Path(src), c.Path(dst)
+	if fi.IsDir() && strings.HasPrefix(to+"/", from+"/") {
+		c.Warn("cannot move %s to a subdirectory of itself, %s", cli.Quote(src), cli.Quote(dst))
+		return nil
+	}
+	if !t.mayMove(src, dst, fi) {
+		return nil
+	}
+	if err := c.FS.Rename(from, to); err != nil {
+		return t.moveByCopy(src, dst, err)
+	}
+	t.sayMoved(src, dst)
+	return nil
+}
+
+// mustDirLink lets "link/" stand for a link to a directory and for nothing else.
+func mustDirLink(c *shell.Call, name string, fi fs.FileInfo) error {
+	if to, err := c.FS.Stat(c.Path(name)); err == nil {
+		return mustDir(name, to)
+	}
+	return mustDir(name, fi)
+}
+
+// mayMove is mayReplace on the names themselves: a link is replaced, not followed.
+func (t *transfer) mayMove(src, dst string, fi fs.FileInfo) bool {
+	old, err := t.c.FS.Lstat(t.c.Path(dst))
+	if err != nil {
+		if strings.HasSuffix(dst, "/") && !fi.IsDir() {
+			t.c.Warn("cannot move %s to %s: Not a directory", cli.Quote(src), cli.Quote(dst))
+			return false
+		}
+		return true
+	}
+	if cli.SameFile(old, fi) && t.c.Path(src) == t.c.Path(dst) {
+		t.c.Warn("%s and %s are the same file", cli.Quote(src), cli.Quote(dst))
+		return false
+	}
+	if fi.Mode().IsRegular() && cli.SameFile(old, fi) {
+		return true // two names of one file: the rename drops one
+	}
+	return t.mayReplaceName(src, dst, fi, old)
+}
+
+func (t *transfer) mayReplaceName(src, dst string, fi, old fs.FileInfo) bool {
+	switch {
+	case fi.IsDir() && !old.IsDir():
+		t.c.Warn("cannot overwrite non-directory %s with directory %s", cli.Quote(dst), cli.Quote(src))
+	case !fi.IsDir() && old.IsDir():
+		t.c.Warn("cannot overwrite directory %s with non-directory", cli.Quote(dst))
+	case t.noClobber, t.update && !fi.ModTime().After(old.ModTime()):
+	case t.ask:
+		fmt.Fprintf(t.c.Stderr, "%s: overwrite %s? ", t.c.Name, cli.Quote(dst))
+	default:
+		return !t.backup || t.makeRoom(dst, old)
+	}
+	return false
+}
+
+func (t *transfer) sayMoved(src, dst string) {
+	if t.verbose {
+		fmt.Fprintf(t.c.Stdout, "renamed %s -> %s\n", cli.Quote(src), cli.Quote(dst))
+	}
+}
+
+// moveByCopy is for what cannot be renamed because it lies on another mount.
+func (t *transfer) moveByCopy(src, dst string, why error) error {
+	c := t.c
+	if !errors.Is(why, vfs.ErrCrossDevice) {
+		c.Warn("cannot move %s to %s: %s", cli.Quote(src), cli.Quote(dst), vfs.Reason(why))
+		return cli.Stopped(t.ctx, c)
+	}
+	quiet := &transfer{c: c, ctx: t.ctx, recursive: true, preserve: true, follow: 'P'}
+	failed := c.Failed()
+	if err := quiet.copy(src, dst, true, nil); err != nil {
+		return err
+	}
+	if c.Failed() && !failed {
+		return nil
+	}
+	if err := c.FS.RemoveAll(c.Path(src)); err != nil {
+		c.Warn("cannot remove %s: %s", cli.Quote(src), vfs.Reason(err))
+		return cli.Stopped(t.ctx, c)
+	}
+	t.sayMoved(src, dst)
+	return nil
+}

@@ -1,0 +1,149 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+var Realpath = shell.Command{
+	Name: "realpath", Args: "[-emsqz] [--relative-to=DIR] [--relative-base=DIR] file...", Summary: "print absolute paths without links",
+	Help: `  -e  all parts must exist; -m none need to; otherwise all but the last
+  -s  do not follow links
+  -q  no messages; -z end each with a zero byte
+  --relative-to=DIR    print it relative to DIR
+  --relative-base=DIR  relative if it is below DIR
+
+  realpath ../x
+  realpath --relative-to=. /box/a/b`,
+	Run: runRealpath,
+}
+
+type pathResolver struct {
+	c        *shell.Call
+	mode     byte // 'e' all must exist, 'm' none, 0 all but the last
+	asIs     bool
+	to, base string
+}
+
+func runRealpath(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "e,canonicalize-existing m,canonicalize-missing s,strip,no-symlinks q,quiet z,zero L,logical P,physical relative-to: relative-base:")
+	if err != nil {
+		return err
+	}
+	r, end, quiet := &pathResolver{c: c}, "\n", false
+	for _, o := range opts {
+		switch o.Name {
+		case "e", "m":
+			r.mode = o.Name[0]
+		case "s":
+			r.asIs = true
+		case "q":
+			quiet = true
+		case "z":
+			end = "\x00"
+		case "relative-to":
+			r.to = resolveMissing(c, c.Path(o.Value))
+		case "relative-base":
+			r.base = resolveMissing(c, c.Path(o.Value))
+		}
+	}
+	if len(operands) == 0 {
+		return cli.Usage(c, errors.New("missing operand"))
+	}
+	failed := false
+	for _, name := range operands {
+		abs, err := r.resolve(name)
+		if err != nil {
+			failed = true
+			if !quiet {
+				c.WarnFile(cmp.Or(name, "''"), err)
+			}
+			continue
+		}
+		c.Stdout.WriteString(r.spell(abs) + end)
+	}
+	if failed {
+		return shell.Status(1)
+	}
+	return nil
+}
+
+func (r *pathResolver) spell(abs string) string {
+	inBase := r.base == "" || abs == r.base || strings.HasPrefix(abs, strings.TrimSuffix(r.base, "/")+"/")
+	switch {
+	case r.to != "" && inBase:
+		return relativePath(r.to, abs)
+	case r.to == "" && r.base != "" && inBase:
+		return relativePath(r.base, abs)
+	}
+	return abs
+}
+
+// resolve makes a name absolute, following links, in one of the three modes.
+func (r *pathResolver) resolve(name string) (string, error) {
+	if name == "" {
+		return "", fs.ErrNotExist
+	}
+	abs := r.c.Path(name)
+	if r.asIs {
+		return abs, nil
+	}
+	if r.mode == 'm' {
+		return resolveMissing(r.c, abs), nil
+	}
+	real, err := r.c.FS.Realpath(abs)
+	if err == nil && strings.HasSuffix(name, "/") && !cli.IsDir(r.c, real) {
+		return "", vfs.ErrNotDir
+	}
+	if err == nil || r.mode == 'e' || !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	missing := resolveMissing(r.c, abs)
+	if !cli.IsDir(r.c, path.Dir(missing)) {
+		return "", err
+	}
+	return missing, nil
+}
+
+// maxLinks is how many links in a row may lead nowhere.
+const maxLinks = 40
+
+// resolveMissing is Realpath for paths whose end does not exist.
+func resolveMissing(c *shell.Call, abs string) string {
+	for range maxLinks {
+		real, again := resolveOnce(c, abs)
+		if !again {
+			return real
+		}
+		abs = real
+	}
+	return abs
+}
+
+// resolveOnce resolves the part of a path that exists; it stops at a link to
+// something missing, whose target then takes its place.
+func resolveOnce(c *shell.Call, abs string) (string, bool) {
+	rest := ""
+	for at := abs; ; at = path.Dir(at) {
+		if real, err := c.FS.Realpath(at); err == nil {
+			return path.Join(real, rest), false
+		}
+		if target, err := c.FS.Readlink(at); err == nil {
+			if !path.IsAbs(target) {
+				target = path.Join(path.Dir(at), target)
+			}
+			return path.Join(target, rest), true
+		}
+		if at == "/" {
+			return abs, false
+		}
+		rest = path.Join(path.Base(at), rest)
+	}
+}

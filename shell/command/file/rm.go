@@ -1,0 +1,140 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io/fs"
+)
+
+var Rm = shell.Command{
+	Name: "rm", Args: "[-rfdiIv] file...", Summary: "remove files and directories",
+	Help: `  -r, -R, --recursive  remove directories with all that is in them
+  -f, --force          pass over what does not exist, never ask
+  -d                   remove empty directories
+  -i, -I               ask first; nobody answers, so nothing is removed
+  -v                   say what is done
+"/", "." and ".." are refused.
+
+  rm a.txt
+  rm -rf build`,
+	Run: runRm,
+}
+
+type remover struct {
+	c                                 *shell.Call
+	ctx                               context.Context
+	recursive, force, dirs, ask, once bool
+	verbose                           bool
+}
+
+func runRm(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "r,recursive R f,force d,dir i I interactive? v,verbose one-file-system preserve-root? no-preserve-root")
+	if err != nil {
+		return err
+	}
+	r := &remover{c: c, ctx: ctx}
+	for _, o := range opts {
+		switch o.Name {
+		case "r", "R":
+			r.recursive = true
+		case "f":
+			r.force, r.ask, r.once = true, false, false
+		case "d":
+			r.dirs = true
+		case "i", "interactive":
+			r.ask, r.force = o.Value != "never" && o.Value != "no", false
+		case "I":
+			r.once = true
+		case "v":
+			r.verbose = true
+		}
+	}
+	if len(operands) == 0 && !r.force {
+		return cli.Usage(c, errors.New("missing operand"))
+	}
+	if r.once && (len(operands) > 3 || r.recursive) {
+		_, err := fmt.Fprintf(c.Stderr, "rm: remove %d argument%s%s? ", len(operands), cli.Plural(len(operands)), map[bool]string{true: " recursively"}[r.recursive])
+		return err
+	}
+	for _, name := range operands {
+		if err := r.operand(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *remover) operand(name string) error {
+	fi, err := lookAt(r.c, name, false)
+	switch last := cli.Base(name); {
+	case err != nil && r.force && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
+		return nil
+	case fi.IsDir() && !r.recursive && !r.dirs:
+		r.c.Warn("cannot remove %s: Is a directory", cli.Quote(name))
+		return nil
+	case last == "." || last == "..":
+		r.c.Warn("refusing to remove '.' or '..' directory: skipping %s", cli.Quote(name))
+		return nil
+	case r.c.Path(name) == "/":
+		r.c.Warn("it is dangerous to operate recursively on '/'")
+		r.c.Warn("there is no way round this failsafe")
+		return nil
+	}
+	return r.remove(name, fi)
+}
+
+func (r *remover) remove(name string, fi fs.FileInfo) error {
+	if err := cli.Stopped(r.ctx, r.c); err != nil {
+		return err
+	}
+	if fi.IsDir() && r.recursive {
+		if r.ask {
+			return r.question("descend into directory", name)
+		}
+		if err := r.contents(name); err != nil {
+			return err
+		}
+	}
+	if r.ask {
+		return r.question("remove "+cli.FileKind(fi), name)
+	}
+	if err := r.c.FS.Remove(r.c.Path(name)); err != nil {
+		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
+		return cli.Stopped(r.ctx, r.c)
+	}
+	if r.verbose {
+		fmt.Fprintf(r.c.Stdout, "removed %s%s\n", map[bool]string{true: "directory "}[fi.IsDir()], cli.Quote(name))
+	}
+	return r.c.Stdout.Err()
+}
+
+// question is asked, but nobody answers: that means no.
+func (r *remover) question(what, name string) error {
+	_, err := fmt.Fprintf(r.c.Stderr, "rm: %s %s? ", what, cli.Quote(name))
+	return err
+}
+
+func (r *remover) contents(name string) error {
+	list, err := r.c.FS.ReadDir(r.c.Path(name))
+	if err != nil {
+		r.c.Warn("cannot remove %s: %s", cli.Quote(name), vfs.Reason(err))
+		return nil
+	}
+	for _, e := range list {
+		fi, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if err := r.remove(cli.Join(name, e.Name()), fi); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
+	"hako/shell/strftime"
+	"hako/shell/vfs"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+var Stat = shell.Command{
+	Name: "stat", Args: "[-Lt] [-c FORMAT | --printf=FORMAT] file...", Summary: "show what is known about files",
+	Help: `  -c FORMAT        one line per file; --printf=FORMAT with escapes and no newline
+  -L               follow links
+  -t               all in one line
+FORMAT has %n name, %N quoted name, %s size, %b %B blocks, %F kind, %a %A mode,
+%f raw mode, %h links, %i file number, %u %U %g %G owner and group, %x %y %z %w
+times, %X %Y %Z %W the same in seconds. The tree keeps one time per file.
+
+  stat -c '%s %n' *
+  stat -c %y a.txt`,
+	Run: runStat,
+}
+
+func runStat(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "c,format: printf: L,dereference t,terse f,file-system cached:")
+	if err != nil {
+		return err
+	}
+	s := &stater{c: c, format: statDefault, end: "\n"}
+	for _, o := range opts {
+		switch o.Name {
+		case "c":
+			s.format, s.fixed, s.end, s.escapes = o.Value, true, "\n", false
+		case "printf":
+			s.format, s.fixed, s.end, s.escapes = o.Value, true, "", true
+		case "L":
+			s.follow = true
+		case "t":
+			s.format, s.fixed = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o", true
+		case "f":
+			return c.Fail(1, "-f: the tree is memory, not a file system; see df")
+		}
+	}
+	if len(operands) == 0 {
+		return cli.Usage(c, errors.New("missing operand"))
+	}
+	for _, name := range operands {
+		fi, err := lookAt(c, name, s.follow)
+		if err != nil {
+			c.Stdout.Flush() // messages stand where they belong, as GNU's do
+			c.Warn("cannot statx %s: %s", cli.Quote(name), vfs.Reason(err))
+			continue
+		}
+		s.show(name, fi)
+		if err := cli.Stopped(ctx, c); err != nil {
+			return err
+		}
+	}
+	return c.Stdout.Err()
+}
+
+type stater struct {
+	c       *shell.Call
+	format  string
+	fixed   bool // the format was given
+	end     string
+	escapes bool
+	follow  bool
+}
+
+const statDefault = `  File: %n
+  Size: %-10s	Blocks: %-10b IO Block: %-6o %F
+Device: %Hd,%Ld	Inode: %-11i Links: %h
+Access: (%04a/%A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)
+Access: %x
+Modify: %y
+Change: %z
+ Birth: %w`
+
+func (s *stater) show(name string, fi fs.FileInfo) {
+	out, format := s.c.Stdout, s.format
+	if !s.fixed && fi.Mode()&fs.ModeSymlink != 0 {
+		format = strings.Replace(format, "%n", "%n -> %l", 1)
+	}
+	for format != "" {
+		i := strings.IndexAny(format, `%\`)
+		if i < 0 {
+			i = len(format)
+		}
+		out.WriteString(format[:i])
+		if format = format[i:]; format == "" {
+			break
+		}
+		if format[0] == '\\' {
+			n := s.escape(format)
+			format = format[n:]
+			continue
+		}
+		text, n := s.directive(format, name, fi)
+		out.WriteString(text)
+		format = format[n:]
+	}
+	out.WriteString(s.end)
+}
+
+func (s *stater) escape(format string) int {
+	if !s.escapes {
+		s.c.Stdout.WriteString(`\`)
+		return 1
+	}
+	text, n := cli.CutEscape(format)
+	switch {
+	case len(text) == 2 && text[1] == '"':
+		text = `"`
+	case len(text) == 2:
+		fmt.Fprintf(s.c.Stderr, "stat: warning: unrecognized escape '%s'\n", text)
+		text = text[1:]
+	}
+	s.c.Stdout.WriteString(text)
+	return n
+}
+
+// directive expands the %-field at the front of format.
+func (s *stater) directive(format, name string, fi fs.FileInfo) (string, int) {
+	i := 1
+	for i < len(format) && strings.IndexByte("-+ #0'", format[i]) >= 0 {
+		i++
+	}
+	flags := format[1:i]
+	width, rest, _ := cli.CutNumber(format[i:], 4)
+	precision := -1
+	if after, ok := strings.CutPrefix(rest, "."); ok {
+		precision, rest, _ = cli.CutNumber(after, 4)
+	}
+	if len(rest) > 1 && (rest[0] == 'H' || rest[0] == 'L') && strings.IndexByte("dr", rest[1]) >= 0 {
+		rest = rest[1:]
+	}
+	if rest == "" {
+		return format, len(format)
+	}
+	n := len(format) - len(rest) + 1
+	if rest[0] == '%' {
+		return "%", n
+	}
+	text, numeric := s.field(rest[0], name, fi)
+	if !numeric && precision >= 0 && precision < len(text) {
+		text = text[:precision]
+	}
+	if numeric && strings.Contains(flags, "+") {
+		text = "+" + text
+	}
+	width = min(width, maxPad)
+	if numeric && strings.Contains(flags, "0") && len(text) < width {
+		return strings.Repeat("0", width-len(text)) + text, n
+	}
+	return padField(text, width, strings.Contains(flags, "-")), n
+}
+
+func (s *stater) field(letter byte, name string, fi fs.FileInfo) (text string, numeric bool) {
+	number := func(n int64) (string, bool) { return strconv.FormatInt(n, 10), true }
+	switch letter {
+	case 'n':
+		return name, false
+	case 'N':
+		if fi.Mode()&fs.ModeSymlink != 0 {
+			return cli.Quote(name) + " -> " + cli.Quote(s.target(name)), false
+		}
+		return cli.Quote(name), false
+	case 'l':
+		return s.target(name), false
+	case 's':
+		return number(sizeOf(fi))
+	case 'b':
+		return number(blocksOf(fi))
+	case 'B':
+		return number(512)
+	case 'o':
+		return number(4096)
+	case 'a':
+		return strconv.FormatUint(uint64(unixMode(fi.Mode())), 8), true
+	case 'A':
+		return modeText(fi.Mode()), false
+	case 'f':
+		return strconv.FormatUint(uint64(unixMode(fi.Mode())|rawType(fi.Mode())), 16), true
+	case 'F':
+		return cli.FileKind(fi), false
+	case 'h':
+		return number(int64(linksOf(fi)))
+	case 'i':
+		return strconv.FormatUint(inodeOf(fi), 10), true
+	case 'u', 'g':
+		return number(cli.UserID)
+	case 'U', 'G':
+		return cli.UserName, false
+	case 'd', 'D', 't', 'T', 'r', 'R':
+		return number(0)
+	case 'm':
+		return "/", false
+	}
+	return s.timeField(letter, fi)
+}
+
+func (s *stater) target(name string) string {
+	target, _ := s.c.FS.Readlink(s.c.Path(name))
+	return target
+}
+
+func (s *stater) timeField(letter byte, fi fs.FileInfo) (string, bool) {
+	t := fi.ModTime().In(datetime.ZoneOrUTC(s.c))
+	switch letter {
+	case 'x', 'y', 'z', 'w':
+		return strftime.Format(t, "%Y-%m-%d %H:%M:%S.%N %z"), false
+	case 'X', 'Y', 'Z', 'W':
+		return strconv.FormatInt(t.Unix(), 10), true
+	}
+	return "?", false
+}
+
+// rawType is the file type in the upper bits of st_mode.
+func rawType(m fs.FileMode) uint32 {
+	return map[byte]uint32{'d': 0o40000, 'l': 0o120000, 'c': 0o20000, 'b': 0o60000, 'p': 0o10000, 's': 0o140000, '-': 0o100000}[cli.TypeLetter(m)]
+}

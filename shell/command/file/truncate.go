@@ -1,0 +1,115 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"os"
+	"strings"
+)
+
+var Truncate = shell.Command{
+	Name: "truncate", Args: "[-c] -s SIZE|-r FILE file...", Summary: "shrink or extend files",
+	Help: `  -s SIZE  the new size; +N and -N change it, <N and >N bound it, /N and %N round it
+           down and up; K, M, G are powers of 1024, KB, MB, GB of 1000
+  -r FILE  the size of FILE
+  -c       make no files
+
+  truncate -s 0 log.txt`,
+	Run: runTruncate,
+}
+
+func runTruncate(ctx context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "c,no-create s,size: r,reference: o,io-blocks")
+	if err != nil {
+		return err
+	}
+	create, size, base := true, "", int64(-1)
+	for _, o := range opts {
+		switch o.Name {
+		case "c":
+			create = false
+		case "s":
+			size = strings.TrimLeft(o.Value, " ")
+		case "r":
+			fi, err := c.FS.Stat(c.Path(o.Value))
+			if err != nil {
+				return c.Fail(1, "cannot stat %s: %s", cli.Quote(o.Value), vfs.Reason(err))
+			}
+			base = fi.Size()
+		}
+	}
+	if size == "" && base < 0 {
+		return cli.Usage(c, errors.New("you must specify either ‘--size’ or ‘--reference’"))
+	}
+	if len(operands) == 0 {
+		return cli.Usage(c, errors.New("missing file operand"))
+	}
+	op, n, ok := parseResize(size)
+	if !ok {
+		return c.Fail(1, "Invalid number: %s", cli.QuoteCurly(size))
+	}
+	for _, name := range operands {
+		if err := resize(c, name, create, base, op, n); err != nil {
+			c.Warn("cannot open %s for writing: %s", cli.Quote(name), vfs.Reason(err))
+		}
+		if err := cli.Stopped(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseResize splits "+3K" into its operator and number.
+func parseResize(size string) (op byte, n int64, ok bool) {
+	if size == "" {
+		return '+', 0, true
+	}
+	if strings.IndexByte("+-<>/%", size[0]) >= 0 {
+		op, size = size[0], size[1:]
+	}
+	n, ok = cli.ParseBytes(size)
+	return op, n, ok && (n > 0 || op != '/' && op != '%')
+}
+
+func resize(c *shell.Call, name string, create bool, base int64, op byte, n int64) error {
+	flag := os.O_WRONLY | vfs.Binary
+	if create {
+		flag |= os.O_CREATE
+	}
+	f, err := c.OpenFile(name, flag, 0o666)
+	if err != nil {
+		if !create && errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if base < 0 {
+		base = f.Size()
+	}
+	err = f.Truncate(newSize(base, op, n))
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func newSize(base int64, op byte, n int64) int64 {
+	switch op {
+	case '+':
+		return base + n
+	case '-':
+		return max(0, base-n)
+	case '<':
+		return min(base, n)
+	case '>':
+		return max(base, n)
+	case '/':
+		return base / n * n
+	case '%':
+		return (base + n - 1) / n * n
+	}
+	return n
+}

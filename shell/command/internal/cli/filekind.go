@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"hako/shell"
+	"hako/shell/vfs"
+	"io/fs"
+	"slices"
+)
+
+func NotDirReason(err error) string {
+	if err == nil {
+		err = vfs.ErrNotDir
+	}
+	return vfs.Reason(err)
+}
+
+func IsDir(c *shell.Call, abs string) bool {
+	fi, err := c.FS.Stat(abs)
+	return err == nil && fi.IsDir()
+}
+
+// TypeLetter is the first column of ls -l.
+func TypeLetter(m fs.FileMode) byte {
+	switch {
+	case m.IsDir():
+		return 'd'
+	case m&fs.ModeSymlink != 0:
+		return 'l'
+	case m&fs.ModeCharDevice != 0:
+		return 'c'
+	case m&fs.ModeDevice != 0:
+		return 'b'
+	case m&fs.ModeNamedPipe != 0:
+		return 'p'
+	case m&fs.ModeSocket != 0:
+		return 's'
+	}
+	return '-'
+}
+
+// FileKind names the kind of a file as stat does.
+func FileKind(fi fs.FileInfo) string {
+	switch TypeLetter(fi.Mode()) {
+	case 'd':
+		return "directory"
+	case 'l':
+		return "symbolic link"
+	case 'c':
+		return "character special file"
+	case 'b':
+		return "block special file"
+	case 'p':
+		return "fifo"
+	case 's':
+		return "socket"
+	}
+	if fi.Size() == 0 {
+		return "regular empty file"
+	}
+	return "regular file"
+}
+
+// SameFile reports whether two names lead to one file.
+func SameFile(a, b fs.FileInfo) bool {
+	x, ok1 := a.(vfs.Info)
+	y, ok2 := b.(vfs.Info)
+	return ok1 && ok2 && vfs.SameFile(x, y)
+}
+
+// IndexFile finds a file among others, -1 if it is not there.
+func IndexFile(list []fs.FileInfo, fi fs.FileInfo) int {
+	return slices.IndexFunc(list, func(o fs.FileInfo) bool { return SameFile(o, fi) })
+}

@@ -1,0 +1,75 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"strings"
+)
+
+var Man = shell.Command{
+	Name: "man", Args: "[section] name", Summary: "print the manual page of a command",
+	Help: `  -k WORD  list the commands whose summary has WORD
+  -f NAME  only the summary
+
+  man find`,
+	Run: runMan,
+}
+
+func runMan(_ context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "k f")
+	if err != nil {
+		return err
+	}
+	if len(names) > 1 && len(names[0]) == 1 && cli.IsDigit(names[0][0]) {
+		names = names[1:] // the section; there is only one
+	}
+	if len(names) == 0 {
+		fmt.Fprintln(c.Stderr, "What manual page do you want?\nFor example, try 'man man'.")
+		return shell.Status(1)
+	}
+	for _, name := range names {
+		if len(opts) > 0 && opts[0].Name == "k" {
+			searchSummaries(c, name)
+			continue
+		}
+		cmd, ok := c.Lookup(name)
+		if !ok {
+			return cli.WithStatus(unknownCommand(c, name, "no manual entry for"), 16)
+		}
+		if len(opts) > 0 {
+			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", cmd.Name, cmd.Summary)
+			continue
+		}
+		manPage(c, cmd)
+	}
+	return nil
+}
+
+func manPage(c *shell.Call, cmd shell.Command) {
+	indent := func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
+	fmt.Fprintf(c.Stdout, "NAME\n    %s - %s\n\nSYNOPSIS\n    %s\n", cmd.Name, cmd.Summary, strings.TrimPrefix(cmd.Usage(), "usage: "))
+	if cmd.Help == "" {
+		return
+	}
+	fmt.Fprintln(c.Stdout, "\nDESCRIPTION")
+	for line := range strings.SplitSeq(cmd.Help, "\n") {
+		fmt.Fprintln(c.Stdout, strings.TrimRight(indent(line), " "))
+	}
+}
+
+func searchSummaries(c *shell.Call, word string) {
+	word = strings.ToLower(word)
+	found := false
+	for _, name := range c.Names() {
+		cmd, _ := c.Lookup(name)
+		if strings.Contains(strings.ToLower(name+" "+cmd.Summary), word) {
+			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", name, cmd.Summary)
+			found = true
+		}
+	}
+	if !found {
+		c.Warn("nothing appropriate for %s", word)
+	}
+}

@@ -1,0 +1,52 @@
+package system
+
+import (
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"strings"
+)
+
+var Printenv = shell.Command{
+	Name: "printenv", Args: "[-0] [name...]", Summary: "print environment variables",
+	Help: `  -0  end lines with a zero byte
+
+  printenv HOME`,
+	Run: runPrintenv,
+}
+
+func runPrintenv(_ context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "+ 0,null")
+	if err != nil {
+		return cli.WithStatus(err, 2)
+	}
+	end := "\n"
+	if len(opts) > 0 {
+		end = "\x00"
+	}
+	env := c.Environ()
+	if len(names) == 0 {
+		return printEnv(c, env, end)
+	}
+	missing := false
+	for _, name := range names {
+		value, ok := lookupEnv(env, name)
+		if ok {
+			c.Stdout.WriteString(value + end)
+		}
+		missing = missing || !ok
+	}
+	if missing {
+		return shell.Status(1)
+	}
+	return nil
+}
+
+func lookupEnv(env []string, name string) (string, bool) {
+	for _, pair := range env {
+		if n, value, _ := strings.Cut(pair, "="); n == name {
+			return value, true
+		}
+	}
+	return "", false
+}

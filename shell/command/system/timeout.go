@@ -1,0 +1,56 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+)
+
+var Timeout = shell.Command{
+	Name: "timeout", Args: "[-s SIGNAL] [-k DURATION] [--preserve-status] DURATION command [argument...]", Summary: "run a command with a time limit",
+	Help: `DURATION is as for sleep; 0 means no limit. The status is 124 if time ran out,
+otherwise that of the command. Signals are accepted and mean nothing here.
+
+  timeout 2 sleep 10`,
+	Run: runTimeout,
+}
+
+func runTimeout(ctx context.Context, c *shell.Call) error {
+	opts, words, err := cli.Options(c, "+ s,signal: k,kill-after: preserve-status foreground v,verbose")
+	if err != nil {
+		return cli.WithStatus(err, 125)
+	}
+	if len(words) < 2 {
+		fmt.Fprintln(c.Stderr, "Try 'timeout --help' for more information.")
+		return shell.Status(125)
+	}
+	limit, ok := parseInterval(words[0])
+	if !ok {
+		return cli.WithStatus(cli.Usage(c, fmt.Errorf("invalid time interval %s", cli.QuoteCurly(words[0]))), 125)
+	}
+	if _, ok := c.Lookup(words[1]); !ok {
+		return c.Fail(127, "failed to run command %s: No such file or directory", cli.QuoteCurly(words[1]))
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	status, err := cli.Exec(ctx, c, words[1:], shell.ExecIO{})
+	late := limit > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) && c.Limiter.Err() == nil
+	if !late {
+		return cli.StatusOr(status, err)
+	}
+	code := 124
+	for _, o := range opts {
+		switch o.Name {
+		case "preserve-status":
+			code = 143
+		case "v":
+			fmt.Fprintf(c.Stderr, "timeout: sending signal TERM to command %s\n", cli.QuoteCurly(words[1]))
+		}
+	}
+	return shell.Status(code)
+}

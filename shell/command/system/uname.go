@@ -1,0 +1,52 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"strings"
+)
+
+var Uname = shell.Command{
+	Name: "uname", Args: "[-asnrvmpio]", Summary: "print what system this is",
+	Help: `  -s kernel  -n host name  -r release  -v version  -m machine  -o system
+  -a all of them
+These are fixed words: the host does not show through.
+
+  uname -sm`,
+	Run: runUname,
+}
+
+const machineName = "x86_64"
+
+// unameFields are in the order in which they are printed.
+var unameFields = []struct{ option, value string }{
+	{"s", "Linux"}, {"n", cli.HostName}, {"r", "6.0.0-hako"}, {"v", "#1 hako virtual shell"}, {"m", machineName},
+	{"p", "unknown"}, {"i", "unknown"}, {"o", "GNU/Linux"},
+}
+
+func runUname(_ context.Context, c *shell.Call) error {
+	opts, operands, err := cli.Options(c, "a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
+	if err != nil {
+		return err
+	}
+	if len(operands) > 0 {
+		return cli.Usage(c, fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[0])))
+	}
+	wanted := make(map[string]bool)
+	for _, o := range opts {
+		wanted[o.Name] = true
+	}
+	if len(opts) == 0 {
+		wanted["s"] = true
+	}
+	var words []string
+	for _, f := range unameFields {
+		if wanted[f.option] || wanted["a"] && f.value != "unknown" {
+			words = append(words, f.value)
+		}
+	}
+	_, err = fmt.Fprintln(c.Stdout, strings.Join(words, " "))
+	return err
+}

@@ -1,0 +1,332 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var Xargs = shell.Command{
+	Name: "xargs", Args: "[-0rtx] [-n N] [-L N] [-I R] [-d C] [-s N] [-a FILE] [-E WORD] [-P N] [command [argument...]]", Summary: "build commands from standard input",
+	Help: `  -n N     at most N words for each command; -L N at most N lines
+  -I R     run the command for each line, R in its words standing for the line
+  -0       input is separated by zero bytes; -d C by C
+  -r       do nothing for empty input
+  -t       print each command to standard error first
+  -a FILE  read FILE instead of standard input
+  -s N     at most N bytes for each command; -x fail if one does not fit
+  -P N     accepted; commands run one after the other
+Words are separated by blanks; quotes and backslash protect. -p is refused:
+there is nobody to ask. Commands pass the same gate as any other.
+
+  find . -name '*.txt' -print0 | xargs -0 wc -l
+  seq 3 | xargs -I {} echo item {}`,
+	Run: runXargs,
+}
+
+// An xargs is one run of the command.
+type xargs struct {
+	c   *shell.Call
+	ctx context.Context
+
+	command           []string
+	maxArgs, maxLines int
+	replace           string
+	delimiter         int // a byte, or -1 for words with quotes
+	noEmpty, trace    bool
+	strict, eofWord   bool
+	eof, file         string
+	maxBytes          int
+
+	args   []string
+	bytes  int
+	lines  int
+	ran    bool
+	status int
+}
+
+const xargsBytes = 128 << 10
+
+func runXargs(ctx context.Context, c *shell.Call) error {
+	opts, words, err := cli.Options(c, "+ 0,null a,arg-file: d,delimiter: E: e,eof? I: i,replace? L,max-lines: l? n,max-args: o,open-tty p,interactive P,max-procs: r,no-run-if-empty s,max-chars: t,verbose x,exit show-limits process-slot-var:")
+	if err != nil {
+		return err
+	}
+	x := &xargs{c: c, ctx: ctx, delimiter: -1, maxBytes: xargsBytes, command: words}
+	if len(words) == 0 {
+		x.command = []string{"echo"}
+	}
+	for _, o := range opts {
+		if err := x.option(o); err != nil {
+			return err
+		}
+	}
+	in, done, err := x.input()
+	if err != nil {
+		return c.Fail(1, "Cannot open input file %s: %s", cli.Quote(x.file), vfs.Reason(err))
+	}
+	defer done()
+	if err := x.run(in); err != nil {
+		return err
+	}
+	return cli.StatusOr(x.status, nil)
+}
+
+func (x *xargs) option(o cli.Option) error {
+	switch o.Name {
+	case "0":
+		x.delimiter = 0
+	case "a":
+		x.file = o.Value
+	case "d":
+		b, ok := parseDelimiter(o.Value)
+		if !ok {
+			return x.c.Fail(1, "Invalid input delimiter specification %s: the delimiter must be either a single character or an escape sequence starting with \\.", o.Value)
+		}
+		x.delimiter = int(b)
+	case "E", "e":
+		x.eof, x.eofWord = o.Value, o.Value != ""
+	case "I", "i":
+		x.replace, x.maxArgs, x.maxLines = o.Value, 0, 0
+		if o.Value == "" {
+			x.replace = "{}"
+		}
+	case "L", "l":
+		x.maxArgs, x.replace = 0, ""
+		return x.number(o, &x.maxLines)
+	case "n":
+		x.maxLines, x.replace = 0, ""
+		return x.number(o, &x.maxArgs)
+	case "s":
+		return x.number(o, &x.maxBytes)
+	case "P":
+		n := 0
+		if o.Value == "0" {
+			return nil
+		}
+		return x.number(o, &n)
+	case "p":
+		return x.c.Fail(1, "-p: there is nobody to ask here")
+	case "r":
+		x.noEmpty = true
+	case "t":
+		x.trace = true
+	case "x":
+		x.strict = true
+	}
+	return nil
+}
+
+func (x *xargs) number(o cli.Option, to *int) error {
+	if o.Name == "l" && o.Value == "" {
+		o.Value = "1"
+	}
+	n, err := strconv.Atoi(o.Value)
+	switch {
+	case err != nil:
+		return cli.Usage(x.c, fmt.Errorf("invalid number \"%s\" for -%s option", o.Value, o.Name))
+	case n < 1:
+		return cli.Usage(x.c, fmt.Errorf("value %d for -%s option should be >= 1", n, o.Name))
+	}
+	*to = min(n, 1<<30)
+	if o.Name == "s" {
+		*to = min(n, xargsBytes)
+	}
+	return nil
+}
+
+func parseDelimiter(s string) (byte, bool) {
+	if len(s) == 1 {
+		return s[0], true
+	}
+	if len(s) > 2 && s[:2] == `\x` {
+		n, err := strconv.ParseUint(s[2:], 16, 8)
+		return byte(n), err == nil
+	}
+	if len(s) < 2 || s[0] != '\\' {
+		return 0, false
+	}
+	text, n := cli.CutEscape(s)
+	return text[0], len(text) == 1 && n == len(s)
+}
+
+func (x *xargs) input() (*stream.Reader, func(), error) {
+	if x.file == "" {
+		return x.c.Stdin, func() {}, nil
+	}
+	return cli.OpenBytes(x.c, x.file)
+}
+
+// errXargsDone ends reading early without being a failure.
+var errXargsDone = errors.New("done")
+
+// run reads all items and runs commands as soon as one is full.
+func (x *xargs) run(in *stream.Reader) error {
+	x.clear()
+	if x.bytes > x.maxBytes {
+		return x.c.Fail(1, "cannot fit single argument within argument list size limit")
+	}
+	err := x.split(in)
+	if err == errXargsDone {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(x.args) > 0 || !x.ran && !x.noEmpty && x.replace == "" {
+		err = x.flush()
+	}
+	if err == errXargsDone {
+		err = nil
+	}
+	return err
+}
+
+func (x *xargs) clear() {
+	x.args, x.lines, x.bytes = nil, 0, 0
+	for _, w := range x.command {
+		x.bytes += len(w) + 1
+	}
+}
+
+// add takes one item; with -I an item is a whole line.
+func (x *xargs) add(item string) error {
+	if x.eofWord && item == x.eof {
+		if err := x.rest(); err != nil {
+			return err
+		}
+		return errXargsDone
+	}
+	if x.replace != "" {
+		return x.each(item)
+	}
+	if x.bytes+len(item)+1 > x.maxBytes {
+		if len(x.args) == 0 || x.strict {
+			return x.c.Fail(1, "argument line too long")
+		}
+		if err := x.flush(); err != nil {
+			return err
+		}
+	}
+	x.args = append(x.args, item)
+	x.bytes += len(item) + 1
+	if x.maxArgs > 0 && len(x.args) >= x.maxArgs {
+		return x.flush()
+	}
+	return nil
+}
+
+func (x *xargs) rest() error {
+	if len(x.args) == 0 {
+		return nil
+	}
+	return x.flush()
+}
+
+// lineEnd is told about the end of a line that had items on it.
+func (x *xargs) lineEnd() error {
+	if x.lines++; x.maxLines > 0 && x.lines >= x.maxLines {
+		return x.rest()
+	}
+	return nil
+}
+
+// each runs the command with the line in place of the replacement word.
+func (x *xargs) each(line string) error {
+	words := make([]string, len(x.command))
+	size := 0
+	for i, w := range x.command {
+		grown := int64(len(w)) + int64(strings.Count(w, x.replace))*int64(len(line))
+		if grown > int64(x.maxBytes) {
+			return x.c.Fail(1, "argument list too long")
+		}
+		words[i] = w
+		if i > 0 {
+			words[i] = strings.ReplaceAll(w, x.replace, line)
+		}
+		if size += len(words[i]) + 1; size > x.maxBytes {
+			return x.c.Fail(1, "argument list too long")
+		}
+	}
+	return x.start(words)
+}
+
+func (x *xargs) flush() error {
+	words := append(slices.Clone(x.command), x.args...)
+	x.clear()
+	return x.start(words)
+}
+
+// start runs one command and keeps account of its status.
+func (x *xargs) start(words []string) error {
+	if err := cli.Stopped(x.ctx, x.c); err != nil {
+		return err
+	}
+	x.ran = true
+	if x.trace {
+		fmt.Fprintln(x.c.Stderr, strings.Join(words, " "))
+	}
+	if _, ok := x.c.Lookup(words[0]); !ok {
+		return x.c.Fail(127, "%s: No such file or directory", words[0])
+	}
+	status, err := cli.Exec(x.ctx, x.c, words, shell.ExecIO{Stdin: x.childInput()})
+	switch {
+	case err != nil:
+		return err
+	case status == 255:
+		return x.c.Fail(124, "%s: exited with status 255; aborting", words[0])
+	case status > 128:
+		return x.c.Fail(125, "%s: terminated by signal %d", words[0], status-128)
+	case status == 126 || status == 127:
+		return shell.Status(status)
+	case status != 0:
+		x.status = 123
+	}
+	return nil
+}
+
+// childInput keeps commands from eating the list they are built from.
+func (x *xargs) childInput() *stream.Reader {
+	if x.file != "" {
+		return x.c.Stdin
+	}
+	return stream.NewReader(nil)
+}
+
+// split cuts the input into items.
+func (x *xargs) split(in *stream.Reader) error {
+	if x.delimiter >= 0 {
+		return x.splitAt(in, byte(x.delimiter))
+	}
+	return x.splitWords(in)
+}
+
+func (x *xargs) splitAt(in *stream.Reader, end byte) error {
+	for {
+		b, err := in.Record(end)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		item := b
+		if n := len(b); b[n-1] == end {
+			item = b[:n-1]
+		}
+		if err := x.add(string(item)); err != nil {
+			return err
+		}
+		if err := x.lineEnd(); err != nil {
+			return err
+		}
+	}
+}

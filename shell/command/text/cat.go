@@ -1,0 +1,167 @@
+package text
+
+import (
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"strconv"
+)
+
+var Cat = shell.Command{
+	Name: "cat", Args: "[-AbeEnstTuv] [file...]", Summary: "print files one after the other",
+	Help: `  -n  number all lines        -b  number lines that are not empty
+  -s  squeeze empty lines     -E  show $ at line ends
+  -T  show tabs as ^I         -v  show other control characters
+  -A  same as -vET            -e  same as -vE       -t  same as -vT
+Examples:
+  cat a.txt b.txt
+  cat -n script.sh
+  echo hello | cat - a.txt`,
+	Run: runCat,
+}
+
+// cat holds the options and what they remember from line to line.
+type catState struct {
+	number, numberFull, squeeze, ends, tabs, visible bool
+
+	line    int
+	empties int
+	inLine  bool // the last file ended without a newline
+}
+
+func runCat(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "n,number b,number-nonblank s,squeeze-blank E,show-ends T,show-tabs v,show-nonprinting A,show-all e t u")
+	if err != nil {
+		return err
+	}
+	var s catState
+	for _, o := range opts {
+		s.set(o.Name)
+	}
+	plain := len(opts) == 0
+	for in := range c.Inputs(names) {
+		if plain {
+			err = pour(c, in)
+		} else {
+			err = s.copy(c, in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *catState) set(option string) {
+	switch option {
+	case "n":
+		s.number = true
+	case "b":
+		s.numberFull = true
+	case "s":
+		s.squeeze = true
+	case "E":
+		s.ends = true
+	case "T":
+		s.tabs = true
+	case "v":
+		s.visible = true
+	case "A":
+		s.visible, s.ends, s.tabs = true, true, true
+	case "e":
+		s.visible, s.ends = true, true
+	case "t":
+		s.visible, s.tabs = true, true
+	}
+}
+
+// pour copies the rest of an input. A file is read straight into the buffer
+// that is handed on.
+func pour(c *shell.Call, in shell.Input) error {
+	if in.File != nil {
+		_, err := c.Stdout.ReadFrom(in.File)
+		return err
+	}
+	_, err := in.WriteTo(c.Stdout)
+	return err
+}
+
+func (s *catState) copy(c *shell.Call, in shell.Input) error {
+	return cli.EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
+		if !s.inLine && !s.begin(c, len(line) == 0 && ended) {
+			return nil
+		}
+		s.body(c, line)
+		s.inLine = !ended
+		if ended {
+			if s.ends {
+				c.Stdout.WriteByte('$')
+			}
+			c.Stdout.WriteByte('\n')
+		}
+		return c.Stdout.Err()
+	})
+}
+
+// begin writes the number of a new line, or reports that the line is squeezed away.
+func (s *catState) begin(c *shell.Call, empty bool) bool {
+	s.empties++
+	if !empty {
+		s.empties = 0
+	}
+	if s.squeeze && s.empties > 1 {
+		return false
+	}
+	if s.numberFull && !empty || s.number && !s.numberFull {
+		s.line++
+		c.Stdout.Write(padNumber(nil, s.line, 6))
+		c.Stdout.WriteByte('\t')
+	}
+	return true
+}
+
+func (s *catState) body(c *shell.Call, line []byte) {
+	if !s.visible && !s.tabs && !s.ends {
+		c.Stdout.Write(line)
+		return
+	}
+	for i, b := range line {
+		switch {
+		case b == '\t' && s.tabs:
+			c.Stdout.WriteString("^I")
+		case b == '\r' && s.ends && !s.visible && i == len(line)-1:
+			c.Stdout.WriteString("^M")
+		case b == '\t' || !s.visible:
+			c.Stdout.WriteByte(b)
+		default:
+			writeVisible(c, b)
+		}
+	}
+}
+
+// writeVisible writes a byte in the notation of cat -v.
+func writeVisible(c *shell.Call, b byte) {
+	if b >= 0x80 {
+		c.Stdout.WriteString("M-")
+		b &= 0x7f
+	}
+	switch {
+	case b == 0x7f:
+		c.Stdout.WriteString("^?")
+	case b < ' ':
+		c.Stdout.WriteByte('^')
+		c.Stdout.WriteByte(b + '@')
+	default:
+		c.Stdout.WriteByte(b)
+	}
+}
+
+// padNumber appends n, right-aligned in width columns.
+func padNumber(b []byte, n, width int) []byte {
+	var digits [20]byte
+	d := strconv.AppendInt(digits[:0], int64(n), 10)
+	for i := len(d); i < width; i++ {
+		b = append(b, ' ')
+	}
+	return append(b, d...)
+}

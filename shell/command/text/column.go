@@ -1,0 +1,344 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var Column = shell.Command{
+	Name: "column", Args: "[-t] [-s SEPS] [-o S] [-N NAMES] [-R COLS] [-H COLS] [-O COLS] [-l N] [-dLJx] [-c WIDTH] [file...]", Summary: "arrange text in columns",
+	Help: `  -t        make a table of fields     -s SEPS  fields are separated by any of these
+  -o S      write S between columns    -N NAMES column names, with commas
+  -R COLS   align these to the right   -H COLS  hide these
+  -O COLS   order of columns           -l N     at most N columns
+  -d        no heading                 -L       keep empty lines
+  -J        as JSON (with -N; -n NAME names the table)
+  -c WIDTH  width of the page (80)     -x       fill rows before columns
+Examples:
+  column -t table.txt
+  column -t -s, -N name,age people.csv
+  ls | column -c 60`,
+	Run: runColumn,
+}
+
+type tableMaker struct {
+	table, fillRows, noHead, keepEmpty, json bool
+	seps                                     string
+	blanks                                   bool // separators are blanks, and runs of them count once
+	gap                                      string
+	names                                    []string
+	right, hide, order                       string
+	limit, width                             int
+	tableName                                string
+
+	store *sortStore
+	lines []sortEntry
+	row   [][]byte // of the line at hand
+	c     *shell.Call
+	steps cli.Poll
+}
+
+func runColumn(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "t,table s,separator: o,output-separator: N,table-columns: R,table-right: H,table-hide: O,table-order: "+
+		"l,table-columns-limit: d,table-noheadings L,keep-empty-lines J,json n,table-name: x,fillrows c,output-width: e,table-header-repeat "+
+		"E,table-noextreme: T,table-truncate: W,table-wrap:")
+	if err != nil {
+		return err
+	}
+	t := tableMaker{seps: " \t", blanks: true, gap: "  ", width: 80, c: c, tableName: "table"}
+	for _, o := range opts {
+		if err := t.set(o); err != nil {
+			return err
+		}
+	}
+	t.store, t.steps = &sortStore{gauge: c.Limiter, end: '\n'}, cli.Poll{Ctx: ctx}
+	defer t.store.free()
+	failed := func(name string, err error) { c.Warn("%s: %s", name, vfs.Reason(err)) }
+	for in := range cli.Inputs(c, names, c.Open, failed) {
+		if err := t.store.load(in); err != nil {
+			return err
+		}
+	}
+	if t.lines, err = t.store.index(newSortWorkers()); err != nil {
+		return err
+	}
+	switch {
+	case t.json:
+		return t.printJSON()
+	case t.table:
+		return t.print()
+	}
+	return t.list()
+}
+
+func (t *tableMaker) set(o cli.Option) (err error) {
+	switch o.Name {
+	case "t":
+		t.table = true
+	case "s":
+		t.seps, t.blanks = o.Value, false
+	case "o":
+		t.gap = o.Value
+	case "N":
+		t.names = strings.Split(o.Value, ",")
+	case "R":
+		t.right = o.Value
+	case "H":
+		t.hide = o.Value
+	case "O":
+		t.order = o.Value
+	case "d":
+		t.noHead = true
+	case "L":
+		t.keepEmpty = true
+	case "J":
+		t.json, t.table = true, true
+	case "n":
+		t.tableName = o.Value
+	case "x":
+		t.fillRows = true
+	case "l", "c":
+		n, err := strconv.ParseUint(o.Value, 10, 31)
+		if err != nil {
+			return t.c.Fail(1, "invalid columns argument: '%s'", o.Value)
+		}
+		if o.Name == "l" {
+			t.limit = int(n)
+		} else {
+			t.width = int(n)
+		}
+	}
+	return nil
+}
+
+// each calls f with the fields of every line that counts. They are valid
+// until f returns.
+func (t *tableMaker) each(f func(row [][]byte)) error {
+	for _, e := range t.lines {
+		if err := t.steps.Err(); err != nil {
+			return err
+		}
+		line := t.store.line(e)
+		if len(bytes.TrimLeft(line, " \t")) == 0 && !t.keepEmpty {
+			continue
+		}
+		t.row = t.row[:0]
+		if err := cli.FieldsFit(t.c, line); err != nil {
+			return err
+		}
+		if t.table {
+			t.row = t.split(t.row, line)
+		} else {
+			t.row = append(t.row, line)
+		}
+		f(t.row)
+		if err := t.c.Stdout.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tableMaker) split(row [][]byte, line []byte) [][]byte {
+	for {
+		if t.blanks {
+			line = bytes.TrimLeft(line, t.seps)
+		}
+		i := bytes.IndexAny(line, t.seps)
+		if i < 0 || t.limit > 0 && len(row) == t.limit-1 {
+			if !t.blanks || len(line) > 0 {
+				row = append(row, line)
+			}
+			return row
+		}
+		row = append(row, line[:i])
+		line = line[i+1:]
+	}
+}
+
+// columns lists the columns to print, in order.
+func (t *tableMaker) columns(n int) (cols []int) {
+	cols = t.pick(t.order, n)
+	for i := range n {
+		if !slices.Contains(cols, i) {
+			cols = append(cols, i)
+		}
+	}
+	hidden := t.pick(t.hide, n)
+	return slices.DeleteFunc(cols, func(i int) bool { return slices.Contains(hidden, i) })
+}
+
+// pick reads a list of column names or numbers from 1.
+func (t *tableMaker) pick(list string, n int) (cols []int) {
+	for word := range strings.SplitSeq(list, ",") {
+		if i := slices.Index(t.names, word); i >= 0 {
+			cols = append(cols, i)
+		} else if i, err := strconv.Atoi(word); err == nil && i >= 1 && i <= n {
+			cols = append(cols, i-1)
+		}
+	}
+	return cols
+}
+
+// measure finds the width of every column of the input.
+func (t *tableMaker) measure(head [][]byte) (widths []int, err error) {
+	see := func(row [][]byte) {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], cli.TextWidth(cell))
+		}
+	}
+	see(head)
+	err = t.each(see)
+	return widths, err
+}
+
+func (t *tableMaker) print() error {
+	var head [][]byte
+	for _, name := range t.names {
+		head = append(head, []byte(name))
+	}
+	if t.noHead {
+		head = nil
+	}
+	widths, err := t.measure(head)
+	if err != nil {
+		return err
+	}
+	cols := t.columns(len(widths))
+	right := make([]bool, len(widths))
+	for _, col := range t.pick(t.right, len(widths)) {
+		right[col] = true
+	}
+	if head != nil {
+		t.printRow(head, cols, widths, right)
+	}
+	return t.each(func(row [][]byte) { t.printRow(row, cols, widths, right) })
+}
+
+func (t *tableMaker) printRow(row [][]byte, cols, widths []int, right []bool) {
+	for i, col := range cols {
+		var cell []byte
+		if col < len(row) {
+			cell = row[col]
+		}
+		last := i == len(cols)-1
+		space := widths[col] - cli.TextWidth(cell)
+		if right[col] {
+			pad(t.c, ' ', space)
+			t.c.Stdout.Write(cell)
+		} else {
+			t.c.Stdout.Write(cell)
+			if !last {
+				pad(t.c, ' ', space)
+			}
+		}
+		if !last {
+			t.c.Stdout.WriteString(t.gap)
+		}
+	}
+	t.c.Stdout.WriteByte('\n')
+}
+
+func (t *tableMaker) printJSON() error {
+	if len(t.names) == 0 {
+		return t.c.Fail(1, "option --table-columns required for --json")
+	}
+	out := t.c.Stdout
+	quote := func(s []byte) {
+		b, _ := json.Marshal(string(s))
+		out.Write(b)
+	}
+	widths, err := t.measure(nil)
+	if err != nil {
+		return err
+	}
+	cols := t.columns(max(len(widths), len(t.names)))
+	out.WriteString("{\n   ")
+	quote([]byte(t.tableName))
+	out.WriteString(": [\n      ")
+	first := true
+	err = t.each(func(row [][]byte) {
+		if !first {
+			out.WriteString(",")
+		}
+		first = false
+		out.WriteString("{\n")
+		for n, col := range cols {
+			if n > 0 {
+				out.WriteString(",\n")
+			}
+			out.WriteString("         ")
+			quote([]byte(t.columnName(col)))
+			out.WriteString(": ")
+			if col < len(row) && len(row[col]) > 0 {
+				quote(row[col])
+			} else {
+				out.WriteString("null")
+			}
+		}
+		out.WriteString("\n      }")
+	})
+	out.WriteString("\n   ]\n}\n")
+	return cli.Finish(t.c, err)
+}
+
+func (t *tableMaker) columnName(col int) string {
+	if col < len(t.names) {
+		return t.names[col]
+	}
+	return "column" + strconv.Itoa(col+1)
+}
+
+// list fills the page with the lines as they are, columns eight wide or a
+// multiple of it, so that tabs lead from one to the next.
+func (t *tableMaker) list() error {
+	longest, kept := 0, t.lines[:0]
+	for _, e := range t.lines {
+		if line := t.store.line(e); t.keepEmpty || len(bytes.TrimLeft(line, " \t")) > 0 {
+			longest = max(longest, cli.TextWidth(line))
+			kept = append(kept, e)
+		}
+	}
+	t.lines = kept
+	width := (longest + 8) &^ 7
+	perRow := max(1, t.width/width)
+	if longest >= t.width {
+		perRow = 1
+	}
+	down := (len(kept) + perRow - 1) / perRow
+	for r := range down {
+		if t.fillRows {
+			t.printCells(r*perRow, 1, perRow, width)
+		} else {
+			t.printCells(r, down, perRow, width)
+		}
+		if err := cli.Finish(t.c, t.steps.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printCells prints every step-th line from first on, n of them.
+func (t *tableMaker) printCells(first, step, n, width int) {
+	for i := first; n > 0 && i < len(t.lines); i += step {
+		cell := t.store.line(t.lines[i])
+		t.c.Stdout.Write(cell)
+		if n--; n > 0 && i+step < len(t.lines) {
+			for at := cli.TextWidth(cell); at < width; at += 8 - at%8 {
+				t.c.Stdout.WriteByte('\t')
+			}
+		}
+	}
+	t.c.Stdout.WriteByte('\n')
+}

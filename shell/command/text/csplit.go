@@ -1,0 +1,330 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"strconv"
+	"strings"
+)
+
+var Csplit = shell.Command{
+	Name: "csplit", Args: "[-kqsz] [-f PREFIX] [-b FORMAT] [-n DIGITS] [--suppress-matched] file pattern...", Summary: "split a file at lines that match",
+	Help: `Patterns: N before line N; /RE/[OFFSET] before a matching line;
+%RE%[OFFSET] the same but skip the text; {N} or {*} repeat the last pattern.
+  -f PREFIX  names begin with PREFIX (xx)   -n N  digits in names (2)
+  -b FORMAT  printf format for the number   -s, -q  print no sizes
+  -z  no empty pieces                       -k  keep the pieces after an error
+  --suppress-matched   leave the matching lines out
+Examples:
+  csplit book.txt '/^Chapter/' '{*}'
+  csplit -f part- log.txt 100 200`,
+	Run: runCsplit,
+}
+
+// csplitPattern is where a piece ends.
+type csplitPattern struct {
+	text   string
+	line   int
+	re     *regex.Regexp
+	offset int
+	skip   bool // %…%: the text before is not written
+	repeat int  // further times; -1 as often as possible
+}
+
+type contextSplitter struct {
+	prefix, format               string
+	digits                       int
+	keep, silent, elide, noMatch bool
+	c                            *shell.Call
+	ctx                          context.Context
+	holding                      cli.Memory // the patterns
+	store                        *sortStore
+	lines                        []sortEntry
+	at                           int // the next line that is not yet written
+	searched                     int // the next line a pattern may match
+	names                        []string
+}
+
+func runCsplit(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "f,prefix: b,suffix-format: n,digits: k,keep-files s,silent,quiet q z,elide-empty-files suppress-matched")
+	if err != nil {
+		return err
+	}
+	s := contextSplitter{prefix: "xx", digits: 2, c: c, ctx: ctx, holding: cli.Memory{C: c}}
+	defer s.holding.Release()
+	for _, o := range opts {
+		if err := s.set(o); err != nil {
+			return err
+		}
+	}
+	switch len(names) {
+	case 0:
+		return cli.Misuse(c, "missing operand")
+	case 1:
+		return cli.Misuse(c, "missing operand after %s", cli.QuoteCurly(names[0]))
+	}
+	patterns, err := s.patterns(names[1:])
+	if err != nil {
+		return err
+	}
+	s.store = &sortStore{gauge: c.Limiter, end: '\n', bare: true}
+	defer s.store.free()
+	if err := s.load(names[0]); err != nil {
+		return err
+	}
+	err = s.run(ctx, patterns)
+	if err != nil && !s.keep {
+		for _, name := range s.names {
+			c.FS.Remove(c.Path(name))
+		}
+	}
+	return err
+}
+
+func (s *contextSplitter) set(o cli.Option) error {
+	switch o.Name {
+	case "f":
+		s.prefix = o.Value
+	case "b":
+		var ok bool
+		if s.format, ok = integerFormat(o.Value); !ok {
+			return s.c.Fail(1, "missing %% conversion specification in suffix")
+		}
+	case "n":
+		n, err := strconv.ParseUint(o.Value, 10, 8)
+		if err != nil {
+			return s.c.Fail(1, "invalid number: %s", cli.QuoteCurly(o.Value))
+		}
+		s.digits = int(n)
+	case "k":
+		s.keep = true
+	case "s", "q":
+		s.silent = true
+	case "z":
+		s.elide = true
+	case "suppress-matched":
+		s.noMatch = true
+	}
+	return nil
+}
+
+func (s *contextSplitter) patterns(words []string) ([]csplitPattern, error) {
+	var list []csplitPattern
+	for _, w := range words {
+		switch {
+		case w == "":
+			return nil, s.c.Fail(1, "%s: invalid pattern", w)
+		case w[0] == '{' && len(list) > 0:
+			if err := s.repeat(&list[len(list)-1], w); err != nil {
+				return nil, err
+			}
+		case w[0] == '/' || w[0] == '%':
+			p, err := s.regexPattern(w)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, p)
+		default:
+			n, err := strconv.Atoi(w)
+			switch {
+			case err != nil || n < 0:
+				return nil, s.c.Fail(1, "%s: invalid pattern", cli.QuoteCurly(w))
+			case n == 0:
+				return nil, s.c.Fail(1, "%s: line number must be greater than zero", w)
+			case len(list) > 0 && list[len(list)-1].line > n:
+				return nil, s.c.Fail(1, "line number %s is smaller than preceding line number, %d", cli.QuoteCurly(w), list[len(list)-1].line)
+			}
+			list = append(list, csplitPattern{text: w, line: n})
+		}
+	}
+	return list, nil
+}
+
+func (s *contextSplitter) repeat(p *csplitPattern, w string) error {
+	body, closed := strings.CutSuffix(w[1:], "}")
+	if !closed {
+		return s.c.Fail(1, "%s: '}' is required in repeat count", w)
+	}
+	if body == "*" {
+		p.repeat = -1
+		return nil
+	}
+	n, err := strconv.ParseUint(body, 10, 31)
+	if err != nil {
+		return s.c.Fail(1, "%s}: integer required between '{' and '}'", strings.TrimSuffix(w, "}"))
+	}
+	p.repeat = int(n)
+	return nil
+}
+
+func (s *contextSplitter) regexPattern(w string) (p csplitPattern, err error) {
+	end := strings.LastIndexByte(w, w[0])
+	if end == 0 {
+		return p, s.c.Fail(1, "%s: closing delimiter '%c' missing", w, w[0])
+	}
+	p = csplitPattern{text: w, skip: w[0] == '%'}
+	if after := w[end+1:]; after != "" {
+		if p.offset, err = strconv.Atoi(after); err != nil {
+			return p, s.c.Fail(1, "%s: integer expected after delimiter", w)
+		}
+	}
+	if p.re, err = regex.Compile(w[1:end], s.holding.Bound(s.ctx, regex.Options{})); err != nil {
+		return p, s.c.Fail(1, "%s: invalid regular expression: %v", w, err)
+	}
+	return p, nil
+}
+
+func (s *contextSplitter) load(name string) error {
+	in, done, err := cli.OpenOperand(s.c, name)
+	if err == vfs.ErrIsDir {
+		return s.c.Fail(1, "read error: %s", vfs.Reason(err))
+	}
+	if err != nil {
+		return s.c.Fail(1, "cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
+	}
+	defer done()
+	if err := s.store.load(in); err != nil {
+		return err
+	}
+	s.lines, err = s.store.index(newSortWorkers())
+	return err
+}
+
+func (s *contextSplitter) run(ctx context.Context, patterns []csplitPattern) error {
+	for i := range patterns {
+		p := &patterns[i]
+		for n := 0; p.repeat < 0 || n <= p.repeat; n++ {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			done, err := s.apply(p, n)
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+		}
+	}
+	return s.write(len(s.lines), false)
+}
+
+// apply ends a piece before the line the pattern names. It reports true when
+// an open-ended repeat has nothing more to find.
+func (s *contextSplitter) apply(p *csplitPattern, n int) (bool, error) {
+	to, found := s.target(p, n)
+	if !found {
+		if p.repeat < 0 {
+			return true, nil
+		}
+		s.write(len(s.lines), p.skip)
+		return true, s.missing(p, n)
+	}
+	if to < s.at || to > len(s.lines) {
+		s.write(len(s.lines), p.skip)
+		return true, s.c.Fail(1, "%s: line number out of range", cli.QuoteCurly(p.text))
+	}
+	if err := s.write(to, p.skip); err != nil {
+		return true, err
+	}
+	if s.noMatch && s.at < len(s.lines) {
+		s.at++
+	}
+	return false, nil
+}
+
+// target is the line before which the piece ends, from 0.
+func (s *contextSplitter) target(p *csplitPattern, n int) (int, bool) {
+	if p.re == nil {
+		to := p.line*(n+1) - 1
+		return to, to < len(s.lines)
+	}
+	for i := s.searched; i < len(s.lines); i++ {
+		if p.re.Match(s.store.line(s.lines[i])) {
+			s.searched = i + 1 + max(0, p.offset)
+			return i + p.offset, true
+		}
+	}
+	return 0, false
+}
+
+func (s *contextSplitter) missing(p *csplitPattern, n int) error {
+	what := "match not found"
+	if p.re == nil {
+		what = "line number out of range"
+	}
+	if n > 0 {
+		return s.c.Fail(1, "%s: %s on repetition %d", cli.QuoteCurly(p.text), what, n)
+	}
+	return s.c.Fail(1, "%s: %s", cli.QuoteCurly(p.text), what)
+}
+
+// write makes a piece of the lines before to, or passes over them.
+func (s *contextSplitter) write(to int, skip bool) error {
+	from := s.at
+	s.at = to
+	s.searched = max(s.searched, to)
+	if skip || s.elide && from == to {
+		return nil
+	}
+	name := s.prefix + s.suffix(len(s.names))
+	f, err := s.c.Create(name)
+	if err != nil {
+		return s.c.Fail(1, "%s: %s", name, vfs.Reason(err))
+	}
+	defer f.Close()
+	s.names = append(s.names, name)
+	w := stream.NewWriter(f)
+	defer w.Release()
+	size := 0
+	for _, e := range s.lines[from:to] {
+		line := s.store.withEnd(e)
+		size += len(line)
+		w.Write(line)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if !s.silent {
+		fmt.Fprintln(s.c.Stdout, size)
+	}
+	return s.c.Stdout.Err()
+}
+
+func (s *contextSplitter) suffix(n int) string {
+	if s.format == "" {
+		return fmt.Sprintf("%0*d", s.digits, n)
+	}
+	return fmt.Sprintf(s.format, n)
+}
+
+// integerFormat spells a printf format with one integer verb for package fmt.
+func integerFormat(format string) (string, bool) {
+	at := -1
+	for i := 0; i < len(format); i++ {
+		if strings.HasPrefix(format[i:], "%%") {
+			i++
+		} else if format[i] == '%' && at >= 0 {
+			return "", false
+		} else if format[i] == '%' {
+			at = i
+		}
+	}
+	if at < 0 {
+		return "", false
+	}
+	verb := at + 1
+	for verb < len(format) && strings.IndexByte("-+ 0#'123456789.", format[verb]) >= 0 {
+		verb++
+	}
+	if verb == len(format) || verb-at > 8 || strings.IndexByte("diuoxX", format[verb]) < 0 {
+		return "", false
+	}
+	letter := strings.NewReplacer("i", "d", "u", "d").Replace(format[verb : verb+1])
+	return format[:verb] + letter + format[verb+1:], true
+}

@@ -1,0 +1,267 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"io"
+	"strings"
+	"time"
+)
+
+// A diffFile is one side of a comparison, cut into lines.
+type diffFile struct {
+	name  string // as it is shown
+	label string // replaces name and time in headers
+	time  time.Time
+	data  []byte
+	lines [][]byte // with their newlines; the last may lack it
+}
+
+// load reads all of a file and charges it to the session; release gives it back.
+func (d *differ) load(f *diffFile, r io.Reader) (err error) {
+	f.data, err = cli.ReadAll(d.c, r)
+	d.held += int64(cap(f.data))
+	return err
+}
+
+func (d *differ) hold(n int64) error {
+	if err := d.c.Limiter.Hold(n); err != nil {
+		return err
+	}
+	d.held += n
+	return nil
+}
+
+func (d *differ) release() {
+	d.c.Limiter.Hold(-d.held)
+	d.held = 0
+}
+
+// binary reports whether the beginning of a file has a zero byte.
+func (f *diffFile) binary() bool {
+	return bytes.IndexByte(f.data[:min(len(f.data), 32<<10)], 0) >= 0
+}
+
+// lineCost is what a line takes beside its text: more than a short one has bytes.
+const lineCost = 24
+
+func lineCount(data []byte) int64 { return int64(bytes.Count(data, []byte("\n"))) + 1 }
+
+// splitLines cuts a text into lines. The caller has charged lineCost for each.
+func splitLines(data []byte) [][]byte {
+	lines := make([][]byte, 0, lineCount(data))
+	for len(data) > 0 {
+		i := bytes.IndexByte(data, '\n') + 1
+		if i == 0 {
+			i = len(data)
+		}
+		lines = append(lines, data[:i])
+		data = data[i:]
+	}
+	return lines
+}
+
+// number gives equal lines equal numbers, looking at them as the options say.
+func (d *differ) number(ctx context.Context, lines [2][][]byte) (numbers [2][]int32, err error) {
+	ids := make(map[string]int32)
+	for side := range lines {
+		if err := d.hold(int64(len(lines[side])) * 64); err != nil {
+			return numbers, err
+		}
+		numbers[side] = make([]int32, len(lines[side]))
+		for i, line := range lines[side] {
+			if i&4095 == 0 && ctx.Err() != nil {
+				return numbers, context.Cause(ctx)
+			}
+			key := d.key(line)
+			id, ok := ids[string(key)]
+			if !ok {
+				id = int32(len(ids))
+				ids[string(key)] = id
+			}
+			numbers[side][i] = id
+		}
+	}
+	return numbers, nil
+}
+
+// sameEnds counts the equal lines at the beginning and the end, which need no
+// search. The lines that will be shown around changes are not counted: blocks
+// of changes may slide over them.
+func (d *differ) sameEnds(a, b [][]byte) (head, tail int) {
+	n := min(len(a), len(b))
+	for head < n && bytes.Equal(a[head], b[head]) {
+		head++
+	}
+	for tail < n-head && bytes.Equal(a[len(a)-1-tail], b[len(b)-1-tail]) {
+		tail++
+	}
+	shown := 0
+	if d.style == 'u' || d.style == 'c' {
+		shown = d.context
+	}
+	return max(0, head-shown), max(0, tail-shown)
+}
+
+// key is what two lines must share to be equal.
+func (d *differ) key(line []byte) []byte {
+	if !d.loose {
+		return line
+	}
+	if d.stripCR && bytes.HasSuffix(line, []byte("\r\n")) {
+		line = append(bytes.Clone(line[:len(line)-2]), '\n')
+	}
+	switch {
+	case d.allSpace:
+		line = bytes.Join(bytes.Fields(line), nil)
+	case d.spaceChange:
+		line = squeezeSpace(line)
+	case d.trailingSpace:
+		line = bytes.TrimRight(line, " \t\r\n\v\f")
+	}
+	if d.tabs {
+		line = expandTabs(line)
+	}
+	if d.fold {
+		line = bytes.ToLower(line)
+	}
+	return line
+}
+
+// squeezeSpace makes every run of blanks one space and drops it at the end.
+func squeezeSpace(line []byte) []byte {
+	out := make([]byte, 0, len(line))
+	for _, b := range bytes.TrimRight(line, " \t\r\n\v\f") {
+		if b == '\t' || b == '\r' || b == '\v' || b == '\f' {
+			b = ' '
+		}
+		if b != ' ' || len(out) == 0 || out[len(out)-1] != ' ' {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func expandTabs(line []byte) []byte {
+	var out []byte
+	for _, b := range line {
+		if b != '\t' {
+			out = append(out, b)
+			continue
+		}
+		out = append(out, "        "[len(out)%8:]...)
+	}
+	return out
+}
+
+// A change says that lines a0..a1 of the first file became b0..b1 of the second.
+type change struct {
+	a0, a1, b0, b1 int
+	ignored        bool // by -B or -I
+}
+
+// changes compares two files.
+func (d *differ) changes(ctx context.Context, files *[2]*diffFile) ([]change, error) {
+	a, b := files[0], files[1]
+	for _, f := range files {
+		if err := d.hold(lineCost * lineCount(f.data)); err != nil {
+			return nil, err
+		}
+		f.lines = splitLines(f.data)
+	}
+	head, tail := d.sameEnds(a.lines, b.lines)
+	ids, err := d.number(ctx, [2][][]byte{a.lines[head : len(a.lines)-tail], b.lines[head : len(b.lines)-tail]})
+	if err != nil {
+		return nil, err
+	}
+	delA, insB, err := matchLines(ctx, ids[0], ids[1])
+	if err != nil {
+		return nil, err
+	}
+	settle(ids[0], delA, insB)
+	settle(ids[1], insB, delA)
+	list := collect(delA, insB, head)
+	for i, c := range list {
+		list[i].ignored = d.ignorable(a.lines[c.a0:c.a1]) && d.ignorable(b.lines[c.b0:c.b1])
+	}
+	return list, nil
+}
+
+// collect turns flags into changes; shift lines come before the first flag.
+func collect(delA, insB []bool, shift int) []change {
+	var list []change
+	for i, j := 0, 0; i < len(delA) || j < len(insB); i, j = i+1, j+1 {
+		c := change{a0: i + shift, b0: j + shift}
+		for i < len(delA) && delA[i] {
+			i++
+		}
+		for j < len(insB) && insB[j] {
+			j++
+		}
+		if c.a1, c.b1 = i+shift, j+shift; c.a0 < c.a1 || c.b0 < c.b1 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// ignorable reports whether -B or -I passes over all the lines.
+func (d *differ) ignorable(lines [][]byte) bool {
+	if !d.blankLines && d.ignoreLines == nil {
+		return false
+	}
+	for _, line := range lines {
+		blank := d.blankLines && (len(bytes.TrimRight(line, "\r\n")) == 0 || d.allSpace && len(bytes.TrimSpace(line)) == 0)
+		if !blank && (d.ignoreLines == nil || !d.ignoreLines.Match(bytes.TrimSuffix(line, []byte("\n")))) {
+			return false
+		}
+	}
+	return true
+}
+
+// diffSeparator splits one input into the two texts to compare.
+const diffSeparator = "---LLMCMD_DIFF_SEPARATOR---"
+
+// cutSeparator splits a text at the line that is the separator.
+func cutSeparator(data []byte, separator string) (before, after []byte, ok bool) {
+	for at := 0; at < len(data); {
+		end := bytes.IndexByte(data[at:], '\n')
+		line := data[at:]
+		next := len(data)
+		if end >= 0 {
+			line, next = data[at:at+end], at+end+1
+		}
+		if strings.TrimSpace(string(line)) == separator {
+			return data[:at], data[next:], true
+		}
+		at = next
+	}
+	return nil, nil, false
+}
+
+// pipedPair compares the two halves of standard input.
+func (d *differ) pipedPair(ctx context.Context) error {
+	defer d.release()
+	var all diffFile
+	if err := d.load(&all, d.c.Stdin); err != nil {
+		return err
+	}
+	first, second, ok := cutSeparator(all.data, diffSeparator)
+	if !ok {
+		d.c.Warn("missing operand after '%s'", d.c.Name)
+		return d.c.Fail(2, "name two files, or separate two texts on standard input by a line %s", diffSeparator)
+	}
+	files := [2]*diffFile{{name: "a", label: "a", data: first}, {name: "b", label: "b", data: second}}
+	d.applyLabels(&files)
+	return d.report(ctx, &files)
+}
+
+func (d *differ) applyLabels(files *[2]*diffFile) {
+	for i := range min(2, len(d.labels)) {
+		files[i].label = d.labels[i]
+	}
+}
+
+var errDiffer = shell.Status(1)

@@ -1,0 +1,258 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"strconv"
+	"strings"
+)
+
+var Fmt = shell.Command{
+	Name: "fmt", Args: "[-w N] [-g N] [-p PREFIX] [-cstu] [file...]", Summary: "fill paragraphs to a width",
+	Help: `  -w N  at most N columns (default 75)   -g N  aim at N (default 93 % of it)
+  -s    only split long lines            -u  one space between words, two after sentences
+  -c    the second line sets the indent of the rest
+  -t    as -c, but the first two lines must differ
+  -p PREFIX  only lines that begin with PREFIX
+Examples:
+  fmt -w 60 letter.txt
+  fmt -p '# ' -w 72 script.sh`,
+	Run: runFmt,
+}
+
+type filler struct {
+	width, goal                   int
+	crown, tagged, split, uniform bool
+	prefix                        string
+	c                             *shell.Call
+	steps                         cli.Poll
+
+	words       []fmtWord
+	text        []byte // behind words
+	firstIndent int
+	otherIndent int
+	shown       string // the prefix with the blanks before it
+	lastLength  int    // of the line before, when a long paragraph is cut
+}
+
+// fmtWord is a word and what the choice of line breaks needs to know of it.
+type fmtWord struct {
+	start, length, space          int
+	paren, period, punct, final   bool
+	lineLength, nextBreak, toCost int
+}
+
+func runFmt(ctx context.Context, c *shell.Call) error {
+	c.Args = cli.ExpandDigits(c.Args, "-w")
+	opts, names, err := cli.Options(c, "w,width: g,goal: c,crown-margin t,tagged-paragraph s,split-only u,uniform-spacing p,prefix:")
+	if err != nil {
+		return err
+	}
+	f := filler{width: 75, c: c, steps: cli.Poll{Ctx: ctx}}
+	if err := f.parse(opts); err != nil {
+		return err
+	}
+	failed := func(name string, err error) {
+		if err == vfs.ErrIsDir {
+			c.Warn("read error: %s", vfs.Reason(err))
+			return
+		}
+		c.Warn("cannot open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
+	}
+	for in := range cli.Inputs(c, names, c.Open, failed) {
+		if err := cli.Finish(c, f.file(in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *filler) parse(opts []cli.Option) error {
+	width, goal := false, false
+	for _, o := range opts {
+		switch o.Name {
+		case "w", "g":
+			n, err := strconv.Atoi(o.Value)
+			if err != nil || n < 0 || n > 2500 {
+				return f.c.Fail(1, "invalid width: %s%s", cli.QuoteCurly(o.Value), rangeWords(err == nil))
+			}
+			if o.Name == "w" {
+				f.width, width = n, true
+			} else {
+				f.goal, goal = n, true
+			}
+		case "c":
+			f.crown = true
+		case "t":
+			f.tagged = true
+		case "s":
+			f.split = true
+		case "u":
+			f.uniform = true
+		case "p":
+			f.prefix = o.Value
+		}
+	}
+	switch {
+	case !goal:
+		f.goal = f.width * 187 / 200
+	case !width:
+		f.width = f.goal + 10
+	}
+	return nil
+}
+
+func rangeWords(isNumber bool) string {
+	if isNumber {
+		return ": Numerical result out of range"
+	}
+	return ""
+}
+
+// fmtLine is an input line: its indent, and the text after prefix and indent.
+type fmtLine struct {
+	indent int
+	text   []byte
+	filled bool // false: it passes through as it is
+	shown  string
+}
+
+// file gathers paragraphs: lines with the same indent between empty ones.
+func (f *filler) file(in shell.Input) error {
+	lines := 0 // of the paragraph so far
+	err := cli.EachLine(in.Reader, '\n', func(raw []byte, _ bool) error {
+		if err := f.steps.Err(); err != nil {
+			return err
+		}
+		l := f.read(raw)
+		if !l.filled {
+			f.flush()
+			lines = 0
+			f.c.Stdout.Write(bytes.TrimRight(l.text, " \t"))
+			f.c.Stdout.WriteByte('\n')
+			return f.c.Stdout.Err()
+		}
+		if lines > 0 && !f.continues(l, lines) {
+			f.flush()
+			lines = 0
+		}
+		if lines == 0 {
+			f.firstIndent, f.otherIndent, f.shown = l.indent, l.indent, l.shown
+			if f.tagged {
+				f.otherIndent = taggedIndent(l.indent)
+			}
+		} else if lines == 1 && (f.crown || f.tagged) {
+			f.otherIndent = l.indent
+		}
+		lines++
+		f.addWords(l.text)
+		return f.c.Stdout.Err()
+	})
+	f.flush()
+	return err
+}
+
+// taggedIndent is where the rest of a one-line tagged paragraph would begin.
+func taggedIndent(first int) int {
+	if first == 0 {
+		return 3
+	}
+	return 0
+}
+
+func (f *filler) continues(l fmtLine, lines int) bool {
+	switch {
+	case f.split || l.shown != f.shown:
+		return false
+	case f.crown && lines == 1:
+		return true
+	case f.tagged && lines == 1:
+		return l.indent != f.firstIndent
+	}
+	return l.indent == f.otherIndent
+}
+
+// read measures a line.
+func (f *filler) read(raw []byte) fmtLine {
+	indent, rest := measureIndent(raw)
+	l := fmtLine{indent: indent, text: rest, filled: len(rest) > 0}
+	if f.prefix == "" {
+		if !l.filled {
+			l.text = nil
+		}
+		return l
+	}
+	bare := strings.TrimSpace(f.prefix)
+	after, ok := bytes.CutPrefix(rest, []byte(bare))
+	if !ok {
+		return fmtLine{text: raw}
+	}
+	l.shown = strings.Repeat(" ", min(indent, 1<<12)) + bare
+	l.indent, l.text = measureIndent(after)
+	if l.filled = len(l.text) > 0; !l.filled {
+		l.text = raw
+	}
+	return l
+}
+
+func measureIndent(b []byte) (columns int, rest []byte) {
+	for i, c := range b {
+		switch c {
+		case ' ':
+			columns++
+		case '\t':
+			columns += 8 - columns%8
+		default:
+			return columns, b[i:]
+		}
+	}
+	return columns, nil
+}
+
+// A paragraph is cut before it grows beyond these, where it hurts least.
+const (
+	maxFmtWords = 998
+	maxFmtText  = 5000
+)
+
+func (f *filler) addWords(text []byte) {
+	text = bytes.TrimLeft(text, " \t\n\v\f\r") // a line may begin with \v, which is no indentation
+	for len(text) > 0 {
+		n := bytes.IndexAny(text, " \t\n\v\f\r")
+		if n < 0 {
+			n = len(text)
+		}
+		if len(f.words) == maxFmtWords || len(f.words) > 0 && len(f.text)+n > maxFmtText {
+			f.relieve()
+		}
+		w := classify(text[:n])
+		w.start = len(f.text)
+		f.text = append(f.text, text[:n]...)
+		text = text[n:]
+		rest := bytes.TrimLeft(text, " \t\n\v\f\r")
+		w.space = len(text) - len(rest)
+		w.final = w.period && (len(rest) == 0 || w.space > 1)
+		if len(rest) == 0 || f.uniform {
+			w.space = 1
+			if w.final {
+				w.space = 2
+			}
+		}
+		f.words = append(f.words, w)
+		text = rest
+	}
+}
+
+// classify looks at the ends of a word.
+func classify(word []byte) fmtWord {
+	w := fmtWord{length: len(word)}
+	w.paren = strings.IndexByte("(['`\"", word[0]) >= 0
+	last := word[len(word)-1]
+	w.punct = last > ' ' && last < 0x7f && !cli.IsAlnum(last)
+	core := bytes.TrimRight(word, `)]'"`)
+	w.period = len(core) > 0 && strings.IndexByte(".?!", core[len(core)-1]) >= 0
+	return w
+}

@@ -1,0 +1,96 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"hako/shell"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+)
+
+// A grepSource hands out blocks of whole lines. With own set the data must
+// survive the next call.
+type grepSource interface {
+	next(ctx context.Context, b *grepBlock, own bool) error
+}
+
+// A grepStream takes blocks from a descriptor, which others may read after us.
+type grepStream struct {
+	c   *shell.Call
+	in  *stream.Reader
+	end byte
+}
+
+func (s *grepStream) next(_ context.Context, b *grepBlock, own bool) (err error) {
+	if b.data, err = s.in.Records(s.end); err != nil || !own {
+		return err
+	}
+	if len(b.data) > cap(b.buf) {
+		if err := s.c.Limiter.Fits(int64(len(b.data)) * grepQueue); err != nil {
+			return err
+		}
+	}
+	b.buf = append(b.buf[:0], b.data...)
+	b.data = b.buf
+	return nil
+}
+
+// A grepFile reads a file straight into the blocks.
+type grepFile struct {
+	c    *shell.Call
+	file *vfs.File
+	end  byte
+	rest []byte // the start of a line that goes on in the next block
+	over bool
+}
+
+func (s *grepFile) next(_ context.Context, b *grepBlock, _ bool) error {
+	if b.buf == nil {
+		b.buf = make([]byte, stream.Size)
+	}
+	n, seen := s.carry(b), 0
+	for !s.over {
+		if n == len(b.buf) {
+			if err := s.grow(b); err != nil {
+				return err
+			}
+		}
+		m, err := s.file.Read(b.buf[n:])
+		n += m
+		s.over = err == io.EOF
+		if err != nil && !s.over {
+			return err
+		}
+		if i := bytes.LastIndexByte(b.buf[seen:n], s.end); i >= 0 {
+			b.data = b.buf[:seen+i+1]
+			s.rest = append(s.rest[:0], b.buf[seen+i+1:n]...)
+			return nil
+		}
+		seen = n
+	}
+	if b.data = b.buf[:n]; n == 0 {
+		return io.EOF
+	}
+	return nil
+}
+
+// carry starts the block with what the last one left over.
+func (s *grepFile) carry(b *grepBlock) int {
+	if len(s.rest) > len(b.buf) {
+		b.buf = make([]byte, 2*len(s.rest))
+	}
+	n := copy(b.buf, s.rest)
+	s.rest = s.rest[:0]
+	return n
+}
+
+// grow makes room for a line that is longer than the block.
+func (s *grepFile) grow(b *grepBlock) error {
+	if err := s.c.Limiter.Fits(int64(len(b.buf)) * grepQueue); err != nil {
+		return err
+	}
+	b.buf = append(b.buf, make([]byte, len(b.buf))...)
+	return nil
+}

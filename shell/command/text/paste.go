@@ -1,0 +1,155 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+var Paste = shell.Command{
+	Name: "paste", Args: "[-s] [-d LIST] [-z] [file...]", Summary: "join lines of files side by side",
+	Help: `  -d LIST  use the characters of LIST in turn instead of a tab; \0 is none
+  -s       one file after the other, each as one line
+  -z       lines end with NUL
+Examples:
+  paste names.txt ages.txt
+  paste -sd, list.txt
+  seq 6 | paste - - -`,
+	Run: runPaste,
+}
+
+type paster struct {
+	seps []string
+	end  byte
+	out  *stream.Writer
+}
+
+func runPaste(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "s,serial d,delimiters: z,zero-terminated")
+	if err != nil {
+		return err
+	}
+	p := paster{seps: []string{"\t"}, end: '\n', out: c.Stdout}
+	serial := false
+	for _, o := range opts {
+		switch o.Name {
+		case "s":
+			serial = true
+		case "d":
+			p.seps = delimiters(o.Value)
+		case "z":
+			p.end = 0
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	if serial {
+		for in := range c.Inputs(names) {
+			if err := cli.Finish(c, p.serial(in.Reader)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p.parallel(c, names)
+}
+
+// delimiters reads the list of -d with its escapes.
+func delimiters(list string) []string {
+	var out []string
+	for len(list) > 0 {
+		_, n := utf8.DecodeRuneInString(list)
+		d := list[:n]
+		if d == `\` && len(list) > 1 {
+			_, m := utf8.DecodeRuneInString(list[1:])
+			d = list[1 : 1+m]
+			if i := strings.Index("0bfnrtv", d); i >= 0 {
+				d = []string{"", "\b", "\f", "\n", "\r", "\t", "\v"}[i]
+			}
+			n += m
+		}
+		out = append(out, d)
+		list = list[n:]
+	}
+	if len(out) == 0 {
+		return []string{""}
+	}
+	return out
+}
+
+func (p *paster) serial(in *stream.Reader) error {
+	n := 0
+	err := cli.EachLine(in, p.end, func(line []byte, _ bool) error {
+		if n > 0 {
+			p.out.WriteString(p.seps[(n-1)%len(p.seps)])
+		}
+		n++
+		_, err := p.out.Write(line)
+		return err
+	})
+	p.out.WriteByte(p.end)
+	return err
+}
+
+func (p *paster) parallel(c *shell.Call, names []string) error {
+	ins := make([]*stream.Reader, 0, len(names))
+	for _, name := range names {
+		in, done, err := cli.OpenOperand(c, name)
+		if err != nil {
+			return c.Fail(1, "%s: %s", name, vfs.Reason(err))
+		}
+		defer done()
+		ins = append(ins, in.Reader)
+	}
+	for {
+		more, err := p.row(ins)
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// row prints the next line of every input that still has one; it reports
+// false when none has.
+func (p *paster) row(ins []*stream.Reader) (bool, error) {
+	pending, any := 0, false
+	for i, in := range ins {
+		if i > 0 {
+			pending++ // separators wait until it is known that there is a row
+		}
+		if in == nil {
+			continue
+		}
+		line, err := in.Record(p.end)
+		if err == io.EOF {
+			ins[i] = nil
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		any = true
+		p.separate(i-pending, i)
+		pending = 0
+		p.out.Write(bytes.TrimSuffix(line, []byte{p.end}))
+	}
+	if any {
+		p.separate(len(ins)-1-pending, len(ins)-1)
+		p.out.WriteByte(p.end)
+	}
+	return any, p.out.Err()
+}
+
+// separate writes the separators before columns from+1 to to.
+func (p *paster) separate(from, to int) {
+	for i := from; i < to; i++ {
+		p.out.WriteString(p.seps[i%len(p.seps)])
+	}
+}

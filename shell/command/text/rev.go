@@ -1,0 +1,50 @@
+package text
+
+import (
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"unicode/utf8"
+)
+
+var Rev = shell.Command{
+	Name: "rev", Args: "[file...]", Summary: "reverse the characters of each line",
+	Help: `Examples:
+  echo hello | rev
+  rev words.txt | sort | rev`,
+	Run: runRev,
+}
+
+func runRev(ctx context.Context, c *shell.Call) error {
+	_, names, err := cli.Options(c, "")
+	if err != nil {
+		return err
+	}
+	var buf []byte
+	failed := func(name string, err error) { c.Warn("cannot open %s: %s", name, vfs.Reason(err)) }
+	for in := range cli.Inputs(c, names, c.Open, failed) {
+		err := cli.EachLine(in.Reader, '\n', func(line []byte, ended bool) error {
+			buf = appendReversed(buf[:0], line)
+			if ended {
+				buf = append(buf, '\n')
+			}
+			_, err := c.Stdout.Write(buf)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendReversed appends the characters of line from last to first.
+func appendReversed(b, line []byte) []byte {
+	for len(line) > 0 {
+		_, n := utf8.DecodeLastRune(line)
+		b = append(b, line[len(line)-n:]...)
+		line = line[:len(line)-n]
+	}
+	return b
+}

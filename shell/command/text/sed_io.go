@@ -1,0 +1,302 @@
+package text
+
+import (
+	"bytes"
+	"errors"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// A sedOutput writes lines, and puts the newline that a last line lacked when
+// another follows.
+type sedOutput struct {
+	w       *stream.Writer
+	file    *vfs.File // nil for the standard streams and in-place buffers
+	end     byte
+	missing bool
+}
+
+// line writes a line with its terminator, if it had one.
+func (o *sedOutput) line(text []byte, ended bool) {
+	o.raw(text)
+	if ended {
+		o.w.WriteByte(o.end)
+	} else {
+		o.missing = true
+	}
+}
+
+// raw writes bytes as they are.
+func (o *sedOutput) raw(text []byte) {
+	if o.missing {
+		o.w.WriteByte(o.end)
+		o.missing = false
+	}
+	o.w.Write(text)
+}
+
+func (o *sedOutput) err() error { return o.w.Err() }
+
+func (o *sedOutput) close() {
+	o.w.Flush()
+	if o.file != nil {
+		o.file.Close()
+	}
+}
+
+// outputFile opens the file of a w command; the same name is the same file.
+func (s *sedRun) outputFile(name string) (*sedOutput, error) {
+	if o, ok := s.files[name]; ok {
+		return o, nil
+	}
+	o := &sedOutput{end: s.end}
+	switch name {
+	case "/dev/stdout":
+		if s.out == nil {
+			s.out = &sedOutput{w: s.c.Stdout, end: s.end}
+		}
+		return s.out, nil
+	case "/dev/stderr":
+		o.w = stream.NewWriter(s.c.Stderr)
+	default:
+		f, err := s.c.Create(name)
+		if err != nil {
+			return nil, &errSed{4, "couldn't open file " + name + ": " + vfs.Reason(err)}
+		}
+		o.w, o.file = stream.NewWriter(f), f
+	}
+	s.files[name] = o
+	return o, nil
+}
+
+// A sedSource is a file of lines for R.
+type sedSource struct {
+	in   *stream.Reader
+	file *vfs.File
+}
+
+func (l *sedSource) close() {
+	if l.file != nil {
+		l.in.Release()
+		l.file.Close()
+	}
+}
+
+// listLine takes the next line for R; ok is false at the end.
+func (s *sedRun) listLine(name string) (line []byte, ok bool) {
+	l := s.lists[name]
+	if l == nil {
+		l = &sedSource{in: stream.NewReader(nil)}
+		if name == "/dev/stdin" {
+			l.in = s.c.Stdin
+		} else if f, err := s.c.Open(name); err == nil && !f.IsDir() {
+			l.in, l.file = s.c.Reader(f), f
+		}
+		s.lists[name] = l
+	}
+	line, err := l.in.Record(s.end)
+	if err != nil {
+		return nil, false
+	}
+	return append([]byte(nil), bytes.TrimSuffix(line, []byte{s.end})...), true
+}
+
+// A sedInput is the input files one after the other.
+type sedInput struct {
+	run    *sedRun
+	names  []string
+	name   string
+	reader *stream.Reader
+	file   *vfs.File
+	block  []byte // lines at hand
+	pos    int
+	line   int // number of the line read last
+
+	edited bytes.Buffer // the new text of a file edited in place
+	gates  []sedGate
+}
+
+// fill makes sure that there is a line at hand; false is the end of the input.
+// Without cross it stays in the current file.
+func (in *sedInput) fill(cross bool) (bool, error) {
+	for in.pos >= len(in.block) {
+		if in.reader == nil {
+			if !cross || len(in.names) == 0 {
+				return false, nil
+			}
+			if err := in.open(); err != nil {
+				return false, err
+			}
+			continue
+		}
+		block, err := in.reader.Records(in.run.end)
+		if err == nil {
+			in.block, in.pos = block, 0
+			in.resetGates()
+			break
+		}
+		if err != io.EOF {
+			if stop := in.run.c.Limiter.Err(); stop != nil || in.file == nil || in.run.ctx.Err() != nil {
+				return false, err
+			}
+			in.run.complain(4, "read error on %s: %s", in.name, vfs.Reason(err))
+		}
+		if !cross && in.run.separate {
+			return false, nil
+		}
+		if err := in.finish(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (s *sedRun) complain(status int, format string, args ...any) {
+	s.c.Warn(format, args...)
+	s.status = max(s.status, status)
+}
+
+// open goes to the next file.
+func (in *sedInput) open() error {
+	s := in.run
+	in.name, in.names = in.names[0], in.names[1:]
+	in.block, in.pos = nil, 0
+	if shell.IsStdin(in.name) && !s.inPlace {
+		in.reader = s.c.Stdin
+		in.restart()
+		return nil
+	}
+	f, err := s.c.Open(in.name)
+	switch {
+	case err != nil && s.c.Limiter.Err() != nil:
+		return err
+	case err != nil:
+		s.complain(2, "can't read %s: %s", in.name, vfs.Reason(err))
+		return nil
+	case f.IsDir() && s.inPlace:
+		f.Close()
+		s.complain(4, "couldn't edit %s: not a regular file", in.name)
+		return nil
+	case f.IsDir():
+		f.Close()
+		s.complain(4, "read error on %s: Is a directory", in.name)
+		return nil
+	}
+	in.reader, in.file = s.c.Reader(f), f
+	in.restart()
+	if s.inPlace {
+		in.edited.Reset()
+		s.out = &sedOutput{w: stream.NewWriter(&sedBuffer{in}), end: s.end}
+	}
+	return nil
+}
+
+// restart forgets lines and ranges of the file before, if files are separate.
+func (in *sedInput) restart() {
+	if !in.run.separate {
+		return
+	}
+	in.line = 0
+	for i := range in.run.script.commands {
+		cmd := &in.run.script.commands[i]
+		cmd.closed = false
+		cmd.active = cmd.to != nil && cmd.from.kind == 'n' && cmd.from.n == 0
+	}
+}
+
+// A sedBuffer gathers an edited file within the limits of the session.
+type sedBuffer struct{ in *sedInput }
+
+// Write implements [io.Writer].
+func (b *sedBuffer) Write(p []byte) (int, error) {
+	if err := b.in.run.c.Limiter.Fits(int64(b.in.edited.Len()+len(p)) * 2); err != nil {
+		return 0, err
+	}
+	return b.in.edited.Write(p)
+}
+
+// finish ends the current file.
+func (in *sedInput) finish() error {
+	file, name := in.file, in.name
+	if in.reader != nil && file != nil {
+		in.reader.Release()
+	}
+	in.reader, in.file, in.block, in.pos = nil, nil, nil, 0
+	if file == nil {
+		return nil
+	}
+	info, err := file.Stat()
+	file.Close()
+	if !in.run.inPlace {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return in.replace(name, info.Mode())
+}
+
+// replace puts the edited text in the place of the file.
+func (in *sedInput) replace(name string, mode fs.FileMode) error {
+	s := in.run
+	if err := s.out.w.Flush(); err != nil {
+		return err
+	}
+	full := s.c.Path(name)
+	if s.suffix != "" {
+		old, err := s.c.FS.ReadFile(full)
+		if err == nil {
+			err = s.c.FS.WriteFile(s.c.Path(backupName(name, s.suffix)), old, mode)
+		}
+		if err != nil {
+			return &errSed{4, "cannot rename " + name + ": " + vfs.Reason(err)}
+		}
+	}
+	err := s.c.FS.WriteFile(full, in.edited.Bytes(), mode)
+	if err != nil {
+		var limit interface{ Unwrap() error }
+		if errors.As(err, &limit) && s.c.Limiter.Err() != nil {
+			return err
+		}
+		return &errSed{4, "couldn't write " + name + ": " + vfs.Reason(err)}
+	}
+	return nil
+}
+
+// backupName applies the suffix of -i: a * in it stands for the name.
+func backupName(name, suffix string) string {
+	if !strings.Contains(suffix, "*") {
+		return name + suffix
+	}
+	base := strings.ReplaceAll(suffix, "*", cli.Base(name))
+	if strings.Contains(base, "/") {
+		return base
+	}
+	return name[:len(name)-len(cli.Base(name))] + base
+}
+
+// read takes the next line without its terminator.
+func (in *sedInput) read() (line []byte, ended, ok bool, err error) {
+	if ok, err = in.fill(true); !ok {
+		return nil, false, false, err
+	}
+	n := recordEnd(in.block[in.pos:], in.run.end)
+	line = in.block[in.pos : in.pos+n]
+	in.pos += n
+	in.line++
+	if ended = line[n-1] == in.run.end; ended {
+		line = line[:n-1]
+	}
+	return line, ended, true, nil
+}
+
+// last reports whether the line read last is the last one.
+func (in *sedInput) last() (bool, error) {
+	more, err := in.fill(!in.run.separate)
+	return !more, err
+}

@@ -1,0 +1,142 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
+	"hako/shell/vfs"
+	"io"
+)
+
+var Tac = shell.Command{
+	Name: "tac", Args: "[-b] [-r] [-s SEP] [file...]", Summary: "print lines from last to first",
+	Help: `  -s SEP  records end with SEP instead of a newline
+  -b      SEP stands before its record     -r  SEP is a regular expression
+Examples:
+  tac events.log | head
+  seq 3 | tac`,
+	Run: runTac,
+}
+
+type reverser struct {
+	sep           []byte
+	before, regex bool
+	re            *regex.Regexp
+}
+
+func runTac(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "b,before r,regex s,separator:")
+	if err != nil {
+		return err
+	}
+	t := reverser{sep: []byte{'\n'}}
+	for _, o := range opts {
+		switch o.Name {
+		case "b":
+			t.before = true
+		case "r":
+			t.regex = true
+		case "s":
+			t.sep = []byte(o.Value)
+			if o.Value == "" {
+				t.sep = []byte{0}
+			}
+		}
+	}
+	if t.regex {
+		held := &cli.Memory{C: c}
+		defer held.Release()
+		if t.re, err = regex.Compile(string(t.sep), held.Bound(ctx, regex.Options{})); err != nil {
+			return c.Fail(1, "%v", err)
+		}
+	}
+	failed := func(name string, err error) {
+		if err == vfs.ErrIsDir {
+			c.Warn("%s: read error: Invalid argument", name)
+			return
+		}
+		c.Warn("failed to open %s for reading: %s", cli.Quote(name), vfs.Reason(err))
+	}
+	for in := range cli.Inputs(c, names, c.Open, failed) {
+		if err := cli.Finish(c, t.reverse(ctx, c, in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *reverser) reverse(ctx context.Context, c *shell.Call, in shell.Input) error {
+	if !t.regex && !t.before && len(t.sep) == 1 {
+		return t.blocks(c, in)
+	}
+	data, err := cli.ReadAll(c, in.Reader)
+	defer func() { c.Limiter.Hold(-int64(cap(data))) }()
+	if err != nil {
+		return err
+	}
+	return t.records(ctx, c, data)
+}
+
+// blocks is the common case, by way of the store that sort uses.
+func (t *reverser) blocks(c *shell.Call, in shell.Input) error {
+	store := &sortStore{gauge: c.Limiter, end: t.sep[0], bare: true}
+	defer store.free()
+	var src io.Reader = in
+	if in.File != nil {
+		src = in.File
+	}
+	if err := store.load(src); err != nil {
+		return err
+	}
+	lines, err := store.index(newSortWorkers())
+	if err != nil {
+		return err
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if _, err := c.Stdout.Write(store.withEnd(lines[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// records cuts at separators of any kind.
+func (t *reverser) records(ctx context.Context, c *shell.Call, data []byte) error {
+	cuts := []int{0}
+	steps := cli.Poll{Ctx: ctx}
+	for pos := 0; pos < len(data); {
+		start, end := t.find(data, pos)
+		if start < 0 {
+			break
+		}
+		cut := end
+		if t.before {
+			cut = start
+		}
+		if cut > cuts[len(cuts)-1] && cut < len(data) {
+			cuts = append(cuts, cut)
+		}
+		pos = max(end, pos+1)
+		if err := steps.Err(); err != nil {
+			return err
+		}
+	}
+	for i := len(cuts) - 1; i >= 0; i-- {
+		c.Stdout.Write(data[cuts[i]:])
+		data = data[:cuts[i]]
+	}
+	return c.Stdout.Err()
+}
+
+func (t *reverser) find(data []byte, from int) (start, end int) {
+	if t.re != nil {
+		return t.re.FindSpan(data, from)
+	}
+	i := bytes.Index(data[from:], t.sep)
+	if i < 0 {
+		return -1, -1
+	}
+	return from + i, from + i + len(t.sep)
+}

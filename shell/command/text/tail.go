@@ -1,0 +1,141 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"io"
+	"strings"
+)
+
+var Tail = shell.Command{
+	Name: "tail", Args: "[-n [+]N | -c [+]N] [-qvz] [file...]", Summary: "print the last part of files",
+	Help: `  -n N   the last N lines (default 10); -n +N from line N on
+  -c N   the last N bytes; -c +N from byte N on
+  -q     never print file names    -v  always print them
+  -z     lines end with NUL
+Following a growing file (-f) is not possible here.
+Examples:
+  tail -n 20 app.log
+  tail -n +2 table.csv
+  tail -c 64 data.bin`,
+	Run: runTail,
+}
+
+func runTail(ctx context.Context, c *shell.Call) error {
+	c.Args = cli.ExpandDigits(c.Args, "-n")
+	if a := c.Args; len(a) > 0 && len(a[0]) > 1 && a[0][0] == '+' && strings.Trim(a[0][1:], "0123456789") == "" {
+		c.Args = append([]string{"-n"}, a...)
+	}
+	opts, names, err := cli.Options(c, "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated f F retry follow? s,sleep-interval: pid:")
+	if err != nil {
+		return err
+	}
+	t := headTail{n: 10, end: '\n'}
+	for _, o := range opts {
+		switch o.Name {
+		case "f", "F", "follow":
+			return c.Fail(1, "cannot follow a file: nothing else writes to it while this command runs")
+		}
+		if err := t.set(c, o); err != nil {
+			return err
+		}
+	}
+	return t.each(c, names, t.tail)
+}
+
+func (t *headTail) tail(c *shell.Call, in shell.Input) error {
+	switch {
+	case t.sign == '+':
+		return t.tailFrom(c, in)
+	case t.n == 0:
+		return nil
+	case in.File != nil && in.File.Size() > 0:
+		return t.tailFile(c, in)
+	}
+	return t.tailStream(c, in)
+}
+
+// tailFrom prints everything from line or byte n on.
+func (t *headTail) tailFrom(c *shell.Call, in shell.Input) error {
+	skip := t.n - 1
+	for skip > 0 {
+		b, err := in.Chunk()
+		if err != nil {
+			return cli.NotEOF(err)
+		}
+		cut := len(b)
+		if t.bytes {
+			cut = int(min(skip, int64(cut)))
+			skip -= int64(cut)
+		} else if have := int64(bytes.Count(b, []byte{t.end})); have < skip {
+			skip -= have
+		} else {
+			cut = afterLines(b, t.end, skip)
+			skip = 0
+		}
+		in.Unread(b, len(b)-cut)
+	}
+	_, err := in.WriteTo(c.Stdout)
+	return err
+}
+
+// tailFile looks for the start from the end of the file backwards.
+func (t *headTail) tailFile(c *shell.Call, in shell.Input) error {
+	size := in.File.Size()
+	start := max(0, size-t.n)
+	if !t.bytes {
+		var err error
+		if start, err = t.lineStart(in, size); err != nil {
+			return err
+		}
+	}
+	if _, err := in.File.Seek(start, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := c.Stdout.ReadFrom(in.File)
+	return err
+}
+
+// lineStart finds where the last n lines begin.
+func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
+	buf := stream.Get()
+	defer func() { stream.Put(buf) }()
+	left := t.n
+	for pos := size; pos > 0; {
+		n := min(pos, int64(cap(buf)))
+		pos -= n
+		b := buf[:n]
+		if _, err := in.File.ReadAt(b, pos); err != nil && err != io.EOF {
+			return 0, err
+		}
+		if pos+n == size && b[n-1] == t.end {
+			b = b[:n-1] // the terminator of the last line starts no line
+		}
+		have := int64(bytes.Count(b, []byte{t.end}))
+		if have >= left {
+			return pos + int64(afterLines(b, t.end, have-left+1)), nil
+		}
+		left -= have
+	}
+	return 0, nil
+}
+
+// tailStream keeps no more of a stream than may be printed.
+func (t *headTail) tailStream(c *shell.Call, in shell.Input) error {
+	l := backlog{gauge: c.Limiter, end: t.end}
+	defer l.free()
+	trim := l.trimLines
+	if t.bytes {
+		trim = l.trimBytes
+	}
+	if err := l.fill(in.Reader, func() error { trim(t.n); return nil }); err != nil {
+		return err
+	}
+	if t.bytes {
+		return l.writeBytes(c.Stdout, max(0, l.size-t.n), t.n)
+	}
+	return l.writeFrom(c.Stdout, max(0, l.total()-t.n))
+}

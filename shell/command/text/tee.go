@@ -1,0 +1,77 @@
+package text
+
+import (
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
+	"io"
+	"os"
+)
+
+var Tee = shell.Command{
+	Name: "tee", Args: "[-a] [file...]", Summary: "copy input to files and to standard output",
+	Help: `  -a  append to the files instead of emptying them
+Examples:
+  sort names.txt | tee sorted.txt | head
+  echo done | tee -a log.txt`,
+	Run: runTee,
+}
+
+func runTee(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "a,append i,ignore-interrupts p output-error?")
+	if err != nil {
+		return err
+	}
+	mode := os.O_TRUNC
+	for _, o := range opts {
+		if o.Name == "a" {
+			mode = os.O_APPEND
+		}
+	}
+	outs := []*stream.Writer{c.Stdout}
+	for _, name := range names {
+		switch name {
+		case "/dev/stdout":
+			outs = append(outs, c.Stdout)
+			continue
+		case "/dev/stderr":
+			outs = append(outs, stream.NewWriter(c.Stderr))
+			continue
+		}
+		f, err := c.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
+		if err != nil {
+			c.Warn("%s: %s", name, vfs.Reason(err))
+			continue
+		}
+		defer f.Close()
+		w := stream.NewWriter(f)
+		defer w.Release()
+		outs = append(outs, w)
+	}
+	return tee(c.Stdin, outs)
+}
+
+func tee(in *stream.Reader, outs []*stream.Writer) error {
+	for {
+		b, err := in.Chunk()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		for _, w := range outs {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range outs[1:] {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return outs[0].Err()
+}

@@ -1,0 +1,248 @@
+package text
+
+import (
+	"context"
+	"fmt"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"unicode/utf8"
+)
+
+var Tr = shell.Command{
+	Name: "tr", Args: "[-cdst] SET1 [SET2]", Summary: "translate, squeeze or delete characters",
+	Help: `  -d  delete the characters of SET1
+  -s  squeeze repeats of the characters of the last set
+  -c, -C  everything but SET1
+  -t  shorten SET1 to the length of SET2
+Sets: a-z, [:alpha:] [:digit:] [:upper:] [:lower:] [:space:] [:punct:]…,
+[x*5] five times x, [=x=], \n \t \\ \012.
+Examples:
+  tr a-z A-Z < notes.txt
+  tr -d '\r' < dos.txt
+  tr -s ' ' '\n' < text.txt
+  tr -cd '[:alnum:]\n' < text.txt`,
+	Run: runTr,
+}
+
+type translator struct {
+	complement, remove, squeeze, truncate bool
+	set1, set2                            []rune
+	out                                   *stream.Writer
+	last                                  int // the last byte or rune written, for -s; -1 at first
+}
+
+func runTr(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "+ c,complement C d,delete s,squeeze-repeats t,truncate-set1")
+	if err != nil {
+		return err
+	}
+	t := translator{out: c.Stdout, last: -1}
+	for _, o := range opts {
+		switch o.Name {
+		case "c", "C":
+			t.complement = true
+		case "d":
+			t.remove = true
+		case "s":
+			t.squeeze = true
+		case "t":
+			t.truncate = true
+		}
+	}
+	if err := t.operands(c, names); err != nil {
+		return err
+	}
+	if t.wide() {
+		return t.runes(c.Stdin)
+	}
+	return t.bytes(c.Stdin)
+}
+
+// operands checks their number, which depends on the options, and parses them.
+func (t *translator) operands(c *shell.Call, names []string) error {
+	need := 2
+	if t.remove != t.squeeze {
+		need = 1
+	}
+	most := 2
+	if t.remove && !t.squeeze {
+		most = 1
+	}
+	switch {
+	case len(names) == 0:
+		return cli.Misuse(c, "missing operand")
+	case len(names) < need && t.remove:
+		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when both deleting and squeezing repeats.", cli.QuoteCurly(names[0]))
+	case len(names) < need:
+		return cli.Misuse(c, "missing operand after %s\nTwo strings must be given when translating.", cli.QuoteCurly(names[0]))
+	case len(names) > most && most == 1:
+		return cli.Misuse(c, "extra operand %s\nOnly one string may be given when deleting without squeezing repeats.", cli.QuoteCurly(names[1]))
+	case len(names) > most:
+		return cli.Misuse(c, "extra operand %s", cli.QuoteCurly(names[most]))
+	}
+	translating := !t.remove && len(names) == 2
+	set, err := parseTrSet(names[0])
+	if err == nil && set.open >= 0 {
+		err = fmt.Errorf("the [c*] repeat construct may not appear in string1")
+	}
+	if err != nil {
+		return c.Fail(1, "%v", err)
+	}
+	t.set1 = set.runes
+	if len(names) == 1 {
+		return nil
+	}
+	second, err := parseTrSet(names[1])
+	if err != nil {
+		return c.Fail(1, "%v", err)
+	}
+	if translating && second.otherClass {
+		return c.Fail(1, "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'")
+	}
+	return t.second(c, second, translating)
+}
+
+// second fits the second set to the length of the first.
+func (t *translator) second(c *shell.Call, set trSet, translating bool) error {
+	want := len(t.set1)
+	if t.complement {
+		want = 256
+	}
+	t.set2 = set.fill(want)
+	switch {
+	case !translating:
+	case len(t.set2) == 0 && !t.truncate && want > 0:
+		return c.Fail(1, "when not truncating set1, string2 must be non-empty")
+	case t.truncate:
+		t.set1 = t.set1[:min(len(t.set1), len(t.set2))]
+	case t.complement && set.otherClass:
+		return c.Fail(1, "when translating with complemented character classes,\nstring2 must map all characters in the domain to one")
+	}
+	return nil
+}
+
+// wide reports whether a set holds a character beyond one byte. Only then
+// does tr look at characters; otherwise it works on bytes, as GNU always does.
+func (t *translator) wide() bool {
+	for _, set := range [][]rune{t.set1, t.set2} {
+		for _, r := range set {
+			if r >= utf8.RuneSelf && !isRawByte(r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// trTables says what happens to each byte.
+type trTables struct {
+	to      [256]byte
+	keep    [256]uint8
+	squeeze [256]bool
+}
+
+func (t *translator) tables() *trTables {
+	var in1 [256]bool
+	for _, r := range t.set1 {
+		in1[byte(r)] = true
+	}
+	list := make([]byte, 0, 256)
+	for i := range 256 {
+		if t.complement && !in1[i] {
+			list = append(list, byte(i))
+		}
+	}
+	if !t.complement {
+		for _, r := range t.set1 {
+			list = append(list, byte(r))
+		}
+	}
+	var tab trTables
+	for i := range 256 {
+		tab.to[i], tab.keep[i] = byte(i), 1
+	}
+	translating := !t.remove && len(t.set2) > 0
+	for i, b := range list {
+		switch {
+		case t.remove:
+			tab.keep[b] = 0
+		case translating && (i < len(t.set2) || !t.truncate):
+			tab.to[b] = byte(t.set2[min(i, len(t.set2)-1)])
+		}
+		tab.squeeze[b] = tab.squeeze[b] || t.squeeze && len(t.set2) == 0
+	}
+	for _, r := range t.set2 {
+		tab.squeeze[byte(r)] = t.squeeze
+	}
+	return &tab
+}
+
+// bytes translates whole chunks through a table, straight into the buffer
+// that is handed on.
+func (t *translator) bytes(in *stream.Reader) error {
+	tab := t.tables()
+	work := tab.translate
+	switch {
+	case t.squeeze:
+		work = func(dst, src []byte) int { return tab.squeezed(dst, src, &t.last) }
+	case t.remove:
+		work = tab.filter
+	}
+	for {
+		b, err := in.Chunk()
+		if err != nil {
+			return cli.NotEOF(err)
+		}
+		for len(b) > 0 {
+			dst := t.out.Free(1)
+			n := min(len(b), len(dst))
+			t.out.Advance(work(dst[:n], b[:n]))
+			b = b[n:]
+		}
+		if err := t.out.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+func (tab *trTables) translate(dst, src []byte) int {
+	n := len(src)
+	dst = dst[:n]
+	for len(src) >= 8 && len(dst) >= 8 {
+		dst[0], dst[1], dst[2], dst[3] = tab.to[src[0]], tab.to[src[1]], tab.to[src[2]], tab.to[src[3]]
+		dst[4], dst[5], dst[6], dst[7] = tab.to[src[4]], tab.to[src[5]], tab.to[src[6]], tab.to[src[7]]
+		src, dst = src[8:], dst[8:]
+	}
+	for i, b := range src {
+		dst[i] = tab.to[b]
+	}
+	return n
+}
+
+func (tab *trTables) filter(dst, src []byte) int {
+	n := 0
+	for _, b := range src {
+		dst[n] = b
+		n += int(tab.keep[b])
+	}
+	return n
+}
+
+func (tab *trTables) squeezed(dst, src []byte, last *int) int {
+	n, prev := 0, *last
+	for _, b := range src {
+		if tab.keep[b] == 0 {
+			continue
+		}
+		b = tab.to[b]
+		if int(b) == prev && tab.squeeze[b] {
+			continue
+		}
+		dst[n] = b
+		prev = int(b)
+		n++
+	}
+	*last = prev
+	return n
+}

@@ -1,0 +1,401 @@
+package text
+
+import (
+	"bytes"
+	"context"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var Wc = shell.Command{
+	Name: "wc", Args: "[-clLmw] [--total=WHEN] [--files0-from=F] [file...]", Summary: "count lines, words and bytes",
+	Help: `  -l  lines    -w  words    -c  bytes    -m  characters
+  -L  width of the longest line
+Without an option: lines, words and bytes.
+Examples:
+  wc -l access.log
+  wc *.txt
+  grep -i error app.log | wc -l`,
+	Run: runWc,
+}
+
+// tally is what wc knows about one input.
+type tally struct{ lines, words, chars, bytes, longest int64 }
+
+func (t *tally) add(o tally) {
+	t.lines += o.lines
+	t.words += o.words
+	t.chars += o.chars
+	t.bytes += o.bytes
+	t.longest = max(t.longest, o.longest)
+}
+
+// wcOptions says which columns are shown, in their fixed order.
+type wcOptions struct {
+	lines, words, chars, bytes, longest bool
+	width                               int
+}
+
+func runWc(ctx context.Context, c *shell.Call) error {
+	opts, names, err := cli.Options(c, "l,lines w,words c,bytes m,chars L,max-line-length files0-from: total:")
+	if err != nil {
+		return err
+	}
+	var w wcOptions
+	always, listed := "auto", ""
+	for _, o := range opts {
+		switch o.Name {
+		case "files0-from":
+			listed = o.Value
+			if names, err = names0(c, o.Value, names); err != nil {
+				return err
+			}
+		case "total":
+			always = o.Value
+		default:
+			w.set(o.Name)
+		}
+	}
+	if w == (wcOptions{}) {
+		w.lines, w.words, w.bytes = true, true, true
+	}
+	if w.width = w.columnWidth(c, names); listed == "-" {
+		w.width = 1 // the names came while counting, too late to look at sizes
+	}
+	if listed != "" && len(names) == 0 { // an empty list is not standard input
+		w.width = 1
+		return w.total(c, tally{}, 0, always)
+	}
+	return w.count(c, names, always)
+}
+
+func (w *wcOptions) set(option string) {
+	switch option {
+	case "l":
+		w.lines = true
+	case "w":
+		w.words = true
+	case "c":
+		w.bytes = true
+	case "m":
+		w.chars = true
+	case "L":
+		w.longest = true
+	}
+}
+
+// names0 reads operands that end with NUL from a file.
+func names0(c *shell.Call, from string, names []string) ([]string, error) {
+	if len(names) > 0 {
+		c.Warn("extra operand %s", cli.Quote(names[0]))
+		io.WriteString(c.Stderr, "file operands cannot be combined with --files0-from\nTry '"+c.Name+" --help' for more information.\n")
+		return nil, shell.Status(1)
+	}
+	in, done, err := cli.OpenOperand(c, from)
+	if err != nil {
+		return nil, c.Fail(1, "cannot open %s for reading: %s", cli.Quote(from), vfs.Reason(err))
+	}
+	defer done()
+	err = cli.EachLine(in.Reader, 0, func(name []byte, _ bool) error {
+		names = append(names, string(name))
+		return c.Limiter.Fits(int64(len(names)+len(name)) * 16)
+	})
+	return names, err
+}
+
+// columnWidth is wide enough for the size of all files together, which bounds
+// every count; what has no size in advance gets seven columns.
+func (w *wcOptions) columnWidth(c *shell.Call, names []string) int {
+	if len(names) <= 1 && w.columns() == 1 {
+		return 1
+	}
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	width, total := 1, int64(0)
+	for _, name := range names {
+		size, regular, err := wcSize(c, name)
+		switch {
+		case err != nil:
+		case regular:
+			total += size
+		default:
+			width = 7
+		}
+	}
+	return max(width, len(strconv.FormatInt(total, 10)))
+}
+
+// wcSize returns the size of an operand if it is a regular file, which
+// standard input may be, too.
+func wcSize(c *shell.Call, name string) (size int64, regular bool, err error) {
+	if shell.IsStdin(name) {
+		f := c.StdinInput().File
+		if f == nil {
+			return 0, false, nil
+		}
+		return f.Size(), true, nil
+	}
+	info, err := c.FS.Stat(c.Path(name))
+	return info.Size(), info.Mode().IsRegular(), err
+}
+
+func (w *wcOptions) columns() int {
+	n := 0
+	for _, on := range []bool{w.lines, w.words, w.chars, w.bytes, w.longest} {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *wcOptions) count(c *shell.Call, names []string, total string) error {
+	var sum tally
+	failed := func(name string, err error) {
+		c.WarnFile(name, err)
+		if err == vfs.ErrIsDir {
+			w.print(c, tally{}, name)
+		}
+	}
+	open := c.Open
+	if !w.lines && !w.words && !w.chars && !w.longest {
+		open = c.OpenBytes
+	}
+	for in := range cli.Inputs(c, names, open, failed) {
+		t, err := w.tally(in)
+		if err != nil {
+			return err
+		}
+		sum.add(t)
+		name := in.Name
+		if len(names) == 0 {
+			name = ""
+		}
+		if total != "only" {
+			w.print(c, t, name)
+		}
+	}
+	return w.total(c, sum, len(names), total)
+}
+
+// total prints the last line, if it is wanted.
+func (w *wcOptions) total(c *shell.Call, sum tally, files int, when string) error {
+	switch {
+	case when == "only":
+		w.print(c, sum, "")
+	case when == "always" || when != "never" && files > 1:
+		w.print(c, sum, "total")
+	}
+	return cli.Finish(c, nil)
+}
+
+func (w *wcOptions) print(c *shell.Call, t tally, name string) {
+	var out []byte
+	for _, col := range []struct {
+		on bool
+		n  int64
+	}{{w.lines, t.lines}, {w.words, t.words}, {w.chars, t.chars}, {w.bytes, t.bytes}, {w.longest, t.longest}} {
+		if !col.on {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		out = padNumber(out, int(col.n), w.width)
+	}
+	if name != "" {
+		out = append(out, ' ')
+		out = append(out, strings.ReplaceAll(name, "\n", "'$'\\n''")...)
+	}
+	c.Stdout.Write(append(out, '\n'))
+}
+
+// tally counts one input in the cheapest way that answers the question.
+func (w *wcOptions) tally(in shell.Input) (t tally, err error) {
+	if in.File != nil && w.bytes && w.columns() == 1 && in.File.Size() > 0 {
+		return tally{bytes: in.File.Size()}, nil
+	}
+	var words wordCounter
+	for {
+		b, err := in.Chunk()
+		if err == io.EOF {
+			words.endLine()
+			t.words, t.longest = words.words, words.longest
+			return t, nil
+		}
+		if err != nil {
+			return t, err
+		}
+		t.bytes += int64(len(b))
+		t.lines += int64(bytes.Count(b, []byte{'\n'}))
+		if w.chars {
+			t.chars += words.chars(b)
+		}
+		switch {
+		case w.longest:
+			words.measure(b)
+		case w.words:
+			words.count(b)
+		}
+	}
+}
+
+// A wordCounter keeps its place across chunks.
+type wordCounter struct {
+	words, longest, column int64
+	inWord                 bool
+	part                   []byte // a character cut by the end of a chunk
+	charPart               []byte
+}
+
+const (
+	plainByte = iota
+	spaceByte
+	ignoredByte // a control character neither begins nor ends a word
+	highByte
+)
+
+var byteClass = func() (t [256]byte) {
+	for i := range t {
+		switch {
+		case i == ' ' || i >= '\t' && i <= '\r':
+			t[i] = spaceByte
+		case i < ' ' || i == 0x7f:
+			t[i] = ignoredByte
+		case i >= 0x80:
+			t[i] = highByte
+		}
+	}
+	return t
+}()
+
+func (w *wordCounter) count(b []byte) {
+	if len(w.part) > 0 {
+		b = w.rejoin(b)
+	}
+	words, inWord := w.words, w.inWord
+	for i := 0; i < len(b); i++ {
+		switch byteClass[b[i]] {
+		case plainByte:
+			if !inWord {
+				words++
+				inWord = true
+			}
+		case spaceByte:
+			inWord = false
+		case highByte:
+			r, size, whole := decodePart(b[i:])
+			if !whole {
+				w.part = append(w.part[:0], b[i:]...)
+				w.words, w.inWord = words, inWord
+				return
+			}
+			if isWordSpace(r) {
+				inWord = false
+			} else if !inWord && printing(r, size) {
+				words++
+				inWord = true
+			}
+			i += size - 1
+		}
+	}
+	w.words, w.inWord = words, inWord
+}
+
+// rejoin puts the character that was cut by the last chunk before this one.
+func (w *wordCounter) rejoin(b []byte) []byte {
+	joined := append(append(make([]byte, 0, len(w.part)+len(b)), w.part...), b...)
+	w.part = w.part[:0]
+	return joined
+}
+
+func decodePart(b []byte) (r rune, size int, whole bool) {
+	r, size = utf8.DecodeRune(b)
+	return r, size, r != utf8.RuneError || size > 1 || utf8.FullRune(b)
+}
+
+func isWordSpace(r rune) bool {
+	return r >= 0x80 && unicode.IsSpace(r) || r == 0x2060
+}
+
+func printing(r rune, size int) bool {
+	return !(r == utf8.RuneError && size == 1) && r >= 0xa0
+}
+
+// measure is count that also follows the column on the screen.
+func (w *wordCounter) measure(b []byte) {
+	if len(w.part) > 0 {
+		b = w.rejoin(b)
+	}
+	for len(b) > 0 {
+		r, size, whole := decodePart(b)
+		if !whole {
+			w.part = append(w.part[:0], b...)
+			return
+		}
+		w.see(r, size)
+		b = b[size:]
+	}
+}
+
+func (w *wordCounter) see(r rune, size int) {
+	switch {
+	case r == '\n' || r == '\r' || r == '\f':
+		w.endLine()
+		w.inWord = false
+	case r == '\t':
+		w.column += 8 - w.column%8
+		w.inWord = false
+	case r == ' ':
+		w.column++
+		w.inWord = false
+	case r == '\v' || isWordSpace(r):
+		w.column += int64(cli.RuneWidth(r))
+		w.inWord = false
+	case r < ' ' || r == 0x7f || r == utf8.RuneError && size == 1:
+	default:
+		w.column += int64(cli.RuneWidth(r))
+		if !w.inWord {
+			w.words++
+			w.inWord = true
+		}
+	}
+}
+
+func (w *wordCounter) endLine() {
+	w.longest = max(w.longest, w.column)
+	w.column = 0
+}
+
+// chars counts characters; bytes that are none do not count.
+func (w *wordCounter) chars(b []byte) int64 {
+	if len(w.charPart) > 0 {
+		b = append(w.charPart, b...)
+		w.charPart = nil
+	}
+	var n int64
+	for i := 0; i < len(b); {
+		if b[i] < utf8.RuneSelf {
+			n++
+			i++
+			continue
+		}
+		r, size, whole := decodePart(b[i:])
+		if !whole {
+			w.charPart = append([]byte(nil), b[i:]...)
+			break
+		}
+		if r != utf8.RuneError || size > 1 {
+			n++
+		}
+		i += size
+	}
+	return n
+}

@@ -1,0 +1,538 @@
+package jq
+
+import (
+	"math"
+	"slices"
+
+	"github.com/itchyny/gojq"
+)
+
+// A valuePath is where a value was found, from the inside out. The root has no
+// key. A value that was calculated rather than found has a path that is bad.
+type valuePath struct {
+	key  any
+	up   *valuePath
+	mark uint32 // the last trace that saw it
+}
+
+var badPath = &valuePath{}
+
+// lost is the path of a calculated value: none if nobody wants paths.
+func (p *valuePath) lost() *valuePath {
+	if p == nil {
+		return nil
+	}
+	return badPath
+}
+
+func (p *valuePath) to(key any) *valuePath {
+	if p == nil {
+		return nil
+	}
+	return &valuePath{key: key, up: p}
+}
+
+// keys is the path from the outside in.
+func (p *valuePath) keys() []any {
+	var keys []any
+	for ; p.up != nil; p = p.up {
+		keys = append(keys, p.key)
+	}
+	slices.Reverse(keys)
+	return keys
+}
+
+// index compiles .name, ."text", .[x] and .[a:b] after a term. lax finds
+// nothing where indexing fails.
+func (c *compiler) index(f Filter, x *gojq.Index, lax bool) (Filter, error) {
+	switch {
+	case x.Name != "":
+		return c.run.at(f, constant(x.Name), lax), nil
+	case x.Str != nil:
+		key, err := c.text(x.Str, "")
+		return c.run.at(f, key, lax), err
+	case !x.IsSlice:
+		key, err := c.query(x.Start)
+		return c.run.at(f, key, lax), err
+	}
+	from, to := constant(nil), constant(nil)
+	var err error
+	if x.Start != nil {
+		if from, err = c.query(x.Start); err != nil {
+			return nil, err
+		}
+	}
+	if x.End != nil {
+		if to, err = c.query(x.End); err != nil {
+			return nil, err
+		}
+	}
+	run := c.run
+	slice := func(e *scope, v any, _ *valuePath, out emit) error {
+		return to(e, v, nil, func(end any, _ *valuePath) error {
+			return from(e, v, nil, func(start any, _ *valuePath) error {
+				key := NewObject(2)
+				key.Put("start", start)
+				key.Put("end", end)
+				return out(key, nil)
+			})
+		})
+	}
+	return run.at(f, slice, lax), nil
+}
+
+// at looks up every key in every result of f.
+func (r *Run) at(f, key Filter, lax bool) Filter {
+	return func(e *scope, v any, p *valuePath, out emit) error {
+		at, err := r.Enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, func(x any, xp *valuePath) error {
+			r.roots[at] = rootEntry{x, xp}
+			return key(e, v, nil, func(k any, _ *valuePath) error {
+				if xp == badPath {
+					return r.fail("Invalid path expression near attempt to access element %s of %s", r.preview(k), r.preview(x))
+				}
+				item, err := r.indexValue(x, k)
+				if _, ok := err.(*Error); ok && lax {
+					return nil
+				}
+				if err == nil && xp != nil {
+					err = r.Alloc(pathSize)
+				}
+				if err != nil {
+					return err
+				}
+				return out(item, xp.to(k))
+			})
+		})
+		r.Leave(at)
+		return err
+	}
+}
+
+// iterate compiles .[].
+func (r *Run) iterate(f Filter, lax bool) Filter {
+	return func(e *scope, v any, p *valuePath, out emit) error {
+		at, err := r.Enter()
+		if err != nil {
+			return err
+		}
+		err = f(e, v, p, func(x any, xp *valuePath) error {
+			if t := typeOf(x); lax && t != "array" && t != "object" {
+				return nil
+			}
+			r.roots[at] = rootEntry{x, xp}
+			return r.each(x, xp, out)
+		})
+		r.Leave(at)
+		return err
+	}
+}
+
+// each gives all items of an array or object.
+func (r *Run) each(x any, xp *valuePath, out emit) error {
+	if xp == badPath {
+		return r.fail("Invalid path expression near attempt to iterate through %s", r.preview(x))
+	}
+	switch x := x.(type) {
+	case *Array:
+		for i, item := range x.Items {
+			if err := r.step(); err != nil {
+				return err
+			}
+			var ip *valuePath
+			if xp != nil {
+				if err := r.Alloc(pathSize); err != nil {
+					return err
+				}
+				ip = xp.to(float64(i))
+			}
+			if err := out(item, ip); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *Object:
+		for i, key := range x.Keys {
+			if err := r.step(); err != nil {
+				return err
+			}
+			if xp != nil {
+				if err := r.Alloc(pathSize); err != nil {
+					return err
+				}
+			}
+			if err := out(x.Vals[i], xp.to(key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.fail("Cannot iterate over %s (%s)", typeOf(x), r.preview(x))
+}
+
+// indexValue is v[key].
+func (r *Run) indexValue(v, key any) (any, error) {
+	switch x := v.(type) {
+	case *Object:
+		if k, ok := key.(string); ok {
+			item, _ := x.get(k)
+			return item, nil
+		}
+	case *Array:
+		if n, ok := floatOf(key); ok {
+			return itemAt(x.Items, n), nil
+		}
+		if k, ok := key.(*Array); ok {
+			return r.indices(x, k)
+		}
+	case nil:
+		switch key.(type) {
+		case string, float64, Big, nil:
+			return nil, nil
+		}
+	}
+	if k, ok := key.(*Object); ok {
+		return r.slice(v, k)
+	}
+	if k, ok := key.(string); ok {
+		return nil, r.fail("Cannot index %s with string \"%s\"", typeOf(v), k)
+	}
+	return nil, r.fail("Cannot index %s with %s", typeOf(v), typeOf(key))
+}
+
+func itemAt(items []any, n float64) any {
+	i := clampInt(n)
+	if i < 0 {
+		i += len(items)
+	}
+	if i < 0 || i >= len(items) || math.IsNaN(n) {
+		return nil
+	}
+	return items[i]
+}
+
+// slice is v[start:end].
+func (r *Run) slice(v any, key *Object) (any, error) {
+	start, _ := key.get("start")
+	end, _ := key.get("end")
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case *Array:
+		from, to, err := r.bounds(start, end, len(x.Items))
+		if err != nil {
+			return nil, err
+		}
+		return r.part(x, from, to)
+	case string:
+		runes := []rune(nil)
+		if err := r.Alloc(4 * int64(len(x))); err != nil {
+			return nil, err
+		}
+		runes = []rune(x)
+		from, to, err := r.bounds(start, end, len(runes))
+		if err != nil {
+			return nil, err
+		}
+		return string(runes[from:to]), nil
+	}
+	return nil, r.fail("Cannot index %s with object", typeOf(v))
+}
+
+// part is a slice of an array. It shares the items unless it is small: a small
+// part would keep all of a large array in memory.
+func (r *Run) part(a *Array, from, to int) (any, error) {
+	whole := max(a.whole, cap(a.Items))
+	if 2*(to-from) >= whole {
+		return &Array{Items: a.Items[from:to:to], whole: whole}, nil
+	}
+	if err := r.Alloc(itemSize * int64(to-from)); err != nil {
+		return nil, err
+	}
+	return NewArray(slices.Clone(a.Items[from:to])...), nil
+}
+
+// bounds turns the ends of a slice into positions.
+func (r *Run) bounds(start, end any, n int) (from, to int, err error) {
+	place := func(v any, otherwise int, round func(float64) float64) (int, error) {
+		if v == nil {
+			return otherwise, nil
+		}
+		f, ok := floatOf(v)
+		if !ok {
+			return 0, r.fail("Start and end indices of an array slice must be numbers")
+		}
+		if f < 0 {
+			f += float64(n)
+		}
+		return min(max(clampInt(round(f)), 0), n), nil
+	}
+	if from, err = place(start, 0, math.Floor); err != nil {
+		return 0, 0, err
+	}
+	if to, err = place(end, n, math.Ceil); err != nil {
+		return 0, 0, err
+	}
+	return from, max(from, to), nil
+}
+
+// getpath follows keys; below null everything is null.
+func (r *Run) getpath(v any, keys []any) (any, error) {
+	for _, k := range keys {
+		if v == nil {
+			return nil, nil
+		}
+		var err error
+		if v, err = r.indexValue(v, k); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// A owner remembers the containers that one update made itself, which it
+// may change in place.
+type owner map[any]bool
+
+// setpath returns v with the value at the path replaced.
+func (r *Run) setpath(v any, keys []any, to any, own owner) (any, error) {
+	if len(keys) == 0 {
+		return to, nil
+	}
+	at, err := r.invoke()
+	if err != nil {
+		return nil, err
+	}
+	defer r.returned(at)
+	key := keys[0]
+	if k, ok := key.(*Object); ok {
+		return r.setSlice(v, k, keys[1:], to, own)
+	}
+	old, err := r.indexValue(v, key)
+	if err != nil {
+		return nil, err
+	}
+	item, err := r.setpath(old, keys[1:], to, own)
+	if err != nil {
+		return nil, err
+	}
+	switch k := key.(type) {
+	case string:
+		o, err := r.ownObject(v, own)
+		if err != nil {
+			return nil, err
+		}
+		o.Put(k, item)
+		return o, nil
+	case float64:
+		return r.setItem(v, clampInt(k), item, own)
+	}
+	return nil, r.fail("Invalid path component %s", r.preview(key))
+}
+
+func (r *Run) ownObject(v any, own owner) (*Object, error) {
+	o, _ := v.(*Object)
+	if own[o] && o != nil {
+		return o, r.Alloc(40)
+	}
+	if o == nil {
+		o = &Object{}
+	}
+	if err := r.Alloc(int64(64 + 20*len(o.Keys))); err != nil {
+		return nil, err
+	}
+	o = o.clone()
+	if own != nil {
+		own[o] = true
+	}
+	return o, nil
+}
+
+func (r *Run) setItem(v any, i int, item any, own owner) (any, error) {
+	a, _ := v.(*Array)
+	if a == nil {
+		a = NewArray()
+	}
+	n := len(a.Items)
+	if i < 0 {
+		if i += n; i < 0 {
+			return nil, r.fail("Out of bounds negative array index")
+		}
+	}
+	size := max(n, i+1)
+	if own[a] && size <= cap(a.Items) {
+		a.Items = a.Items[:size]
+		a.Items[i] = item
+		return a, nil
+	}
+	if err := r.Alloc(20*int64(size) + arraySize); err != nil {
+		return nil, err
+	}
+	items := make([]any, size, size+size/4)
+	copy(items, a.Items)
+	items[i] = item
+	made := &Array{Items: items, Origin: a.Origin}
+	if own != nil {
+		delete(own, a)
+		own[made] = true
+	}
+	return made, nil
+}
+
+func (r *Run) setSlice(v any, key *Object, rest []any, to any, own owner) (any, error) {
+	if _, ok := v.(*Array); !ok && v != nil {
+		return nil, r.fail("Cannot update field at object index of %s", typeOf(v))
+	}
+	old, err := r.slice(v, key)
+	if err != nil {
+		return nil, err
+	}
+	if to, err = r.setpath(old, rest, to, own); err != nil {
+		return nil, err
+	}
+	part, ok := to.(*Array)
+	if !ok {
+		return nil, r.fail("A slice of an array can only be assigned another array")
+	}
+	a, _ := v.(*Array)
+	if a == nil {
+		a = NewArray()
+	}
+	start, _ := key.get("start")
+	end, _ := key.get("end")
+	from, until, err := r.bounds(start, end, len(a.Items))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Alloc(16 * int64(len(a.Items)+len(part.Items))); err != nil {
+		return nil, err
+	}
+	return NewArray(slices.Concat(a.Items[:from], part.Items, a.Items[until:])...), nil
+}
+
+// delpaths takes away many paths, the last ones first so that the earlier
+// stay valid.
+func (r *Run) delpaths(v any, paths []any) (any, error) {
+	r.Pin()
+	defer r.Unpin()
+	if err := r.sort(slices.Clone(paths), paths); err != nil {
+		return nil, err
+	}
+	own := owner{}
+	for i := len(paths) - 1; i >= 0; i-- {
+		keys, ok := paths[i].(*Array)
+		if !ok {
+			return nil, r.fail("Path must be specified as an array")
+		}
+		var err error
+		if v, err = r.delpath(v, keys.Items, own); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func (r *Run) delpath(v any, keys []any, own owner) (any, error) {
+	if v == nil || len(keys) == 0 {
+		return nil, nil
+	}
+	at, err := r.invoke()
+	if err != nil {
+		return nil, err
+	}
+	defer r.returned(at)
+	if len(keys) > 1 {
+		old, err := r.indexValue(v, keys[0])
+		if err != nil || old == nil {
+			return v, err
+		}
+		item, err := r.delpath(old, keys[1:], own)
+		if err != nil {
+			return nil, err
+		}
+		return r.setpath(v, keys[:1], item, own)
+	}
+	switch x := v.(type) {
+	case *Object:
+		if k, ok := keys[0].(string); ok {
+			if x.Find(k) < 0 {
+				return x, nil
+			}
+			o, err := r.ownObject(x, own)
+			if err == nil {
+				o.drop(k)
+			}
+			return o, err
+		}
+		return nil, r.fail("Cannot delete %s field of object", typeOf(keys[0]))
+	case *Array:
+		return r.delItem(x, keys[0], own)
+	}
+	return nil, r.fail("Cannot delete fields from %s", typeOf(v))
+}
+
+func (r *Run) delItem(a *Array, key any, own owner) (any, error) {
+	from, to := 0, 0
+	switch k := key.(type) {
+	case float64:
+		if from = clampInt(k); from < 0 {
+			from += len(a.Items)
+		}
+		if from < 0 || from >= len(a.Items) {
+			return a, nil
+		}
+		to = from + 1
+	case *Object:
+		start, _ := k.get("start")
+		end, _ := k.get("end")
+		var err error
+		if from, to, err = r.bounds(start, end, len(a.Items)); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, r.fail("Cannot delete %s element of array", typeOf(key))
+	}
+	if !own[a] {
+		if err := r.Alloc(16 * int64(len(a.Items))); err != nil {
+			return nil, err
+		}
+		a = NewArray(slices.Clone(a.Items)...)
+		own[a] = true
+	}
+	a.Items = slices.Delete(a.Items, from, to)
+	return a, nil
+}
+
+// Events takes a value apart for --stream: [path, leaf], and [path] where a
+// container closes.
+func (r *Run) Events(v any, keys []any, out func(any)) error {
+	at, err := r.invoke()
+	if err != nil {
+		return err
+	}
+	defer r.returned(at)
+	if err := r.Alloc(int64(160 + 32*len(keys))); err != nil {
+		return err
+	}
+	var last any
+	empty := true
+	switch v.(type) {
+	case *Array, *Object:
+		err = r.each(v, &valuePath{}, func(x any, p *valuePath) error {
+			last, empty = p.key, false
+			return r.Events(x, append(slices.Clip(keys), p.key), out)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if empty {
+		out(NewArray(NewArray(keys...), v))
+	} else {
+		out(NewArray(NewArray(append(slices.Clip(keys), last)...)))
+	}
+	return nil
+}

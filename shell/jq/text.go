@@ -1,0 +1,409 @@
+package jq
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Functions of strings: conversion, formats, searching.
+
+const space = " \t\n\v\f\r"
+
+func (r *Run) Tostring(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	return r.Tojson(v)
+}
+
+// textFunc maps the ASCII letters of a string.
+func textFunc(f func(string) string) nativeFunc {
+	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
+		s, ok := v.(string)
+		if !ok {
+			return nil, r.fail("explode input must be a string")
+		}
+		if err := r.Alloc(int64(len(s))); err != nil {
+			return nil, err
+		}
+		return mapASCII(s, f), nil
+	})
+}
+
+// mapASCII applies f to stretches of ASCII only.
+func mapASCII(s string, f func(string) string) string {
+	var b strings.Builder
+	for s != "" {
+		n := 0
+		for n < len(s) && s[n] < utf8.RuneSelf {
+			n++
+		}
+		b.WriteString(f(s[:n]))
+		s = s[n:]
+		for n = 0; n < len(s) && s[n] >= utf8.RuneSelf; {
+			n++
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func trim(f func(string) string) nativeFunc {
+	return valueFunc(func(r *Run, v any, _ []any) (any, error) {
+		s, ok := v.(string)
+		if !ok {
+			return nil, r.fail("%s (%s) cannot be trimmed", typeOf(v), r.preview(v))
+		}
+		return r.shortened(s, f(s))
+	})
+}
+
+// shortened is a part of a text as a result.
+func (r *Run) shortened(whole, part string) (any, error) {
+	if err := r.Alloc(int64(len(part)) + 16); err != nil {
+		return nil, err
+	}
+	return clonePart(whole, part), nil
+}
+
+func trimstr(left, right bool) func(r *Run, v any, a []any) (any, error) {
+	return func(r *Run, v any, a []any) (any, error) {
+		s, ok := v.(string)
+		part, ok2 := a[0].(string)
+		if !ok || !ok2 {
+			return v, nil
+		}
+		short := s
+		if left {
+			short = strings.TrimPrefix(short, part)
+		}
+		if right {
+			short = strings.TrimSuffix(short, part)
+		}
+		return r.shortened(s, short)
+	}
+}
+
+func affix(name string, f func(s, part string) bool) func(r *Run, v any, a []any) (any, error) {
+	return func(r *Run, v any, a []any) (any, error) {
+		s, ok := v.(string)
+		part, ok2 := a[0].(string)
+		if !ok || !ok2 {
+			return nil, r.fail("%s() requires string inputs", name)
+		}
+		return f(s, part), nil
+	}
+}
+
+func explode(r *Run, v any, _ []any) (any, error) {
+	s, ok := v.(string)
+	if !ok {
+		return nil, r.fail("explode input must be a string")
+	}
+	if err := r.Alloc(24 * int64(len(s))); err != nil {
+		return nil, err
+	}
+	items := make([]any, 0, utf8.RuneCountInString(s))
+	for _, ch := range s {
+		items = append(items, float64(ch))
+	}
+	return NewArray(items...), nil
+}
+
+func implode(r *Run, v any, _ []any) (any, error) {
+	a, ok := v.(*Array)
+	if !ok {
+		return nil, r.fail("implode input must be an array")
+	}
+	if err := r.Alloc(4 * int64(len(a.Items))); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, item := range a.Items {
+		n, ok := floatOf(item)
+		if !ok {
+			return nil, r.fail("%s (%s) can't be imploded, unicode codepoint needs to be numeric", typeOf(item), r.preview(item))
+		}
+		b.WriteRune(rune(min(max(clampInt(n), -1), utf8.MaxRune+1)))
+	}
+	return b.String(), nil
+}
+
+func nativeSplit(r *Run, v any, a []any) (any, error) {
+	s, ok := v.(string)
+	sep, ok2 := a[0].(string)
+	if !ok || !ok2 {
+		return nil, r.fail("split input and separator must be strings")
+	}
+	return r.split(s, sep)
+}
+
+// join accepts everything but arrays and objects; null is empty.
+func join(r *Run, v any, a []any) (any, error) {
+	sep, ok := a[0].(string)
+	var b strings.Builder
+	first := true
+	err := r.each(v, nil, func(item any, _ *valuePath) error {
+		text := ""
+		switch item := item.(type) {
+		case nil:
+		case *Array, *Object:
+			return r.cannot(b.String()+sep, item, "added")
+		default:
+			var err error
+			if text, err = r.Tostring(item); err != nil {
+				return err
+			}
+		}
+		if b.Len()+len(text)+len(sep) > b.Cap() {
+			if err := r.Alloc(int64(b.Len()+len(text)+len(sep)) * 2); err != nil {
+				return err
+			}
+		}
+		if !first && !ok {
+			return r.cannot(b.String(), a[0], "added")
+		}
+		if !first {
+			b.WriteString(sep)
+		}
+		first = false
+		b.WriteString(text)
+		return nil
+	})
+	return b.String(), err
+}
+
+// format compiles a format such as @csv.
+func (r *Run) format(name string) Filter {
+	return func(e *scope, v any, p *valuePath, out emit) error {
+		r.Pin()
+		s, err := r.formatValue(strings.TrimPrefix(name, "@"), v)
+		r.Unpin()
+		if err != nil {
+			return err
+		}
+		return out(s, p.lost())
+	}
+}
+
+func formatFn(r *Run, args []Filter) Filter {
+	return valueFunc(func(r *Run, v any, a []any) (any, error) {
+		name, ok := a[0].(string)
+		if !ok {
+			return nil, r.fail("%s (%s) is not a valid format", typeOf(a[0]), r.preview(a[0]))
+		}
+		return r.formatValue(name, v)
+	})(r, args)
+}
+
+var html = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "'", "&#39;", `"`, "&quot;")
+
+func (r *Run) formatValue(name string, v any) (string, error) {
+	switch name {
+	case "csv", "tsv":
+		return r.row(name, v)
+	case "sh":
+		return r.shellWords(v)
+	case "json":
+		return r.Tojson(v)
+	}
+	s, err := r.Tostring(v)
+	if err != nil {
+		return "", err
+	}
+	if err := r.Alloc(6 * int64(len(s))); err != nil {
+		return "", err
+	}
+	switch name {
+	case "text":
+		return s, nil
+	case "html":
+		return html.Replace(s), nil
+	case "uri":
+		return uri(s), nil
+	case "urid":
+		return unURI(s), nil
+	case "base64":
+		return base64.StdEncoding.EncodeToString([]byte(s)), nil
+	case "base64d":
+		raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
+		if err != nil {
+			return "", r.fail("%s (%s) is not valid base64 data", typeOf(v), r.preview(v))
+		}
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
+	case "base32":
+		return base32.StdEncoding.EncodeToString([]byte(s)), nil
+	case "base32d":
+		raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(s, "="))
+		if err != nil {
+			return "", r.fail("%s (%s) is not valid base32 data", typeOf(v), r.preview(v))
+		}
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
+	}
+	return "", r.fail("%s is not a valid format", name)
+}
+
+func uri(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		ch := s[i]
+		if ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9' || strings.IndexByte("-_.~", ch) >= 0 {
+			b.WriteByte(ch)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", ch)
+		}
+	}
+	return b.String()
+}
+
+func unURI(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b = append(b, byte(n))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+var tsv = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+
+// row is one line of a table.
+func (r *Run) row(kind string, v any) (string, error) {
+	a, ok := v.(*Array)
+	if !ok {
+		return "", r.fail("%s (%s) cannot be %s-formatted, only array", typeOf(v), r.preview(v), kind)
+	}
+	var b strings.Builder
+	for i, item := range a.Items {
+		if i > 0 {
+			b.WriteByte(map[string]byte{"csv": ',', "tsv": '\t'}[kind])
+		}
+		switch item := item.(type) {
+		case nil:
+		case string:
+			if err := r.Alloc(2 * int64(len(item))); err != nil {
+				return "", err
+			}
+			if kind == "csv" {
+				b.WriteString(`"` + strings.ReplaceAll(item, `"`, `""`) + `"`)
+			} else {
+				b.WriteString(tsv.Replace(item))
+			}
+		case *Array, *Object:
+			return "", r.fail("%s (%s) is not valid in a csv row", typeOf(item), r.preview(item))
+		default:
+			text, err := r.Tojson(item)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+		}
+	}
+	return b.String(), nil
+}
+
+// shellWords quotes for a shell.
+func (r *Run) shellWords(v any) (string, error) {
+	items := []any{v}
+	if a, ok := v.(*Array); ok {
+		items = a.Items
+	}
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch item := item.(type) {
+		case string:
+			if err := r.Alloc(4 * int64(len(item))); err != nil {
+				return "", err
+			}
+			b.WriteString("'" + strings.ReplaceAll(item, "'", `'\''`) + "'")
+		case *Array, *Object:
+			return "", r.fail("%s (%s) can not be escaped for shell", typeOf(item), r.preview(item))
+		default:
+			text, err := r.Tojson(item)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+		}
+	}
+	return b.String(), nil
+}
+
+// nativeIndices finds a string in a string, or an item or run of items in an array.
+func nativeIndices(r *Run, v any, a []any) (any, error) {
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		part, ok := a[0].(string)
+		if !ok {
+			return r.indexValue(v, a[0])
+		}
+		if part == "" {
+			return nil, nil
+		}
+		return r.textIndices(x, part)
+	case *Array:
+		if list, ok := a[0].(*Array); ok {
+			return r.indices(x, list)
+		}
+		return r.indices(x, NewArray(a[0]))
+	}
+	return r.indexValue(v, a[0])
+}
+
+func (r *Run) textIndices(s, part string) (any, error) {
+	var found []any
+	at, chars := 0, 0
+	for {
+		i := strings.Index(s[at:], part)
+		if i < 0 {
+			return NewArray(found...), nil
+		}
+		chars += utf8.RuneCountInString(s[at : at+i])
+		found = append(found, float64(chars))
+		if err := r.Alloc(32); err != nil {
+			return nil, err
+		}
+		_, size := utf8.DecodeRuneInString(s[at+i:])
+		at += i + size
+		chars++
+	}
+}
+
+func (r *Run) indices(a, part *Array) (any, error) {
+	if len(part.Items) == 0 {
+		return nil, nil
+	}
+	var found []any
+	for i := 0; i+len(part.Items) <= len(a.Items); i++ {
+		same := true
+		for k, want := range part.Items {
+			c, err := r.compare(a.Items[i+k], want)
+			if err != nil {
+				return nil, err
+			}
+			if same = c == 0; !same {
+				break
+			}
+		}
+		if same {
+			found = append(found, float64(i))
+		}
+	}
+	return NewArray(found...), r.Alloc(24 * int64(len(found)))
+}

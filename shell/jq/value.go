@@ -1,0 +1,347 @@
+package jq
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The values of jq: nil, bool, float64, Big, string, *Array, *Object.
+// They are never changed once another value can refer to them.
+
+// A Big is an integer that a double cannot hold, kept as it was written for
+// as long as nobody calculates with it.
+type Big struct {
+	Text  string
+	float float64
+}
+
+// A Array is a list. The newest array grown from a common part may grow in
+// place, so that adding to the end again and again stays cheap.
+type Array struct {
+	Items  []any
+	tip    bool
+	mark   uint32 // the last trace that saw it
+	whole  int    // items of the array that this one is a part of, as they stay in memory with it
+	Origin any    // what it was read from, if somebody wants to write it the same way
+}
+
+func NewArray(items ...any) *Array { return &Array{Items: items} }
+
+// with returns the array with more items at its end.
+func (a *Array) with(more []any) *Array {
+	if !a.tip {
+		grown := make([]any, len(a.Items), max(2*len(a.Items), len(a.Items)+len(more)))
+		copy(grown, a.Items)
+		return &Array{Items: append(grown, more...), tip: true, Origin: a.Origin}
+	}
+	a.tip = false
+	return &Array{Items: append(a.Items, more...), tip: true, Origin: a.Origin}
+}
+
+// A Object keeps its keys in the order they came, as jq does.
+type Object struct {
+	Keys   []string
+	Vals   []any
+	index  *keyIndex // nil while there are few keys
+	mark   uint32    // the last trace that saw it
+	Origin any       // as of a Array; a changed copy keeps it
+}
+
+// A keyIndex finds keys. Objects that grew from one another share it: a
+// position beyond an object's own length belongs to a longer one.
+type keyIndex struct{ at map[string]int }
+
+const fewKeys = 12
+
+func NewObject(size int) *Object {
+	return &Object{Keys: make([]string, 0, size), Vals: make([]any, 0, size)}
+}
+
+func (o *Object) Find(key string) int {
+	if o.index == nil {
+		return slices.Index(o.Keys, key)
+	}
+	if at, ok := o.index.at[key]; ok && at < len(o.Keys) {
+		return at
+	}
+	return -1
+}
+
+func (o *Object) get(key string) (any, bool) {
+	if at := o.Find(key); at >= 0 {
+		return o.Vals[at], true
+	}
+	return nil, false
+}
+
+// Put changes the object itself; only its maker may call it.
+func (o *Object) Put(key string, v any) {
+	if at := o.Find(key); at >= 0 {
+		o.Vals[at] = v
+		return
+	}
+	if o.index != nil && len(o.index.at) != len(o.Keys) {
+		o.index = nil // a longer relative took the places that follow
+	}
+	if o.index == nil && len(o.Keys) >= fewKeys {
+		o.index = &keyIndex{make(map[string]int, 2*len(o.Keys))}
+		for i, k := range o.Keys {
+			o.index.at[k] = i
+		}
+	}
+	if o.index != nil {
+		o.index.at[key] = len(o.Keys)
+	}
+	o.Keys = append(o.Keys, key)
+	o.Vals = append(o.Vals, v)
+}
+
+// drop takes a key away; only the maker may call it.
+func (o *Object) drop(key string) {
+	if at := o.Find(key); at >= 0 {
+		o.Keys = slices.Delete(slices.Clone(o.Keys), at, at+1)
+		o.Vals = slices.Delete(slices.Clone(o.Vals), at, at+1)
+		o.index = nil
+		if len(o.Keys) > fewKeys {
+			o.index = &keyIndex{make(map[string]int, len(o.Keys))}
+			for i, k := range o.Keys {
+				o.index.at[k] = i
+			}
+		}
+	}
+}
+
+// clone returns a copy that may be changed.
+func (o *Object) clone() *Object {
+	c := &Object{Keys: slices.Clip(o.Keys), Vals: slices.Clone(o.Vals), index: o.index, Origin: o.Origin}
+	if o.index != nil && len(o.index.at) != len(o.Keys) {
+		c.index = nil
+	}
+	if c.index == nil && len(c.Keys) > fewKeys {
+		c.index = &keyIndex{make(map[string]int, len(c.Keys))}
+		for i, k := range c.Keys {
+			c.index.at[k] = i
+		}
+	}
+	return c
+}
+
+// sorted returns the keys in order of code points.
+func (o *Object) sorted() []string {
+	keys := slices.Clone(o.Keys)
+	slices.Sort(keys)
+	return keys
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case float64, Big:
+		return "number"
+	case string:
+		return "string"
+	case *Array:
+		return "array"
+	}
+	return "object"
+}
+
+func True(v any) bool { return v != nil && v != false }
+
+// floatOf is the number as a double.
+func floatOf(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case Big:
+		return v.float, true
+	}
+	return 0, false
+}
+
+// clampInt turns a number into an index or count, within what an int can hold.
+func clampInt(f float64) int {
+	switch {
+	case math.IsNaN(f):
+		return 0
+	case f >= math.MaxInt32*1024:
+		return math.MaxInt32 * 1024
+	case f <= -math.MaxInt32*1024:
+		return -math.MaxInt32 * 1024
+	}
+	return int(math.Floor(f))
+}
+
+var typeOrder = map[string]int{"null": 0, "boolean": 1, "number": 3, "string": 4, "array": 5, "object": 6}
+
+// compare orders values as jq does. It counts its steps: values that share
+// their parts can be far larger to walk through than to hold.
+func (m *Meter) compare(a, b any) (int, error) {
+	if err := m.step(); err != nil {
+		return 0, err
+	}
+	switch x := a.(type) {
+	case float64:
+		if y, ok := b.(float64); ok {
+			return compareFloat(x, y), nil
+		}
+	case string:
+		if y, ok := b.(string); ok {
+			return strings.Compare(x, y), m.Spend(int64(min(len(x), len(y))))
+		}
+	case *Array:
+		if y, ok := b.(*Array); ok {
+			return m.compareArrays(x, y)
+		}
+	case *Object:
+		if y, ok := b.(*Object); ok {
+			return m.compareObjects(x, y)
+		}
+	}
+	ta, tb := typeOf(a), typeOf(b)
+	if ta != tb {
+		return typeOrder[ta] - typeOrder[tb], nil
+	}
+	switch ta {
+	case "boolean":
+		switch {
+		case a == b:
+			return 0, nil
+		case a == true:
+			return 1, nil
+		}
+		return -1, nil
+	case "number":
+		x, y := a, b
+		if p, ok := x.(Big); ok {
+			if q, ok := y.(Big); ok && p.Text == q.Text {
+				return 0, nil
+			}
+		}
+		fx, _ := floatOf(x)
+		fy, _ := floatOf(y)
+		return compareFloat(fx, fy), nil
+	}
+	return 0, nil
+}
+
+// compareFloat puts NaN below everything, as jq does.
+func compareFloat(x, y float64) int {
+	switch {
+	case x < y || math.IsNaN(x):
+		return -1
+	case x == y:
+		return 0
+	}
+	return 1
+}
+
+func (m *Meter) compareArrays(x, y *Array) (int, error) {
+	if x == y {
+		return 0, nil
+	}
+	at, err := m.invoke()
+	if err != nil {
+		return 0, err
+	}
+	defer m.returned(at)
+	for i := range min(len(x.Items), len(y.Items)) {
+		if c, err := m.compare(x.Items[i], y.Items[i]); c != 0 || err != nil {
+			return c, err
+		}
+	}
+	return cmp.Compare(len(x.Items), len(y.Items)), nil
+}
+
+// compareObjects compares the sets of keys first, then the values key by key.
+func (m *Meter) compareObjects(x, y *Object) (int, error) {
+	if x == y {
+		return 0, nil
+	}
+	at, err := m.invoke()
+	if err != nil {
+		return 0, err
+	}
+	defer m.returned(at)
+	if err := m.Spend(256 * int64(len(x.Keys)+len(y.Keys))); err != nil {
+		return 0, err
+	}
+	kx, ky := x.sorted(), y.sorted()
+	if c := slices.Compare(kx, ky); c != 0 {
+		return c, nil
+	}
+	for _, k := range kx {
+		vx, _ := x.get(k)
+		vy, _ := y.get(k)
+		if c, err := m.compare(vx, vy); c != 0 || err != nil {
+			return c, err
+		}
+	}
+	return 0, nil
+}
+
+// sort orders items by keys of the same length, stably.
+func (m *Meter) sort(keys []any, items []any) error {
+	if err := m.Alloc(int64(len(items)) * 40); err != nil {
+		return err
+	}
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	var failed error
+	slices.SortFunc(order, func(i, j int) int {
+		if failed == nil {
+			var c int
+			if c, failed = m.compare(keys[i], keys[j]); c != 0 {
+				return c
+			}
+		}
+		return i - j // equal keys stay in order
+	})
+	if failed != nil {
+		return failed
+	}
+	oldKeys, oldItems := slices.Clone(keys), slices.Clone(items)
+	for to, from := range order {
+		keys[to], items[to] = oldKeys[from], oldItems[from]
+	}
+	return nil
+}
+
+// AppendNumber writes a double with the fewest digits that read back the
+// same, in the form of jq: plain unless many zeros would have to be added.
+func AppendNumber(b []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(b, "null"...)
+	case math.IsInf(f, 0):
+		f = math.Copysign(math.MaxFloat64, f)
+	case f == math.Trunc(f) && math.Abs(f) < 1e15:
+		if f == 0 && math.Signbit(f) {
+			return append(b, "-0"...)
+		}
+		return strconv.AppendInt(b, int64(f), 10)
+	}
+	var buf [32]byte
+	e := strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
+	mark := strings.IndexByte(string(e), 'e')
+	exp, _ := strconv.Atoi(string(e[mark+1:]))
+	digits := mark
+	if e[0] == '-' {
+		digits--
+	}
+	if digits > 1 {
+		digits-- // the point
+	}
+	if point := exp + 1; point <= -4 || point > digits+15 {
+		return append(b, e...)
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, 64)
+}
