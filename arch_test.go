@@ -123,9 +123,13 @@ var arrows = map[string]string{
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
-	"cmd/hako/man":                      "",
-	"docker":                            "",
-	"cmd/hako":                          everything,
+	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
+		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes " +
+		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+	"cmd/hako/man": "",
+	"docker":       "",
+	"cmd/hako":     everything,
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
@@ -142,7 +146,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "shell/command/internal/commandtest internal/testload cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "shell/command/internal/commandtest internal/testload internal/app cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",
@@ -157,7 +161,7 @@ var powers = map[string]string{
 	"log/slog":                 "cmd/hako internal/health internal/web/api",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
+	"syscall":                  "agent/tool/mcpclient internal/app cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
 	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/worker shell/vfs",
 	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile",
 	"golang.org/x/term":        "cmd/hako",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
@@ -19,7 +20,7 @@ import (
 type agentFlags struct {
 	common
 	modelFlags
-	asked   asker        // about what the rules want asked; nil means that nobody is there
+	asked   app.Asker    // about what the rules want asked; nil means that nobody is there
 	workers *worker.Pool // where scripts are judged; nil means in this process
 }
 
@@ -245,7 +246,7 @@ func (o *agentFlags) give(ctx context.Context, s streams, name string, what queu
 	if err != nil {
 		return err
 	}
-	done, err := l.deed(t.Job.ID, "agent "+string(what))
+	done, err := l.RecordTask(t.Job.ID, "agent "+string(what))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hako/agent/tool/mcpclient"
+	"hako/internal/app"
 	"hako/internal/app/coder/queue"
 	"hako/internal/config"
 	"hako/internal/redact"
@@ -13,9 +14,9 @@ import (
 )
 
 // checkForges asks the forges who we are there.
-func checkForges(ctx context.Context, at place) finding {
-	list, err := forges(at.conf, new(redact.Set))
-	if len(list) == 0 && !anyForge(at.conf) {
+func checkForges(ctx context.Context, at app.ModelSource) finding {
+	list, err := forges(at.Conf, new(redact.Set))
+	if len(list) == 0 && !anyForge(at.Conf) {
 		return off("no token of GitHub or GitLab", "export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=… to use hako agent; docs/agent.md says how")
 	}
 	if err != nil {
@@ -24,7 +25,7 @@ func checkForges(ctx context.Context, at place) finding {
 	var names []string
 	for _, f := range list {
 		defer f.Close()
-		if err := at.touched(f.Provider); err != nil {
+		if err := at.Record(f.Provider); err != nil {
 			return bad("", err)
 		}
 		name, err := f.Self(ctx)
@@ -49,8 +50,8 @@ func anyForge(conf *config.Config) bool {
 }
 
 // checkServers looks whether the MCP servers of the settings could be started.
-func checkServers(_ context.Context, at place) finding {
-	all, err := at.conf.MCPServers()
+func checkServers(_ context.Context, at app.ModelSource) finding {
+	all, err := at.Conf.MCPServers()
 	if err != nil {
 		return bad("", err)
 	}
@@ -69,11 +70,11 @@ func checkServers(_ context.Context, at place) finding {
 
 // checkQueue looks whether a queue elsewhere answers. The embedded one is not
 // opened for a look.
-func checkQueue(ctx context.Context, at place) finding {
-	if config.QueueURL.Of(at.conf).V == "" {
+func checkQueue(ctx context.Context, at app.ModelSource) finding {
+	if config.QueueURL.Of(at.Conf).V == "" {
 		return good("embedded; it is served by whichever hako agent runs first")
 	}
-	o := queueOptions(at.conf)
+	o := queueOptions(at.Conf)
 	o.Patience = checkTime / 3 // so that it says what is wrong before our time is over
 	q, err := queue.Open(ctx, o)
 	switch {

@@ -3,10 +3,11 @@ package main
 import (
 	"time"
 
+	"hako/internal/app"
 	"hako/quota"
 )
 
-func (w *studio) usage() quota.UsageFile { return usageOf(w.conf) }
+func (w *studio) usage() quota.UsageFile { return app.UsageState(w.conf) }
 
 // book keeps what a task has used of the model since the last time, for hako
 // quota. What could not be kept is kept the next time.
@@ -21,7 +22,7 @@ func (w *studio) book(e *errand) error {
 	if fresh == (quota.Usage{}) {
 		return nil
 	}
-	err := w.usage().Add(quota.Day(time.Now()), w.model.name, fresh)
+	err := w.usage().Add(quota.Day(time.Now()), w.model.Name, fresh)
 	if err == nil {
 		e.booked = used
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hako/agent"
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/llm"
 	"hako/quota"
@@ -19,7 +20,7 @@ import (
 func TestRation(t *testing.T) {
 	w, lock := rationStudio(t, "1000")
 	costly := &costlyModel{}
-	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: totalOf(w.conf)}
+	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: app.TotalBudget(w.conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
 		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil && fault.KindOf(err) != want || costly.asked != asked {
@@ -51,7 +52,7 @@ func rationStudio(t *testing.T, total string) (w *studio, lock string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &studio{ledgers: &ledgers{opened: new(opened), conf: conf}}
+	w = &studio{ledgers: &ledgers{App: new(app.App), conf: conf}}
 	w.view = &view{studio: w, s: streams{err: io.Discard}}
 	return w, conf.StateFile("usage.json") + ".lock"
 }

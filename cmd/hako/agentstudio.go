@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"hako/agent/tool/mcpclient"
 	"hako/container"
 	"hako/container/lang"
+	"hako/internal/app"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/forge"
@@ -30,14 +30,14 @@ import (
 
 // ledgers are what is known about tasks: the queue and the record.
 type ledgers struct {
-	*opened
+	*app.App
 	conf  *config.Config
 	queue *queue.Queue
 }
 
 func (l *ledgers) close() {
 	_ = l.queue.Close()
-	l.opened.close()
+	l.App.Close()
 }
 
 // ledgers opens them, for a look or an order.
@@ -46,14 +46,14 @@ func (o *agentFlags) ledgers(ctx context.Context, s streams) (*ledgers, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return nil, err
 	}
-	b.workers = o.workers
+	b.Workers = o.workers
 	q, err := openQueue(ctx, s, conf)
 	if err != nil {
-		b.close()
+		b.Close()
 		return nil, err
 	}
 	return &ledgers{b, conf, q}, nil
@@ -91,11 +91,11 @@ type studio struct {
 
 	dock    *container.Manager // nil without a worker
 	options container.Options
-	model   chosen
+	model   app.Model
 	prices  func(model string, u quota.Usage) (float64, bool)
 	servers []mcpclient.Server
 	judge   *policy.Policy // of tools that reach beyond this machine
-	asked   asker          // about what the rules want asked; nil means that nobody is there
+	asked   app.Asker      // about what the rules want asked; nil means that nobody is there
 
 	mu     sync.Mutex
 	errand map[string]*errand // by task
@@ -126,17 +126,17 @@ func (o *agentFlags) studio(ctx context.Context, s streams, produce, labour bool
 	if err != nil {
 		return nil, err
 	}
-	w = &studio{ledgers: l, office: &dispatch.Office{Record: l.deed}, asked: o.asked, errand: make(map[string]*errand)}
+	w = &studio{ledgers: l, office: &dispatch.Office{Record: l.RecordTask}, asked: o.asked, errand: make(map[string]*errand)}
 	defer func() {
 		if err != nil {
 			w.close()
 		}
 	}()
-	if w.office.Forges, err = forges(l.conf, w.secrets); err != nil {
+	if w.office.Forges, err = forges(l.conf, w.Secrets); err != nil {
 		return w, err
 	}
 	for _, f := range w.office.Forges {
-		if err := l.touched("agent")(f.Provider); err != nil {
+		if err := l.RecordNetwork("agent")(f.Provider); err != nil {
 			return w, err
 		}
 	}
@@ -147,7 +147,7 @@ func (o *agentFlags) studio(ctx context.Context, s streams, produce, labour bool
 		}
 	}
 	if produce {
-		w.producer = &dispatch.Producer{Office: w.office, Queue: w.queue, Every: time.Duration(config.AgentPoll.Of(w.conf).V) * time.Second, Secrets: w.secrets, Observe: w.view.event}
+		w.producer = &dispatch.Producer{Office: w.office, Queue: w.queue, Every: time.Duration(config.AgentPoll.Of(w.conf).V) * time.Second, Secrets: w.Secrets, Observe: w.view.event}
 	}
 	return w, nil
 }
@@ -199,27 +199,11 @@ func switchedOff(conf *config.Config) string {
 func openForge(conf *config.Config, c forge.Config) (forge.Forge, error) {
 	if c.Provider == forge.GitHub {
 		var err error
-		if c.App, err = githubApp(conf); err != nil {
+		if c.App, err = app.GithubApp(conf); err != nil {
 			return nil, err
 		}
 	}
 	return forge.New(c)
-}
-
-// githubApp is the App that is set up; nil means that there is a token.
-func githubApp(conf *config.Config) (*forge.App, error) {
-	id, file := config.GitHubAppID.Of(conf).V, config.GitHubAppKey.Of(conf).V
-	if id == 0 && file == "" {
-		return nil, nil
-	}
-	if id == 0 || file == "" || config.GitHubAppInstallation.Of(conf).V == 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read github.app", Why: "id, installation_id and private_key_file belong together, and one is not set", Hint: "set all three, or none and a token"}
-	}
-	key, err := os.ReadFile(file)
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file, Err: reasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
-	}
-	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
 
 func labelsOf(conf *config.Config, k config.ForgeKeys) forge.Labels {
@@ -240,7 +224,7 @@ func (w *studio) hire(ctx context.Context, o *agentFlags) (err error) {
 	if w.servers, err = mcpServers(w.conf); err != nil {
 		return err
 	}
-	if w.judge, err = outsidePolicy(w.conf); err != nil {
+	if w.judge, err = app.OutsidePolicy(w.conf); err != nil {
 		return err
 	}
 	w.worker = &dispatch.Worker{Queue: w.queue, Office: w.office, Coordinator: w.coordinator(), Parallel: config.AgentParallel.Of(w.conf).V, Tries: config.QueueTries.Of(w.conf).V, Observe: w.view.event}
@@ -249,16 +233,16 @@ func (w *studio) hire(ctx context.Context, o *agentFlags) (err error) {
 
 // think chooses the model.
 func (w *studio) think(ctx context.Context, spec string) (err error) {
-	w.model, err = chooseModel(ctx, place{w.conf, w.touched("agent")}, spec)
+	w.model, err = app.ChooseModel(ctx, app.ModelSource{Conf: w.conf, Record: w.RecordNetwork("agent")}, spec)
 	if err != nil {
 		return withoutBuiltin(err)
 	}
-	if w.model.provider == "builtin" {
+	if w.model.Provider == "builtin" {
 		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin", Why: "the built-in rules cannot write programs", Hint: "export OPENAI_API_KEY=…, or set model.name to ollama:NAME; hako models lists what can be used", FlagHint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
 	}
-	table, err := prices(w.conf)
-	m := &mind{chosen: w.model, prices: table}
-	w.prices = m.price
+	table, err := app.Prices(w.conf)
+	m := &app.MeteredModel{Model: w.model, Prices: table}
+	w.prices = m.Price
 	return err
 }
 
@@ -266,7 +250,7 @@ func (w *studio) think(ctx context.Context, spec string) (err error) {
 func withoutBuiltin(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
-		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, builtinHint), strings.TrimSuffix(f.FlagHint, builtinFlag)
+		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, app.BuiltinHint), strings.TrimSuffix(f.FlagHint, app.BuiltinFlag)
 	}
 	return err
 }
@@ -274,10 +258,10 @@ func withoutBuiltin(err error) error {
 // build opens the dock. Containers belong to this process: whoever kills it
 // leaves them to the next.
 func (w *studio) build(ctx context.Context) error {
-	if err := containersAllowed(w.conf); err != nil {
+	if err := app.ContainersAllowed(w.conf); err != nil {
 		return err
 	}
-	options, err := containerOptions(w.conf)
+	options, err := app.ContainerOptions(w.conf)
 	if err != nil {
 		return err
 	}
@@ -286,26 +270,17 @@ func (w *studio) build(ctx context.Context) error {
 	if _, err := options.Engine.Ping(ctx); err != nil {
 		return err
 	}
-	judge, err := containerPolicy(w.conf)
+	judge, err := app.ContainerPolicy(w.conf)
 	if err != nil {
 		return err
 	}
-	options.Clones.Keys.Hide(w.secrets.Add)
-	w.meter, w.patience = quota.New(w.conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.conf).V
-	options.Allowed = func() container.Allowed { return allowedCommands(judge) }
-	options.Keep = keepWith(w.conf)
+	options.Clones.Keys.Hide(w.Secrets.Add)
+	w.Meter, w.AskTimeout = quota.New(w.conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.conf).V
+	options.Allowed = func() container.Allowed { return app.AllowedCommands(judge) }
+	options.Keep = app.StartProxy(w.conf)
 	w.options = options
-	w.dock, err = w.opened.dockAsking(options, judge, w.approver)
+	w.dock, err = w.App.ManagerAsking(options, judge, w.approver)
 	return err
-}
-
-// containersAllowed refuses models what somebody has switched off. Not to have
-// said anything is no refusal: whoever starts an agent wants it to work.
-func containersAllowed(conf *config.Config) error {
-	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
-		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" + e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
-	}
-	return nil
 }
 
 // coordinator puts together what carries tasks out.
@@ -315,11 +290,11 @@ func (w *studio) coordinator() *coder.Coordinator {
 		st.Shelf = w.queue.Shelf("store") // accounts and what is inherited are those of all workers
 	}
 	return &coder.Coordinator{
-		Hands: yard{dock: w.dock, author: w.author, left: w.settle, guard: guarded(w.conf)}, Log: w.log, Model: w.ask, Price: w.prices,
+		Hands: yard{dock: w.dock, author: w.author, left: w.settle, guard: guarded(w.conf)}, Log: w.Log, Model: w.ask, Price: w.prices,
 		Environments: coder.Environments{Table: w.dock.SelectionPrompt, Choose: w.choose, Prompt: w.dock.SystemPrompt},
 		Execute:      functionOf(w.dock.Functions()), Edit: functionOf(w.dock.TextEditorFunctions()), Tools: w.tools,
 		Archive: st, Accounts: st, Verify: config.PlanningVerify.Of(w.conf).V, Limits: planningLimits(w.conf),
-		Context: cmp.Or(w.model.context, int64(config.ModelContext.Of(w.conf).V)), Secrets: w.secrets,
+		Context: cmp.Or(w.model.Context, int64(config.ModelContext.Of(w.conf).V)), Secrets: w.Secrets,
 	}
 }
 
@@ -372,8 +347,8 @@ func (w *studio) author(t coder.Task) string {
 // ask returns the model for a task, with what counts, records and retries before
 // it.
 func (w *studio) ask(t coder.Task, meter *quota.Budget) llm.Model {
-	bill := &agent.Ledger{Model: w.model.model, ID: t.ID, Name: w.model.name, Actor: "agent:" + t.ID, Budget: meter, Log: w.log, Price: w.prices,
-		Cap: totalOf(w.conf), Ahead: w.model.ahead()}
+	bill := &agent.Ledger{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
+		Cap: app.TotalBudget(w.conf), Ahead: w.model.ExpectedUsage()}
 	e := &errand{bill: bill}
 	w.mu.Lock()
 	w.errand[t.ID] = e
@@ -403,14 +378,14 @@ func (w *studio) settle(task string) {
 // tools are those of a task that reach beyond its container: of its forge, and
 // of MCP servers, which end with ctx.
 func (w *studio) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
-	list, err := w.office.Tools(t, w.secrets)
+	list, err := w.office.Tools(t, w.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	for _, party := range w.serversOf(ctx, t.ID) {
 		list = append(list, party.Tools()...)
 	}
-	return w.outside(list, w.judge, w.approver(t.ID), t.ID)
+	return w.GatedTools(list, w.judge, w.approver(t.ID), t.ID)
 }
 
 // serversOf are the MCP servers of a task, one process each for all of it. One
@@ -423,7 +398,7 @@ func (w *studio) serversOf(ctx context.Context, task string) []*mcpclient.Party 
 		return e.parties()
 	}
 	for _, s := range w.servers {
-		party, err := mcpclient.Open(ctx, []mcpclient.Server{s}, mcpclient.Options{Log: func(server, line string) { w.view.note(task, server+": "+line) }, Secrets: w.secrets, Version: version})
+		party, err := mcpclient.Open(ctx, []mcpclient.Server{s}, mcpclient.Options{Log: func(server, line string) { w.view.note(task, server+": "+line) }, Secrets: w.Secrets, Version: version})
 		if err != nil {
 			w.view.note(task, "the tools of "+s.Name+" are missing: "+err.Error())
 			continue
@@ -447,11 +422,6 @@ func mcpServers(conf *config.Config) (list []mcpclient.Server, err error) {
 		list = append(list, mcpclient.Server(m))
 	}
 	return list, err
-}
-
-// outsidePolicy are the rules for tools that reach beyond this machine.
-func outsidePolicy(conf *config.Config) (*policy.Policy, error) {
-	return addRules(policy.Default("outside", policy.Options{}), config.PolicyRules.Of(conf).V, readPolicy)
 }
 
 // watched starts what goes on beside the work, and returns what ends it.

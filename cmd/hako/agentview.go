@@ -46,7 +46,7 @@ func newView(s streams, w *studio, asJSON bool) *view {
 	if asJSON {
 		format = health.JSON
 	}
-	v.log = health.Logger(s.err, format, nil, w.secrets)
+	v.log = health.Logger(s.err, format, nil, w.Secrets)
 	v.metrics = health.NewMetrics(health.Sources{Version: version, Queue: v.queued, Containers: v.containers, Log: v.log})
 	return v
 }
@@ -71,7 +71,7 @@ func (v *view) health(ctx context.Context) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
-	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.conf).V, Ready: v.ready, Metrics: v.metrics.Handler(), Secrets: v.secrets, Log: v.log}
+	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.conf).V, Ready: v.ready, Metrics: v.metrics.Handler(), Secrets: v.Secrets, Log: v.log}
 	at, end, err := server.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -323,7 +323,7 @@ func shortLine(text string, most int) string {
 
 // note says something about a task.
 func (v *view) note(task, text string) {
-	v.event(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: v.secrets.Text(text)}})
+	v.event(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: v.Secrets.Text(text)}})
 }
 
 // progress says what is being done about a container.
@@ -346,7 +346,7 @@ func (v *view) trouble(err error) {
 		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
 		return
 	}
-	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.secrets.Text(err.Error())))
+	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.Secrets.Text(err.Error())))
 }
 
 func troubleAttrs(err error) []slog.Attr {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/app"
 	"hako/quota"
 )
 
@@ -41,7 +42,7 @@ func (c *clerk) tell(how string) {
 	st := c.desk.Stats()
 	r := bill{Seconds: time.Since(c.began).Seconds(), Left: c.meter.Left(), Calls: st.Calls, Errors: st.Errors, Read: st.Read, Written: st.Written}
 	for _, m := range c.ledger {
-		r.Models = append(r.Models, m.bill(c.meter))
+		r.Models = append(r.Models, billOf(m, c.meter))
 	}
 	r.Models = append(r.Models, c.bills...)
 	if c.metrics != "" {
@@ -70,7 +71,7 @@ func (c *clerk) lines(r bill) []string {
 	}
 	for i, m := range r.Models {
 		if i < len(c.ledger) {
-			list = append(list, c.ledger[i].stats())
+			list = append(list, c.ledger[i].Stats())
 		} else {
 			list = append(list, m.nestedLine())
 		}
@@ -111,7 +112,7 @@ func (b modelBill) weightedLine(w quota.Weights) string {
 func quarters(n int64) string { return strconv.FormatFloat(float64(n)/4, 'f', -1, 64) }
 
 func (c *clerk) weightsOf(model string) quota.Weights {
-	all := weights(c.conf)
+	all := app.Weights(c.conf)
 	if own, ok := all[model]; ok {
 		return own
 	}
@@ -147,15 +148,15 @@ func roundedDown(n int64) string {
 
 // writeMetrics replaces the file, so that a scraper never reads half of it.
 func writeMetrics(name string, r bill) error {
-	f, err := newOutFile(name, 0o666)
+	f, err := app.NewOutFile(name, 0o666)
 	if err != nil {
 		return err
 	}
-	defer f.discard()
+	defer f.Discard()
 	if err := encode(f, r); err != nil {
 		return err
 	}
-	return f.keep()
+	return f.Commit()
 }
 
 func total(calls map[string]int64) (n int64) {
@@ -172,9 +173,9 @@ func (c *clerk) addBill(b modelBill) {
 	c.bills = append(c.bills, b)
 }
 
-func (m *mind) bill(meter *quota.Budget) modelBill {
-	t := m.ledger.Total()
-	r := modelBill{Model: m.name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: meter.Weigh(m.name, t.Usage)}
-	r.Cost = m.cost()
+func billOf(m *app.MeteredModel, meter *quota.Budget) modelBill {
+	t := m.Ledger.Total()
+	r := modelBill{Model: m.Name, Calls: t.Tries, Retries: t.Failed, Input: t.Input, Cached: t.Cached, Output: t.Output, Weighted: meter.Weigh(m.Name, t.Usage)}
+	r.Cost = m.Cost()
 	return r
 }

@@ -25,7 +25,7 @@ use run to have them read.`,
 	f := cmd.Flags()
 	o.common.register(f)
 	o.modelFlags.register(f)
-	f.StringArrayVar(&o.file, "file", nil, "tell the model of `FILE`; it is not read")
+	f.StringArrayVar(&o.Files, "file", nil, "tell the model of `FILE`; it is not read")
 	f.StringVar(&o.system, "system", "", "add the instructions in `FILE`")
 	f.StringVar(&o.thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
 	f.Lookup("continue").NoOptDefVal = "last"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"hako/agent"
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/app/llmcmd"
 	"hako/internal/app/llmcmd/plan"
 	"hako/internal/app/llmcmd/preset"
@@ -34,18 +34,18 @@ type clerk struct {
 	*cmdOptions
 	conf    *config.Config
 	show    *show
-	box     *opened
+	box     *app.Shell
 	meter   *quota.Budget // nil in the shell of a person, until it is needed
 	depth   int           // how many clerks it works for
 	boss    *clerk        // who it works for; nil at the top
 	bills   []modelBill   // of those who worked for it
 	desk    *llmcmd.Desk
-	out     *outFile      // of -o; nil means standard output
-	stdin   *watchedInput // nil in a script
-	tape    *tape         // of --record; nil means that nothing is recorded
+	out     *app.OutFile      // of -o; nil means standard output
+	stdin   *watchedInput     // nil in a script
+	tape    *app.TurnRecorder // of --record; nil means that nothing is recorded
 	heads   []preset.Sample
 	given   []rules.Input // what the built-in rules may look at
-	ledger  []*mind
+	ledger  []*app.MeteredModel
 	began   time.Time
 	text    io.Writer      // where a model's plain answer goes
 	notes   io.Writer      // where a nested one speaks to whoever called it; nil at the top
@@ -59,34 +59,34 @@ const maxDepth = 5
 
 // clerk puts a session together.
 func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
-	o.strict, o.budget = true, quota.DefaultLimits()
-	o.base = func() quota.ScriptLimits {
+	o.Strict, o.Budget = true, quota.DefaultLimits()
+	o.Limits = func() quota.ScriptLimits {
 		l := quota.Strict()
 		l.Output, l.Time = 8<<30, 5*time.Minute // streams pass through; waiting for the model does not count
 		return l
 	}
 	c := &clerk{cmdOptions: o, conf: conf, show: newShow(s, false, o.verbose), began: time.Now()}
-	o.only = c.commands
-	names := o.inputs
-	o.inputs = withoutStdin(names)
-	if err := apart(conf, o.output, o.record, o.metrics); err != nil {
+	o.Only = c.commands
+	names := o.Inputs
+	o.Inputs = withoutStdin(names)
+	if err := app.CheckGrants(conf, o.output, o.record, o.metrics); err != nil {
 		return nil, err
 	}
-	b, err := o.openWith(conf)
+	b, err := o.Open(conf)
 	if err != nil {
 		return nil, err
 	}
-	c.box, c.meter = b, b.meter
+	c.box, c.meter = b, b.Meter
 	for _, note := range conf.Notes() {
 		c.show.note(note)
 	}
-	if c.tape, err = newTape(o.record, b.secrets); err != nil {
-		b.close()
+	if c.tape, err = app.NewTurnRecorder(o.record, b.Secrets); err != nil {
+		b.Close()
 		return nil, err
 	}
 	if o.output != "" {
-		if c.out, err = newOutFile(o.output, 0o666); err != nil {
-			b.close()
+		if c.out, err = app.NewOutFile(o.output, 0o666); err != nil {
+			b.Close()
 			return nil, err
 		}
 	}
@@ -94,23 +94,15 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 		c.close()
 		return nil, err
 	}
-	b.session.FS.Watch(c.touched) // from here on: what was looked at before is not read twice
+	b.Session.FS.Watch(c.touched) // from here on: what was looked at before is not read twice
 	return c, nil
-}
-
-// weights are what tokens count for, by model.
-func weights(conf *config.Config) map[string]quota.Weights {
-	usual, own := conf.Weights()
-	all := map[string]quota.Weights{"": usual}
-	maps.Copy(all, own)
-	return all
 }
 
 // touched charges and records what is read and written at the desk itself; what
 // scripts do is the business of their gates.
 func (c *clerk) touched(what, path string, bytes int64) {
 	var u quota.Usage
-	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.box.id, Mode: what, Path: path, Bytes: bytes}
+	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.box.Id, Mode: what, Path: path, Bytes: bytes}
 	switch what {
 	case "read":
 		u.Read = bytes
@@ -120,7 +112,7 @@ func (c *clerk) touched(what, path string, bytes int64) {
 		e.What = audit.Removed
 	}
 	_ = c.meter.Charge(u) // the next call hears of it
-	_ = c.box.log.Append(e)
+	_ = c.box.Log.Append(e)
 }
 
 // commands are the builtins, among them a llmcmd that works for this one.
@@ -145,7 +137,7 @@ func withoutStdin(names []string) (files []string) {
 // sit lays out the descriptors.
 func (c *clerk) sit(s streams, names []string) error {
 	o := llmcmd.Options{
-		Files: c.box.session.FS, Dir: c.dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.secrets,
+		Files: c.box.Session.FS, Dir: c.Dir, Spawn: c.spawn, Actor: "llmcmd", Secrets: c.box.Secrets,
 		Limits: llmcmd.Limits{ReadBytes: config.LlmcmdReadSize.Of(c.conf).V},
 		Stdout: llmcmd.Output{Name: c.output, Writer: s.out}, Stderr: llmcmd.Output{Writer: s.err},
 		Refused: c.recordRefusal,
@@ -188,7 +180,7 @@ func (c *clerk) inputFile(name string) (llmcmd.Input, error) {
 	if err := c.study(name); err != nil {
 		return llmcmd.Input{}, inputFault(name, err)
 	}
-	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
+	f, err := c.box.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return llmcmd.Input{}, inputFault(name, err)
 	}
@@ -197,7 +189,7 @@ func (c *clerk) inputFile(name string) (llmcmd.Input, error) {
 
 // study looks at an input by a handle of its own, before anybody reads it.
 func (c *clerk) study(name string) error {
-	f, err := c.box.session.FS.Open(within(c.dir, name), os.O_RDONLY, 0)
+	f, err := c.box.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -231,7 +223,7 @@ func inputFault(name string, err error) error {
 func (c *clerk) learn(f *vfs.File) {
 	text := make([]byte, f.Size())
 	n, _ := f.ReadAt(text, 0)
-	c.box.secrets.Add(redact.Find(string(text[:n]))...)
+	c.box.Secrets.Add(redact.Find(string(text[:n]))...)
 }
 
 type writerFunc func([]byte) (int, error)
@@ -239,7 +231,7 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func (c *clerk) spawn(context.Context) (llmcmd.Worker, error) {
-	return c.box.worker(c.box.session.FS, c.dir, c.meter, c.box.session.Commands), nil
+	return c.box.Worker(c.box.Session.FS, c.Dir, c.meter, c.box.Session.Commands), nil
 }
 
 func (c *clerk) close() {
@@ -247,14 +239,14 @@ func (c *clerk) close() {
 		_ = c.desk.Close()
 	}
 	if c.out != nil {
-		c.out.discard()
+		c.out.Discard()
 	}
 	c.settle()
 	if c.depth == 0 {
-		if err := c.tape.keep(); err != nil {
+		if err := c.tape.Commit(); err != nil {
 			c.show.note(err.Error())
 		}
-		c.box.close()
+		c.box.Close()
 	}
 }
 
@@ -266,12 +258,12 @@ func (c *clerk) settle() {
 		scripts = c.meter.Used()
 	}
 	for _, m := range c.ledger {
-		if err := m.book(c.conf, scripts); err != nil {
+		if err := m.Book(c.conf, scripts); err != nil {
 			c.show.note("what was used is not kept for hako quota: " + err.Error())
 		}
 		scripts = quota.Usage{}
 		if c.boss != nil {
-			c.boss.addBill(m.bill(c.meter))
+			c.boss.addBill(billOf(m, c.meter))
 		}
 	}
 	if c.boss != nil {
@@ -295,7 +287,7 @@ func (c *clerk) work(ctx context.Context, instructions string) error {
 
 // carryOut plans if asked to, carries out, and keeps the output if all went well.
 func (c *clerk) carryOut(ctx context.Context, instructions string) error {
-	defer watchdog(c.box.gauge, c.show.s.err)()
+	defer watchdog(c.box.Gauge, c.show.s.err)()
 	if _, err := c.instructions(""); err != nil {
 		return err
 	}
@@ -311,12 +303,12 @@ func (c *clerk) carryOut(ctx context.Context, instructions string) error {
 	if err != nil {
 		return err
 	}
-	system, err := c.instructions(m.name)
+	system, err := c.instructions(m.Name)
 	if err != nil {
 		return err
 	}
 	a := c.agent(m)
-	d := &llm.Dialog{System: c.box.secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
+	d := &llm.Dialog{System: c.box.Secrets.Text(system), MaxOutput: int64(config.ModelMaxOutput.Of(c.conf).V), Temperature: c.temperature(), CacheKey: "llmcmd"}
 	r := agent.Request{Text: request, Notes: []string{c.desk.Map()}}
 	if c.toolless() {
 		if r.Text, err = c.withData(request); err != nil {
@@ -341,21 +333,22 @@ func (c *clerk) temperature() *float64 {
 }
 
 // mind chooses a model and puts before it what counts and records.
-func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
+func (c *clerk) mind(ctx context.Context, spec string) (*app.MeteredModel, error) {
 	chosen, err := c.choose(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	if chosen.provider == "builtin" && !c.dryRun {
-		if chosen.model, err = c.rules(chosen.why != ""); err != nil {
+	if chosen.Provider == "builtin" && !c.dryRun {
+		if chosen.Model, err = c.rules(chosen.Why != ""); err != nil {
 			return nil, err
 		}
 	}
-	if chosen.why != "" && c.depth == 0 {
-		c.show.note(chosen.why)
+	if chosen.Why != "" && c.depth == 0 {
+		c.show.note(chosen.Why)
 	}
-	flags := modelFlags{tape: c.tape, tries: config.LlmcmdRetries.Of(c.conf).V + 1, pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1)}
-	m, err := flags.think(chosen, c.conf, c.box, c.meter, c.show.retry)
+	m, err := c.box.Metered(chosen, c.conf, c.meter, app.ModelOptions{
+		Recorder: c.tape, Tries: config.LlmcmdRetries.Of(c.conf).V + 1, Pause: max(config.LlmcmdRetryDelay.Of(c.conf).V, 1), Notify: c.show.retry,
+	})
 	if err == nil {
 		c.ledger = append(c.ledger, m)
 	}
@@ -364,14 +357,14 @@ func (c *clerk) mind(ctx context.Context, spec string) (*mind, error) {
 
 // choose finds the model. A dry run asks nobody: that nobody would answer is no
 // more than good to know.
-func (c *clerk) choose(ctx context.Context, spec string) (chosen, error) {
-	found, err := chooseModel(ctx, place{c.conf, c.box.touched("llmcmd")}, spec)
+func (c *clerk) choose(ctx context.Context, spec string) (app.Model, error) {
+	found, err := app.ChooseModel(ctx, app.ModelSource{Conf: c.conf, Record: c.box.RecordNetwork("llmcmd")}, spec)
 	if err == nil || !c.dryRun || fault.KindOf(err) != fault.Unavailable {
 		return found, err
 	}
 	c.show.note("as things are, it could not be sent: " + err.Error())
-	name := cmp.Or(spec, config.ModelName.Of(c.conf).V, defaultModel)
-	return chosen{provider: name, name: name}, nil
+	name := cmp.Or(spec, config.ModelName.Of(c.conf).V, app.DefaultModel)
+	return app.Model{Provider: name, Name: name}, nil
 }
 
 // instructions are what stands before the dialog: how to work at a desk, then
@@ -398,10 +391,10 @@ func (c *clerk) instructions(model string) (string, error) {
 	return text + "\n\n" + p.Text, nil
 }
 
-func (c *clerk) agent(m *mind) *agent.Agent {
+func (c *clerk) agent(m *app.MeteredModel) *agent.Agent {
 	a := &agent.Agent{
-		ID: c.box.id, Model: m.front, Budget: c.meter, Log: c.box.log, Actor: "llmcmd", Secrets: c.box.secrets,
-		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.context, Observe: c.event,
+		ID: c.box.Id, Model: m.Front, Budget: c.meter, Log: c.box.Log, Actor: "llmcmd", Secrets: c.box.Secrets,
+		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.Context, Observe: c.event,
 	}
 	if !config.LlmcmdDisableTools.Of(c.conf).V {
 		a.Tools, a.Leave = c.desk.Tools(), "exit"
@@ -457,7 +450,7 @@ func (c *clerk) planned(ctx context.Context, instructions string) (string, error
 }
 
 // describe prints the request that would be sent.
-func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind) error {
+func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *app.MeteredModel) error {
 	for _, t := range a.Tools {
 		d.Tools = append(d.Tools, t.Tool)
 	}
@@ -471,7 +464,7 @@ func (c *clerk) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *mind
 	}
 	out := c.show.s.out
 	fmt.Fprintf(out, "model:   %s\nbudget:  %s\ntools:   %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n",
-		m.chosen, c.meter.Left(), strings.Join(names, ", "), n, d.System)
-	_, err = fmt.Fprintln(out, c.box.secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
+		m.Model, c.meter.Left(), strings.Join(names, ", "), n, d.System)
+	_, err = fmt.Fprintln(out, c.box.Secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
 	return err
 }

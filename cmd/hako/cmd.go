@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/app"
 	"hako/internal/app/llmcmd/plan"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
@@ -20,7 +21,7 @@ import (
 
 // cmdOptions are the flags of hako cmd.
 type cmdOptions struct {
-	box
+	boxFlags
 	model, record string
 	prompt        string
 	preset        string
@@ -65,7 +66,7 @@ func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
 	f.StringVarP(&o.preset, "preset", "r", "", "put the preset `NAME` before the instructions; auto picks one by the input")
 	f.BoolVar(&o.list, "list-presets", false, "list the presets")
-	f.StringArrayVarP(&o.inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
+	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
 	f.StringVarP(&o.output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
 	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end, as `FORM`: text or json")
@@ -131,7 +132,7 @@ func (o *cmdOptions) check(args []string) error {
 		return bad("--execute-plan is for a plan that is there already", "leave --plan-model and --plan-only out")
 	case o.planOnly && o.planModel == "" && o.model == "":
 		return bad("--plan-only needs a model to make the plan", "name it with --plan-model")
-	case o.noStdin && slices.Contains(o.inputs, "-"):
+	case o.noStdin && slices.Contains(o.Inputs, "-"):
 		return bad("-i - and -n are both given", "-n leaves standard input out, -i - makes it an input: leave one of them out")
 	case o.stats != "" && o.stats != "text" && o.stats != "json":
 		return bad(fmt.Sprintf("--stats is %q", o.stats), "it is text or json: --stats=json")
@@ -160,7 +161,7 @@ func userPresets(conf *config.Config) (list []preset.Preset) {
 func readPlan(name string) (*plan.Plan, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: reasonOf(err), Hint: "--plan-only prints one"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: app.ReasonOf(err), Hint: "--plan-only prints one"}
 	}
 	p, err := plan.Parse(string(text))
 	if err != nil {

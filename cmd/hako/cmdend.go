@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hako/agent"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/llm"
 	"hako/llm/replay"
@@ -43,7 +44,7 @@ func leaving(leave llm.Call, failed error) error {
 
 // finish waits for what still writes the output, and keeps it if the work counts
 // as done. The model's words are shown wherever it does not.
-func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err error) error {
+func (c *clerk) finish(ctx context.Context, m *app.MeteredModel, answer agent.Answer, err error) error {
 	if err != nil && c.replayEnded(m, answer) {
 		err = nil
 	}
@@ -77,8 +78,8 @@ func (c *clerk) finish(ctx context.Context, m *mind, answer agent.Answer, err er
 
 // replayEnded reports whether the error is only that a file of turns has no more
 // of them after words that can be the answer: there such words end the dialog.
-func (c *clerk) replayEnded(m *mind, answer agent.Answer) bool {
-	s, ok := m.chosen.model.(*replay.Script)
+func (c *clerk) replayEnded(m *app.MeteredModel, answer agent.Answer) bool {
+	s, ok := m.Model.Model.(*replay.Script)
 	return ok && s.Left() == 0 && c.answers(answer)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/app"
 	"hako/internal/app/llmcmd/plan"
 	"hako/llm"
 	"hako/run/fault"
@@ -26,19 +27,19 @@ func (c *clerk) plan(ctx context.Context, request string) (*plan.Plan, error) {
 	}
 	c.show.spinner.Start("planning")
 	defer c.show.spinner.Stop()
-	text := c.box.secrets.Text(llm.Annotate(request, nil, c.desk.Map()))
+	text := c.box.Secrets.Text(llm.Annotate(request, nil, c.desk.Map()))
 	p, err := c.askPlan(ctx, m, &llm.Dialog{System: plan.Instructions(), Items: []llm.Item{{Role: llm.User, Text: text}}, Format: plan.Format(), Temperature: c.temperature()})
 	if err != nil {
 		return nil, err
 	}
-	p.Metadata = plan.Metadata{Created: time.Now().UTC().Format(time.RFC3339), Planner: m.name, Request: request}
+	p.Metadata = plan.Metadata{Created: time.Now().UTC().Format(time.RFC3339), Planner: m.Name, Request: request}
 	return p, nil
 }
 
 // askPlan asks until there is a plan that can be carried out here.
-func (c *clerk) askPlan(ctx context.Context, m *mind, d *llm.Dialog) (*plan.Plan, error) {
+func (c *clerk) askPlan(ctx context.Context, m *app.MeteredModel, d *llm.Dialog) (*plan.Plan, error) {
 	for try := 1; ; try++ {
-		turn, err := m.front.Next(ctx, d)
+		turn, err := m.Front.Next(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -50,10 +51,10 @@ func (c *clerk) askPlan(ctx context.Context, m *mind, d *llm.Dialog) (*plan.Plan
 		case wrong == nil:
 			return p, nil
 		case try == planTries:
-			return nil, c.noPlan(m.name, turn.Text, wrong)
+			return nil, c.noPlan(m.Name, turn.Text, wrong)
 		}
 		c.show.note("the planner is asked once more: " + wrong.Error())
-		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: turn.Text}, llm.Item{Role: llm.User, Text: c.box.secrets.Text(correction(wrong))})
+		d.Items = append(d.Items, llm.Item{Role: llm.Assistant, Text: turn.Text}, llm.Item{Role: llm.User, Text: c.box.Secrets.Text(correction(wrong))})
 	}
 }
 
@@ -80,7 +81,7 @@ const mostQuoted = 200
 
 // beginning quotes what an answer begins with, without secrets.
 func (c *clerk) beginning(answer string) string {
-	text := strings.TrimSpace(c.box.secrets.Text(answer))
+	text := strings.TrimSpace(c.box.Secrets.Text(answer))
 	if text == "" {
 		return "nothing"
 	}

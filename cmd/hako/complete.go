@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
@@ -140,12 +141,12 @@ func always(list ...string) look {
 func described(word, about string) string { return word + "\t" + visible(about) }
 
 func modelNames(_ context.Context, conf *config.Config) (list []string) {
-	for _, p := range models {
-		word := p.prefix + ":"
-		if p.prefix == "builtin" {
-			word = p.prefix
+	for _, p := range app.Providers {
+		word := p.Prefix + ":"
+		if p.Prefix == "builtin" {
+			word = p.Prefix
 		}
-		list = append(list, described(word, p.help))
+		list = append(list, described(word, p.Help))
 	}
 	if name := config.ModelName.Of(conf).V; name != "" {
 		list = append(list, described(name, "as in the settings"))
@@ -154,7 +155,7 @@ func modelNames(_ context.Context, conf *config.Config) (list []string) {
 }
 
 func environmentNames(_ context.Context, conf *config.Config) []string {
-	images, err := environmentImages(conf)
+	images, err := app.EnvironmentImages(conf)
 	if err != nil {
 		return nil
 	}
@@ -231,7 +232,7 @@ func todoNumbers(_ context.Context, conf *config.Config) (list []string) {
 }
 
 func tokenNames(_ context.Context, conf *config.Config) (list []string) {
-	all, _ := tokenStore(conf).List()
+	all, _ := app.TokenStore(conf).List()
 	for _, t := range all {
 		list = append(list, described(t.Name, string(t.Role)))
 	}
@@ -262,11 +263,11 @@ func boxNames(ctx context.Context, conf *config.Config) (list []string) {
 	if !exists(conf.StateFile("env")) {
 		return nil
 	}
-	b, err := openBerthFor(conf)
+	b, err := app.InspectContainers(conf)
 	if err != nil {
 		return nil
 	}
-	defer b.close()
+	defer b.Close()
 	all, _ := b.Tasks(ctx)
 	for _, t := range all {
 		list = append(list, described(visible(t.TaskUUID), t.Environment))

@@ -16,6 +16,7 @@ import (
 	"hako/agent"
 	"hako/audit"
 	"hako/container"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/quota"
 	"hako/run"
@@ -127,7 +128,7 @@ type demonstration struct {
 	language string
 	pause    time.Duration // zero means none
 	common   common
-	b        *opened
+	runner   run.Runner
 }
 
 // play goes through the acts until they are over or the reader has seen enough.
@@ -195,7 +196,7 @@ func (d *demonstration) ask(model, question string) error {
 
 func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
 	o := runOptions{modelFlags: modelFlags{model: model}, turns: 4, calls: 8, threads: 4}
-	o.common, o.file = d.common, []string{"app.log"}
+	o.common, o.Files = d.common, []string{"app.log"}
 	conf, err := o.load()
 	if err != nil {
 		return err
@@ -223,11 +224,16 @@ func (d *demonstration) closedShell() error {
 
 // inShell runs scripts in one closed shell.
 func (d *demonstration) inShell(scripts ...string) (err error) {
-	o := box{common: d.common, roots: []string{d.dir}}
-	if d.b, err = o.open(); err != nil {
+	conf, err := d.common.load()
+	if err != nil {
 		return err
 	}
-	defer d.b.close()
+	b, err := (&app.ShellOptions{Roots: []string{d.dir}}).Open(conf)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	d.runner = b.Runner
 	for _, script := range scripts {
 		d.show(script)
 	}
@@ -261,18 +267,18 @@ func (d *demonstration) programs() error {
 	if err != nil {
 		return err
 	}
-	w, err := o.workshop(conf, quota.Unlimited(), nil)
+	w, err := app.OpenHost(conf, quota.Unlimited(), nil)
 	if err != nil {
 		return err
 	}
-	defer w.opened.close()
-	h, err := w.hire(d.ctx)
+	defer w.App.Close()
+	h, err := w.NewRunner(d.ctx)
 	if err != nil { // no sandbox, no programs; the rest of the demo works
 		report(err, d.s.out)
 		return nil
 	}
-	defer h.close()
-	d.b = &opened{runner: h.Runner}
+	defer h.Close()
+	d.runner = h.Runner
 	d.show("make escape")
 	d.show("sleep 1000 & jobs")
 	d.show(`echo "still running: $(jobs | wc -l)"`)
@@ -290,14 +296,14 @@ func (d *demonstration) container() error {
 		report(err, d.s.out)
 		return nil
 	}
-	defer b.close()
+	defer b.Close()
 	task := fmt.Sprintf("demo-%d", os.Getpid())
 	if _, err := b.Prepare(d.ctx, container.Task{ID: task}, b.DefaultEnvironment()); err != nil { // the rest of the demo works
 		report(err, d.s.out)
 		return nil
 	}
 	defer b.CleanupAll(context.WithoutCancel(d.ctx))
-	d.b = &opened{runner: b.Runner(task)}
+	d.runner = b.Runner(task)
 	d.show("id -un && python --version && echo 'print(6*7)' > a.py && python a.py")
 	d.show("ls /home /root /run/hako; curl -sS -m 3 https://example.com/")
 	d.show("sudo ls")
@@ -307,7 +313,7 @@ func (d *demonstration) container() error {
 // show prints a script and then what it does, failures included.
 func (d *demonstration) show(script string) {
 	fmt.Fprintln(d.s.out, "  $ "+strings.ReplaceAll(script, "\n", "\n  $ "))
-	_, err := d.b.runner.Run(d.ctx, &run.Request{Actor: "demo", Script: script, Stdout: d.s.out, Stderr: d.s.out})
+	_, err := d.runner.Run(d.ctx, &run.Request{Actor: "demo", Script: script, Stdout: d.s.out, Stderr: d.s.out})
 	if err != nil {
 		report(err, d.s.out)
 	}

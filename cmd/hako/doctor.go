@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/app/secretary/speech"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
@@ -44,7 +45,7 @@ const (
 // A checkup looks at one part.
 type checkup struct {
 	part string
-	look func(ctx context.Context, at place) finding
+	look func(ctx context.Context, at app.ModelSource) finding
 	late string // what to do if it takes too long, which is then no failure; empty means that it is one
 }
 
@@ -139,26 +140,26 @@ func examine(ctx context.Context, o *common, parts []string) []finding {
 	if err != nil {
 		return []finding{bad("settings", err)}
 	}
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return []finding{bad("record", err)}
 	}
-	defer b.close()
+	defer b.Close()
 	var wanted []checkup
 	for _, c := range checkups {
 		if len(parts) == 0 || slices.Contains(parts, c.part) {
 			wanted = append(wanted, c)
 		}
 	}
-	found := lookAt(ctx, wanted, place{conf, b.touched("user")})
+	found := lookAt(ctx, wanted, app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
 	for i, f := range found { // what servers say back may hold what they were told
-		found[i].What = b.secrets.Text(f.What)
+		found[i].What = b.Secrets.Text(f.What)
 	}
 	return found
 }
 
 // lookAt makes all checkups at the same time.
-func lookAt(ctx context.Context, wanted []checkup, at place) []finding {
+func lookAt(ctx context.Context, wanted []checkup, at app.ModelSource) []finding {
 	over, stop := context.WithTimeout(ctx, doctorTime)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
@@ -208,41 +209,41 @@ func bad(part string, err error) finding {
 // warned is for what works, but not as well as it could.
 func warned(what, hint string) finding { return finding{State: shaky, What: what, Hint: hint} }
 
-func checkSettings(_ context.Context, at place) finding {
-	conf := at.conf
+func checkSettings(_ context.Context, at app.ModelSource) finding {
+	conf := at.Conf
 	if len(conf.Sources()) == 0 {
 		return off("no settings file; the defaults apply", "hako config init writes one with every setting explained")
 	}
 	return good("%s", strings.Join(conf.Sources(), ", "))
 }
 
-func checkModel(ctx context.Context, at place) finding {
-	c, err := chooseModel(ctx, at, "")
+func checkModel(ctx context.Context, at app.ModelSource) finding {
+	c, err := app.ChooseModel(ctx, at, "")
 	if err != nil {
 		return bad("", err)
 	}
-	if c.provider == "builtin" {
+	if c.Provider == "builtin" {
 		return off("the built-in rules answer simple questions about files, offline", "for a real model: export OPENAI_API_KEY=…, or start Ollama and ollama pull qwen3")
 	}
 	return good("%s is asked unless --model says otherwise", c)
 }
 
-func checkOpenAI(ctx context.Context, at place) finding {
-	conf := at.conf
-	o := openaiOptions(conf)
-	if o.Key == "" && !elsewhere(conf) {
+func checkOpenAI(ctx context.Context, at app.ModelSource) finding {
+	conf := at.Conf
+	o := app.OpenaiOptions(conf)
+	if o.Key == "" && !app.CustomOpenAI(conf) {
 		return off("no key", "export OPENAI_API_KEY=… to use it")
 	}
-	names, err := at.served(ctx)
+	names, err := at.Served(ctx)
 	if err != nil {
 		return bad("", err)
 	}
 	return good("%d models at %s", len(names), o.BaseURL)
 }
 
-func checkOllama(ctx context.Context, at place) finding {
-	conf := at.conf
-	names, err := at.ollamas(ctx)
+func checkOllama(ctx context.Context, at app.ModelSource) finding {
+	conf := at.Conf
+	names, err := at.Ollamas(ctx)
 	switch {
 	case err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:"):
 		return bad("", err)
@@ -254,9 +255,9 @@ func checkOllama(ctx context.Context, at place) finding {
 	return good("%d models, first %s", len(names), names[0].Name)
 }
 
-func checkSearch(_ context.Context, at place) finding {
-	conf := at.conf
-	_, name, err := searchEngine(conf)
+func checkSearch(_ context.Context, at app.ModelSource) finding {
+	conf := at.Conf
+	_, name, err := app.SearchEngine(conf)
 	switch {
 	case err != nil && config.SearchProvider.Of(conf).From == "default":
 		return off("no search engine is set up", fault.Hint(err))
@@ -268,9 +269,9 @@ func checkSearch(_ context.Context, at place) finding {
 	return good("%s", name)
 }
 
-func checkPolicy(_ context.Context, at place) finding {
-	conf := at.conf
-	p, err := loadPolicy(conf, "host")
+func checkPolicy(_ context.Context, at app.ModelSource) finding {
+	conf := at.Conf
+	p, err := app.LoadPolicy(conf, "host")
 	if err == nil {
 		err = p.Test()
 	}
@@ -280,8 +281,8 @@ func checkPolicy(_ context.Context, at place) finding {
 	return good("the rules keep to their examples")
 }
 
-func checkRecord(_ context.Context, at place) finding {
-	conf := at.conf
+func checkRecord(_ context.Context, at app.ModelSource) finding {
+	conf := at.Conf
 	path := config.AuditPath.Of(conf).V
 	rep, err := audit.VerifyFile(path)
 	switch {
@@ -326,18 +327,18 @@ func (t state) shown(s streams) string {
 }
 
 // checkFiles looks whether what hako keeps is its owner's alone.
-func checkFiles(_ context.Context, at place) finding {
-	dir := filepath.Dir(at.conf.StateFile("x"))
+func checkFiles(_ context.Context, at app.ModelSource) finding {
+	dir := filepath.Dir(at.Conf.StateFile("x"))
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return off("nothing is kept yet", "it will be in "+dir)
 	case err != nil:
-		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: reasonOf(err), Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
+		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: app.ReasonOf(err), Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
 		return finding{State: broken, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()), Hint: "chmod 700 " + dir}
 	}
-	for _, name := range keptFiles(at.conf) {
+	for _, name := range keptFiles(at.Conf) {
 		if info, err := os.Lstat(name); err == nil {
 			if err := yours.Check(name, info); err != nil {
 				return bad("", err)
@@ -348,12 +349,12 @@ func checkFiles(_ context.Context, at place) finding {
 }
 
 func keptFiles(conf *config.Config) []string {
-	return []string{config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V, conf.StateFile("usage.json"), tokenStore(conf).Path}
+	return []string{config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V, conf.StateFile("usage.json"), app.TokenStore(conf).Path}
 }
 
 // checkSecretary looks into her memory.
-func checkSecretary(_ context.Context, at place) finding {
-	path := config.SecretaryDatabase.Of(at.conf).V
+func checkSecretary(_ context.Context, at app.ModelSource) finding {
+	path := config.SecretaryDatabase.Of(at.Conf).V
 	if !exists(path) {
 		return off("she remembers nothing yet", "hako secretary talks to her")
 	}
@@ -378,8 +379,8 @@ const usualAddress = "127.0.0.1:8480"
 
 // checkServe looks who may come in, and whether the door can be opened: for a
 // moment it is, and nobody is let in.
-func checkServe(ctx context.Context, at place) finding {
-	tokens, err := tokenStore(at.conf).List()
+func checkServe(ctx context.Context, at app.ModelSource) finding {
+	tokens, err := app.TokenStore(at.Conf).List()
 	if err != nil {
 		return bad("", err)
 	}
@@ -393,14 +394,14 @@ func checkServe(ctx context.Context, at place) finding {
 	return good("tokens besides the one that is printed: %d; %s is free", len(tokens), usualAddress)
 }
 
-func checkSandbox(ctx context.Context, at place) finding {
+func checkSandbox(ctx context.Context, at app.ModelSource) finding {
 	// A directory of its own: that the doctor stands in / says nothing.
 	dir, err := os.MkdirTemp("", "hako-doctor-")
 	if err != nil {
 		return bad("", err)
 	}
 	defer os.RemoveAll(dir)
-	st, err := hostState(ctx, at.conf, dir)
+	st, err := app.ProbeHost(ctx, at.Conf, dir)
 	switch {
 	case err != nil:
 		return bad("", err)
@@ -414,13 +415,13 @@ func checkSandbox(ctx context.Context, at place) finding {
 
 // checkDocker looks for the engine and for images. That there is none is fine
 // unless models are to have containers.
-func checkDocker(ctx context.Context, at place) finding {
-	b, err := openBerthFor(at.conf)
+func checkDocker(ctx context.Context, at app.ModelSource) finding {
+	b, err := app.InspectContainers(at.Conf)
 	if err != nil {
 		return bad("", err)
 	}
-	defer b.close()
-	list, err := b.inventory(ctx)
+	defer b.Close()
+	list, err := inventory(ctx, b)
 	if err != nil {
 		return bad("", err)
 	}
@@ -430,7 +431,7 @@ func checkDocker(ctx context.Context, at place) finding {
 			missing = append(missing, e.Name)
 		}
 	}
-	wanted := config.ContainerEnabled.Of(at.conf).V || anyForge(at.conf)
+	wanted := config.ContainerEnabled.Of(at.Conf).V || anyForge(at.Conf)
 	switch {
 	case list.Engine != "" && wanted:
 		return finding{State: broken, What: list.Engine, Hint: "start Docker, join its group, or set DOCKER_HOST"}
@@ -442,17 +443,17 @@ func checkDocker(ctx context.Context, at place) finding {
 	return good("Docker answers, all %d environments are built", len(list.Environments))
 }
 
-func checkSpeech(ctx context.Context, at place) finding {
-	if !config.SpeechEnabled.Of(at.conf).V {
+func checkSpeech(ctx context.Context, at app.ModelSource) finding {
+	if !config.SpeechEnabled.Of(at.Conf).V {
 		return off("switched off by speech.enabled", "")
 	}
-	engine, err := speech.New(speech.Options{URL: config.SpeechURL.Of(at.conf).V, Remote: config.SpeechURL.Of(at.conf).From != "default"})
+	engine, err := speech.New(speech.Options{URL: config.SpeechURL.Of(at.Conf).V, Remote: config.SpeechURL.Of(at.Conf).From != "default"})
 	if err != nil {
 		return bad("", err)
 	}
 	info, err := engine.Info(ctx)
 	if err != nil {
-		return off("no COEIROINK at "+config.SpeechURL.Of(at.conf).V+"; the secretary is silent", "start COEIROINK to hear her; everything else works without it")
+		return off("no COEIROINK at "+config.SpeechURL.Of(at.Conf).V+"; the secretary is silent", "start COEIROINK to hear her; everything else works without it")
 	}
 	return good("COEIROINK %s", info.Version)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hako/internal/app"
 )
 
 // What hangs is said to hang, and nothing waits for it: not even what notices
@@ -18,11 +20,11 @@ func TestDoctorDoesNotWait(t *testing.T) {
 		defer close(forever)
 		began := time.Now()
 		found := lookAt(t.Context(), []checkup{
-			{part: "deaf", look: func(context.Context, place) finding { <-forever; return good("") }},
-			{part: "slow", look: func(ctx context.Context, _ place) finding { <-ctx.Done(); return off("not running", "") }},
-			{part: "long", look: func(context.Context, place) finding { <-forever; return good("") }, late: "look elsewhere"},
-			{part: "quick", look: func(context.Context, place) finding { return good("%d", 7) }},
-		}, place{})
+			{part: "deaf", look: func(context.Context, app.ModelSource) finding { <-forever; return good("") }},
+			{part: "slow", look: func(ctx context.Context, _ app.ModelSource) finding { <-ctx.Done(); return off("not running", "") }},
+			{part: "long", look: func(context.Context, app.ModelSource) finding { <-forever; return good("") }, late: "look elsewhere"},
+			{part: "quick", look: func(context.Context, app.ModelSource) finding { return good("%d", 7) }},
+		}, app.ModelSource{})
 		if took := time.Since(began); took >= 2*time.Second {
 			t.Errorf("it took %v", took)
 		}

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/gate"
+	"hako/internal/app"
 	"hako/internal/app/asksocket"
 	"hako/internal/app/questions"
 )
@@ -309,7 +310,7 @@ func TestApproverOfTasks(t *testing.T) {
 	if w.approver("t") != nil {
 		t.Error("somebody is there")
 	}
-	shut, err := (&asksocket.Hatch{Dir: hatchDir(conf), Ask: agree, Record: func(string, string) (func(string, error) error, error) {
+	shut, err := (&asksocket.Hatch{Dir: app.AskSocketDir(conf), Ask: agree, Record: func(string, string) (func(string, error) error, error) {
 		return func(string, error) error { return nil }, nil
 	}}).Open()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"hako/container"
 	"hako/container/guest"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/run"
 	"hako/run/fault"
@@ -104,7 +106,7 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	req := &run.Request{Actor: "user", Script: text, Dir: o.dir, Timeout: o.timeout, Stdout: s.out, Stderr: s.err}
 	if !isTerminal(s.in) {
 		req.Stdin = s.in
@@ -117,14 +119,14 @@ func (o *envExecOptions) run(cmd *cobra.Command, s streams, words []string) erro
 	}
 	res, err := b.Runner(o.task).Run(cmd.Context(), req)
 	if res.TimedOut {
-		fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout, or run it with --background\n", b.limit(o.timeout))
+		fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout, or run it with --background\n", cmp.Or(o.timeout, b.Timeout))
 		return exitStatus(124)
 	}
 	return finished(res, err)
 }
 
 // begin starts a command in the background.
-func (o *envExecOptions) begin(ctx context.Context, s streams, b *berth, req *run.Request) error {
+func (o *envExecOptions) begin(ctx context.Context, s streams, b *app.Containers, req *run.Request) error {
 	if !o.json {
 		_, err := b.Background(o.task).Run(ctx, req)
 		return err
@@ -137,13 +139,6 @@ func (o *envExecOptions) begin(ctx context.Context, s streams, b *berth, req *ru
 	return encode(s.out, map[string]string{"handle": strings.TrimSpace(handle.String())})
 }
 
-func (b *berth) limit(asked time.Duration) time.Duration {
-	if asked > 0 {
-		return asked
-	}
-	return b.Timeout
-}
-
 // envResult is what env exec prints with --json.
 type envResult struct {
 	container.Result
@@ -151,7 +146,7 @@ type envResult struct {
 	Error    *fault.Error `json:"error,omitempty"` // why it was not run to its end
 }
 
-func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *berth, req *run.Request) error {
+func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containers, req *run.Request) error {
 	res, err := b.ExecuteIn(ctx, o.task, req)
 	out := envResult{Result: res}
 	if err != nil {
@@ -216,7 +211,7 @@ func (o *envFlags) edit(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	answer, err := b.Edit(ctx, o.task, call)
 	if err != nil {
 		return err
@@ -272,7 +267,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	if o.log != "" {
 		return o.printLog(s, b)
 	}
@@ -361,8 +356,8 @@ func inOneLine(script string) string {
 	return strings.Join(lines, " ↵ ")
 }
 
-func (o *envJobsOptions) printLog(s streams, b *berth) error {
-	f, err := b.Log(o.task, o.log, o.stream)
+func (o *envJobsOptions) printLog(s streams, b *app.Containers) error {
+	f, err := b.Manager.Log(o.task, o.log, o.stream)
 	if err != nil {
 		return err
 	}
@@ -395,8 +390,8 @@ func newEnvPrompt(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer b.close()
-			name, err := b.named("env prompt", environment)
+			defer b.Close()
+			name, err := environmentNamed(b, "env prompt", environment)
 			if err != nil {
 				return err
 			}

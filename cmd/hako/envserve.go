@@ -15,9 +15,9 @@ import (
 	"hako/container"
 	"hako/container/egress"
 	"hako/container/proxyproc"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/redact"
-	"hako/policy"
 	"hako/run/fault"
 )
 
@@ -37,15 +37,15 @@ works until it is interrupted, and removes those that were not used.`,
 				return &fault.Error{Kind: fault.Invalid, Op: "env pool", Subject: "--size " + strconv.Itoa(size), Why: "it is not from 1 to 100", Hint: "name a number of containers to keep"}
 			}
 			b, err := o.berth(s, func(conf *config.Config, c *container.Options) error {
-				c.Detached, c.Warm = false, warmth(conf, size)
+				c.Detached, c.Warm = false, app.Warmth(conf, size)
 				c.Progress = func(line string) { fmt.Fprintln(s.err, line) }
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			defer b.close()
-			return b.serve(cmd.Context(), s)
+			defer b.Close()
+			return servePool(cmd.Context(), s, b)
 		},
 	}
 	o.register(cmd.Flags())
@@ -53,27 +53,11 @@ works until it is interrupted, and removes those that were not used.`,
 	return cmd
 }
 
-// warmth is how many containers of each environment are kept warm.
-func warmth(conf *config.Config, size int) map[string]int {
-	if size <= 0 {
-		size = config.PoolSize.Of(conf).V
-	}
-	names := config.PoolEnvironment.Of(conf).V
-	if len(names) == 0 {
-		names = []string{config.ContainerDefault.Of(conf).V}
-	}
-	warm := make(map[string]int)
-	for _, name := range names {
-		warm[name] = size
-	}
-	return warm
-}
-
-// serve keeps the pool filled until it is interrupted.
-func (b *berth) serve(ctx context.Context, s streams) error {
+// servePool keeps the pool filled until it is interrupted.
+func servePool(ctx context.Context, s streams, b *app.Containers) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	go b.Watch(ctx, time.Duration(config.CleanupInterval.Of(b.conf).V)*time.Hour)
+	go b.Watch(ctx, time.Duration(config.CleanupInterval.Of(b.Conf).V)*time.Hour)
 	b.Warmly(ctx)
 	if err := b.WaitWarm(ctx); err == nil {
 		fmt.Fprintln(s.out, "warm: "+counts(b.WarmCount()))
@@ -135,13 +119,4 @@ func methodOf(e egress.Event) []string {
 		return nil
 	}
 	return []string{e.Method}
-}
-
-// allowedCommands lists what the rules allow, for prompts.
-func allowedCommands(p *policy.Policy) container.Allowed {
-	out := container.Allowed{Commands: make(map[string][]string), Text: p.AllowedText()}
-	for _, group := range p.Allowed() {
-		out.Commands[group.Name] = group.Commands
-	}
-	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/container"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/text"
 	"hako/run/fault"
@@ -55,8 +56,8 @@ func (o *envFlags) list(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	list, err := b.inventory(ctx)
+	defer b.Close()
+	list, err := inventory(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (o *envFlags) list(ctx context.Context, s streams) error {
 
 // inventory looks at what there is. An engine that does not answer is a part of
 // the answer.
-func (b *berth) inventory(ctx context.Context) (environmentList, error) {
+func inventory(ctx context.Context, b *app.Containers) (environmentList, error) {
 	var list environmentList
 	var err error
 	if list.Tasks, err = b.Tasks(ctx); err != nil {
@@ -160,7 +161,7 @@ func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) er
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	if len(names) == 0 {
 		for _, l := range b.EnvironmentList() {
 			if l.Dockerfile != "" {
@@ -176,7 +177,7 @@ func (o *envBuildOptions) run(ctx context.Context, s streams, names []string) er
 	return nil
 }
 
-func (o *envBuildOptions) build(ctx context.Context, s streams, b *berth, name string) error {
+func (o *envBuildOptions) build(ctx context.Context, s streams, b *app.Containers, name string) error {
 	say, end := telling(s, o.json)
 	defer end()
 	began := time.Now()
@@ -271,8 +272,8 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	environment, err := b.named("start environment", o.environment)
+	defer b.Close()
+	environment, err := environmentNamed(b, "start environment", o.environment)
 	if err != nil {
 		return err
 	}
@@ -287,10 +288,10 @@ func (o *envUpOptions) run(ctx context.Context, s streams) error {
 	return printUp(s, info)
 }
 
-// named returns the environment that a flag names; empty means the default. A plan
+// environmentNamed returns the environment that a flag names; empty means the default. A plan
 // with one that does not exist gets the default and a comment; a person who mistyped
 // it would not want another one started.
-func (b *berth) named(op, name string) (string, error) {
+func environmentNamed(b *app.Containers, op, name string) (string, error) {
 	if name == "" {
 		return b.DefaultEnvironment(), nil
 	}
@@ -342,7 +343,7 @@ func (o *envFlags) info(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	x, err := b.Look(ctx, o.task)
 	if err != nil {
 		return err
@@ -401,7 +402,7 @@ func (o *envFlags) down(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	_, end := telling(s, o.json)
 	defer end()
 	if err := b.Cleanup(ctx, o.task); err != nil {
@@ -447,7 +448,7 @@ func (o *envFlags) prune(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	n, err := b.CleanupStale(ctx)
 	if err != nil {
 		return err

@@ -9,13 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/agent/tool"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/run"
 )
 
 // execOptions are the flags of hako exec.
 type execOptions struct {
-	readonly
+	common
+	app.ReadOnlyOptions
 	start int64
 	size  int64
 	json  bool
@@ -37,8 +39,8 @@ one page at a time. With --json the answer has the fields a model sees.`,
 	}
 	f := cmd.Flags()
 	o.common.register(f)
-	f.StringArrayVar(&o.file, "file", nil, "grant the real `FILE` for reading")
-	f.StringArrayVar(&o.urls, "allow-url", nil, "let curl get what is below `PREFIX`")
+	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "let curl get what is below `PREFIX`")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the output")
 	f.Int64Var(&o.size, "size", tool.MaxPage, "print at most `N` bytes, 1 to 4096")
 	f.BoolVar(&o.json, "json", false, "print the whole answer as JSON")
@@ -53,19 +55,19 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
-	o.ask = askElsewhere(conf, newShow(s, false, false).note)
-	e, b, err := o.executor(conf, "user")
+	o.Ask = askElsewhere(conf, newShow(s, false, false).note)
+	e, b, err := o.Executor(conf, "user")
 	if err != nil {
 		return err
 	}
 	if !isTerminal(s.in) {
 		e.Stdin = s.in
 	}
-	defer b.close()
-	defer watchdog(b.gauge, s.err)()
+	defer b.Close()
+	defer watchdog(b.Gauge, s.err)()
 	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size})
 	if o.json {
-		return printAnswer(s, out, o.dir)
+		return printAnswer(s, out, o.Dir)
 	}
 	if _, err := io.WriteString(s.out, out.StdoutText); err != nil {
 		return err

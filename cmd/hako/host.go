@@ -5,48 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hako/gate"
-	"hako/host"
-	"hako/host/sandbox"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/text"
-	"hako/policy"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 )
-
-// asker puts a question to a person; nil means that nobody is there.
-type asker = func(context.Context, gate.Question) (gate.Answer, error)
-
-// hands run programs of this machine, behind a gate.
-type hands struct {
-	run.Runner
-	close  func()
-	status func() sandbox.Report
-}
-
-// A workshop is where programs of this machine are run: settings, rules and
-// record, from which hands are made.
-type workshop struct {
-	*opened
-	options host.Options
-	judge   *policy.Policy
-	ask     asker
-}
-
-// hire makes hands.
-func (w *workshop) hire(ctx context.Context) (hands, error) {
-	return w.hands(ctx, w.options, w.judge, w.ask)
-}
 
 // hostFlags are what every command has that runs programs of this machine.
 type hostFlags struct {
@@ -102,104 +73,6 @@ func (o *hostFlags) load() (*config.Config, error) {
 	return conf, nil
 }
 
-// workshop opens the record and reads the rules.
-func (o *hostFlags) workshop(conf *config.Config, base quota.Limits, ask asker) (*workshop, error) {
-	options, err := hostOptions(conf)
-	if err != nil {
-		return nil, err
-	}
-	if err := rootApart(conf, options.Root); err != nil {
-		return nil, err
-	}
-	judge, err := hostPolicy(conf, options.Root)
-	if err != nil {
-		return nil, err
-	}
-	b, err := recorder(conf)
-	if err != nil {
-		return nil, err
-	}
-	budget, err := modelBudget(conf, base)
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	b.meter, b.patience = quota.New(budget), config.ApprovalTimeout.Of(conf).V
-	return &workshop{b, options, judge, ask}, nil
-}
-
-// hostOptions turns the settings into those of a runner.
-func hostOptions(conf *config.Config) (host.Options, error) {
-	o := host.Options{
-		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V,
-		Network: config.BashNetwork.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parse: policy.ParseScript,
-		Limits: sandbox.Limits{
-			Memory: int64(config.BashMemory.Of(conf).V), Processes: int64(config.BashProcesses.Of(conf).V),
-			Files: int64(config.BashFiles.Of(conf).V), FileSize: int64(config.BashFileSize.Of(conf).V),
-		},
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		o.Env = host.Identity(home)
-	}
-	root, err := filepath.Abs(o.Root)
-	if err != nil {
-		return o, err
-	}
-	o.Root = resolve(root)
-	o.Hide, o.Protect = ownFiles(conf), protectedIn(conf, o.Root)
-	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
-}
-
-// rootThere says at the start what would fail at the first command.
-func rootThere(conf *config.Config) error {
-	o, err := hostOptions(conf)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(o.Root)
-	switch {
-	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: reasonOf(err), Hint: "name a directory with --root"}
-	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
-	}
-	return rootApart(conf, o.Root)
-}
-
-// ownFiles are hako's own: no program is to read or write the record.
-func ownFiles(conf *config.Config) []string {
-	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
-	for i, name := range files {
-		if abs, err := filepath.Abs(name); err == nil {
-			files[i] = resolve(abs)
-		}
-	}
-	return files
-}
-
-// hostPolicy returns the rules for programs below a root. A whitelist takes the
-// place of what is allowed by default, not of what is denied.
-func hostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
-	opts := policy.Options{Root: root, Dir: root, Resolve: resolve}
-	list := config.BashWhitelist.Of(conf).V
-	if list == "" {
-		p, err := loadPolicy(conf, "host")
-		if err != nil {
-			return nil, err
-		}
-		return p.For("host", opts), nil
-	}
-	names, err := readRules(list, readWhitelist)
-	if err != nil {
-		return nil, err
-	}
-	p, err := names.Instead("host", opts)
-	if err != nil {
-		return nil, err
-	}
-	return addRules(p, config.PolicyRules.Of(conf).V, readPolicy)
-}
-
 func newHost(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
@@ -244,43 +117,32 @@ func (o *hostExecOptions) run(ctx context.Context, s streams, command string) er
 	if err != nil {
 		return err
 	}
-	w, err := o.workshop(conf, quota.Unlimited(), askFor(s, conf))
+	w, err := app.OpenHost(conf, quota.Unlimited(), askFor(s, conf))
 	if err != nil {
 		return err
 	}
-	defer w.opened.close()
-	w.options.Limiter = w.timedGauge()
-	h, err := w.hire(ctx)
+	defer w.App.Close()
+	w.Options.Limiter = w.TimedGauge()
+	h, err := w.NewRunner(ctx)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	defer watch(w.options.Limiter, func(error) int { return int(w.stopped(s)) })()
+	defer h.Close()
+	defer watch(w.Options.Limiter, func(error) int { return int(stopped(s, w.Options.Timeout)) })()
 	req := &run.Request{Actor: "user", Script: command, Stdout: s.out, Stderr: s.err}
 	if o.json {
 		return o.runJSON(ctx, s, h, req, int(config.BashOutput.Of(conf).V))
 	}
 	res, err := h.Run(ctx, req)
 	if res.TimedOut {
-		return w.stopped(s)
+		return stopped(s, w.Options.Timeout)
 	}
 	return finished(res, err)
 }
 
-// timedGauge limits the shell around programs to the time of a command, and what it
-// takes to end that: a shell that goes on is ended with the process.
-func (w *workshop) timedGauge() *quota.Limiter {
-	limits := host.ShellLimits()
-	limits.Time = w.options.Timeout + endTime
-	return quota.NewLimiter(limits)
-}
-
-// endTime is how long programs may take to end when their time is up.
-const endTime = 1300 * time.Millisecond
-
 // stopped says that a command had no more time.
-func (w *workshop) stopped(s streams) exitStatus {
-	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", w.options.Timeout)
+func stopped(s streams, after time.Duration) exitStatus {
+	fmt.Fprintf(s.err, "hako: stopped after %v\nhako: hint: give it more time with --timeout\n", after)
 	return exitStatus(124)
 }
 
@@ -304,7 +166,7 @@ type hostResult struct {
 	Error     *fault.Error `json:"error,omitempty"` // why it was not run to its end
 }
 
-func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h hands, req *run.Request, keep int) error {
+func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunner, req *run.Request, keep int) error {
 	stdout, stderr := &text.HeadTail{Head: keep / 2, Tail: keep / 2}, &text.HeadTail{Head: keep / 2, Tail: keep / 2}
 	req.Stdout, req.Stderr = stdout, stderr
 	res, err := h.Run(ctx, req)
@@ -338,15 +200,6 @@ type hostStatusOptions struct {
 	json bool
 }
 
-// hostStatus is what host status prints with --json.
-type hostStatus struct {
-	sandbox.Report
-	Required sandbox.Level `json:"required"`
-	Enough   bool          `json:"enough"`
-	Root     string        `json:"root"`
-	Network  bool          `json:"network"`
-}
-
 func newHostStatus(s streams) *cobra.Command {
 	var o hostStatusOptions
 	cmd := &cobra.Command{
@@ -367,14 +220,14 @@ func (o *hostStatusOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	st, err := hostState(ctx, conf, "")
+	st, err := app.ProbeHost(ctx, conf, "")
 	if err != nil {
 		return err
 	}
 	if o.json {
 		err = encode(s.out, st)
 	} else {
-		err = st.print(s.out)
+		err = printHostStatus(s.out, st)
 	}
 	if err == nil && !st.Enough {
 		return exitStatus(status[fault.Denied])
@@ -382,21 +235,7 @@ func (o *hostStatusOptions) run(ctx context.Context, s streams) error {
 	return err
 }
 
-// hostState builds a sandbox and looks at it; an empty root means that of the
-// settings.
-func hostState(ctx context.Context, conf *config.Config, root string) (hostStatus, error) {
-	options, err := hostOptions(conf)
-	if err != nil {
-		return hostStatus{}, err
-	}
-	if root != "" {
-		options.Root = root
-	}
-	report, err := host.Probe(ctx, options)
-	return hostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
-}
-
-func (st hostStatus) print(w io.Writer) error {
+func printHostStatus(w io.Writer, st app.HostStatus) error {
 	landlock, seccomp, network := "not there", "not there", "none, not even this machine's"
 	if st.Landlock > 0 {
 		landlock = fmt.Sprintf("version %d", st.Landlock)

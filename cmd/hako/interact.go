@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 	"mvdan.cc/sh/v3/syntax"
 
+	"hako/internal/app"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -91,7 +92,8 @@ func (t *terminal) line(prompt string) (string, error) {
 }
 
 // interact reads lines and runs them until the end of input or exit.
-func interact(ctx context.Context, s streams, b *opened) error {
+func interact(ctx context.Context, s streams, o *app.Shell) error {
+	b := prompter{o}
 	fmt.Fprintln(s.err, "hako sh: a closed shell; help lists the commands, exit or Ctrl-D leaves")
 	t := newTerminal(s.in.(*os.File), s.keys, s.err)
 	t.edit.AutoCompleteCallback = b.complete
@@ -124,11 +126,14 @@ func leaveWith(status int) error {
 	return exitStatus(status)
 }
 
+// A prompter reads lines for a virtual shell and runs them.
+type prompter struct{ *app.Shell }
+
 // readScript reads lines until they make a whole script: an open quote or
 // block asks for more.
-func (b *opened) readScript(t *terminal) (string, error) {
+func (b prompter) readScript(t *terminal) (string, error) {
 	src := ""
-	prompt := b.session.WorkDir() + "$ "
+	prompt := b.Session.WorkDir() + "$ "
 	for {
 		line, err := t.line(prompt)
 		if err != nil {
@@ -146,10 +151,10 @@ func (b *opened) readScript(t *terminal) (string, error) {
 }
 
 // line runs one line; Ctrl-C ends the command, not the session.
-func (b *opened) line(ctx context.Context, s streams, src string) int {
+func (b prompter) line(ctx context.Context, s streams, src string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	res, err := b.runner.Run(ctx, &run.Request{
+	res, err := b.Runner.Run(ctx, &run.Request{
 		Actor: "user", Script: src, Stdin: s.keys, Stdout: s.out, Stderr: s.err,
 	})
 	if err != nil && fault.KindOf(err) == fault.Other && ctx.Err() != nil {
@@ -164,7 +169,7 @@ func (b *opened) line(ctx context.Context, s streams, src string) int {
 
 // complete finishes the word before the cursor: a command at the start, a file
 // elsewhere. With several candidates it goes as far as they agree.
-func (b *opened) complete(line string, pos int, key rune) (string, int, bool) {
+func (b prompter) complete(line string, pos int, key rune) (string, int, bool) {
 	if key != '\t' {
 		return "", 0, false
 	}
@@ -173,7 +178,7 @@ func (b *opened) complete(line string, pos int, key rune) (string, int, bool) {
 	word := head[at:]
 	var found []string
 	if strings.TrimSpace(strings.TrimRight(head[:at], " \t")) == "" || strings.ContainsAny(lastOf(strings.TrimRight(head[:at], " \t")), "|;&(") {
-		found = withPrefix(b.session.Words(), word, " ")
+		found = withPrefix(b.Session.Words(), word, " ")
 	} else {
 		found = b.files(word)
 	}
@@ -202,13 +207,13 @@ func withPrefix(words []string, prefix, end string) []string {
 }
 
 // files returns the names that a word could become.
-func (b *opened) files(word string) []string {
+func (b prompter) files(word string) []string {
 	dir, base := path.Split(word)
 	full := dir
 	if !path.IsAbs(dir) {
-		full = path.Join(b.session.WorkDir(), dir)
+		full = path.Join(b.Session.WorkDir(), dir)
 	}
-	entries, err := b.session.FS.ReadDir(path.Clean(full))
+	entries, err := b.Session.FS.ReadDir(path.Clean(full))
 	if err != nil {
 		return nil
 	}

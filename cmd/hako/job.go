@@ -14,6 +14,7 @@ import (
 
 	"hako/agent"
 	"hako/agent/tool"
+	"hako/internal/app"
 	"hako/internal/app/ask/conversation"
 	"hako/internal/config"
 	"hako/internal/websearch"
@@ -29,59 +30,60 @@ type job struct {
 	conf    *config.Config
 	show    *show
 	request agent.Request
-	box     *opened
-	mind    *mind
+	box     *app.Shell
+	mind    *app.MeteredModel
 	engine  websearch.Engine
 	engName string
 	agent   agent.Agent
 	dialog  llm.Dialog
+	tape    *app.TurnRecorder
 	thread  *conversation.Thread
 }
 
 func (j *job) close() {
 	if j.box != nil {
-		j.box.close()
+		j.box.Close()
 	}
 	if j.thread != nil {
 		j.thread.Close()
 	}
-	j.tape.discard() // unless it was kept
+	j.tape.Discard() // unless it was kept
 }
 
 // prepare puts the parts together: model, box, tools, conversation.
 func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 	var err error
-	if j.readonly.given, err = j.takeStdin(j.show.s); err != nil {
+	if j.ReadOnlyOptions.Stdin, err = j.takeStdin(j.show.s); err != nil {
 		return err
 	}
-	j.budget = quota.DefaultLimits()
-	j.file = once(j.file)
+	j.Budget = quota.DefaultLimits()
+	j.Files = once(j.Files)
 	if j.request.Files, err = j.grantedFiles(); err != nil {
 		return err
 	}
-	if err := apart(j.conf, j.record); err != nil {
+	if err := app.CheckGrants(j.conf, j.record); err != nil {
 		return err
 	}
-	j.ask = askElsewhere(j.conf, j.show.note)
-	e, b, err := j.executor(j.conf, "model")
+	j.Ask = askElsewhere(j.conf, j.show.note)
+	e, b, err := j.Executor(j.conf, "model")
 	if err != nil {
 		return err
 	}
 	j.box = b
-	if err := readable(j.file, b.gauge.Limits().FileSize); err != nil {
+	if err := readable(j.Files, b.Gauge.Limits().FileSize); err != nil {
 		return err
 	}
-	c, err := chooseModel(ctx, place{j.conf, b.touched("model")}, j.model)
+	c, err := app.ChooseModel(ctx, app.ModelSource{Conf: j.conf, Record: b.RecordNetwork("model")}, j.model)
 	if err != nil {
 		return err
 	}
-	if c.why != "" {
-		j.show.event(agent.Event{Type: "note", Text: c.why})
+	if c.Why != "" {
+		j.show.event(agent.Event{Type: "note", Text: c.Why})
 	}
-	if j.tape, err = newTape(j.record, b.secrets); err != nil {
+	if j.tape, err = app.NewTurnRecorder(j.record, b.Secrets); err != nil {
 		return err
 	}
-	if j.mind, err = j.think(c, j.conf, b, b.meter, j.show.retry); err != nil {
+	if j.mind, err = b.Metered(c, j.conf, b.Meter, app.ModelOptions{Recorder: j.tape, Notify: j.show.retry}); err != nil {
 		return err
 	}
 	tools, err := j.toolbox(e, cmd)
@@ -92,18 +94,18 @@ func (j *job) prepare(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	j.agent = agent.Agent{
-		ID: b.id, Model: j.mind.front, Tools: tools, Budget: b.meter, Log: b.log, Actor: "model", Secrets: b.secrets,
+		ID: b.Id, Model: j.mind.Front, Tools: tools, Budget: b.Meter, Log: b.Log, Actor: "model", Secrets: b.Secrets,
 		Turns: j.turns, Calls: j.calls, Threads: j.threads, Context: j.window(c), Force: j.force, Observe: j.show.event,
 	}
 	return nil
 }
 
 // window is how many tokens the model can hold.
-func (j *job) window(c chosen) int64 {
+func (j *job) window(c app.Model) int64 {
 	if n := config.ModelContext.Of(j.conf).V; n > 0 {
 		return int64(n)
 	}
-	return c.context
+	return c.Context
 }
 
 // takeStdin reads standard input if it is to be a file.
@@ -123,21 +125,21 @@ func (o *runOptions) takeStdin(s streams) ([]byte, error) {
 
 // grantedFiles lists the files with their sizes; they are not read.
 func (o *runOptions) grantedFiles() (list []llm.File, err error) {
-	for _, name := range o.file {
+	for _, name := range o.Files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: reasonOf(err), Hint: "check the name"}
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: app.ReasonOf(err), Hint: "check the name"}
 		}
 		if info.IsDir() {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one, each with --file"}
 		}
 		list = append(list, llm.File{Name: name, Bytes: info.Size()})
 	}
-	if o.given != nil {
-		if slices.Contains(o.file, stdinName) {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: stdinName, Why: "standard input goes by that name", Hint: "name the file ./" + stdinName}
+	if o.Stdin != nil {
+		if slices.Contains(o.Files, app.StdinName) {
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: app.StdinName, Why: "standard input goes by that name", Hint: "name the file ./" + app.StdinName}
 		}
-		list = append(list, llm.File{Name: stdinName, Bytes: int64(len(o.given))})
+		list = append(list, llm.File{Name: app.StdinName, Bytes: int64(len(o.Stdin))})
 	}
 	return list, nil
 }
@@ -157,7 +159,7 @@ func readable(names []string, limit int64) error {
 			err = firstByte(name)
 		}
 		if err != nil {
-			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: reasonOf(err), Hint: "see that you may read it"}
+			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: app.ReasonOf(err), Hint: "see that you may read it"}
 		}
 	}
 	return nil
@@ -179,17 +181,33 @@ func firstByte(name string) error {
 // filesNow is what list_allowed_files says: a file may have vanished meanwhile.
 func (o *runOptions) filesNow() []llm.File {
 	var list []llm.File
-	for _, name := range o.file {
+	for _, name := range o.Files {
 		if info, err := os.Stat(name); err == nil {
 			list = append(list, llm.File{Name: name, Bytes: info.Size()})
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			list = append(list, llm.File{Name: name})
 		}
 	}
-	if o.given != nil {
-		list = append(list, llm.File{Name: stdinName, Bytes: int64(len(o.given))})
+	if o.Stdin != nil {
+		list = append(list, llm.File{Name: app.StdinName, Bytes: int64(len(o.Stdin))})
 	}
 	return list
+}
+
+// toolNames are the tools there are, in the order in which they are offered.
+var toolNames = []string{"execute", "list_allowed_files", "web_search", "web_fetch", "cli_help"}
+
+// allTools makes the tools that can work here.
+func (j *job) allTools(e *tool.Executor, cmd *cobra.Command) ([]tool.Tool, error) {
+	tools := []tool.Tool{e.Tool(), tool.ListFiles(j.filesNow)}
+	var err error
+	if j.engine, j.engName, err = app.SearchEngine(j.conf); err == nil {
+		tools = append(tools, tool.WebSearch(j.engine))
+	} else if slices.Contains(j.tools, "web_search") || j.force == "web_search" || j.autoSearch {
+		return nil, err
+	}
+	pages := &websearch.Reader{Fetcher: j.Fetcher(j.conf), Fetched: j.box.RecordFetched("model")}
+	return append(tools, tool.WebFetch(pages), tool.CLIHelp(helpOf(j.show.s.wholeOf(cmd)))), nil
 }
 
 // toolbox returns the tools that are offered. A tool that cannot work here, such
@@ -233,7 +251,7 @@ func (j *job) converse() error {
 	if err != nil {
 		return err
 	}
-	j.dialog = llm.Dialog{System: j.box.secrets.Text(system), MaxOutput: j.maxOutput, CacheKey: "hako"}
+	j.dialog = llm.Dialog{System: j.box.Secrets.Text(system), MaxOutput: j.maxOutput, CacheKey: "hako"}
 	if j.runOptions.thread == "" {
 		return nil
 	}
@@ -258,7 +276,7 @@ func (j *job) instructions() (string, error) {
 	if j.system != "" {
 		own, err := os.ReadFile(j.system)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: j.system, Err: reasonOf(err), Hint: "--system names a text file"}
+			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: j.system, Err: app.ReasonOf(err), Hint: "--system names a text file"}
 		}
 		parts = append(parts, strings.ToValidUTF8(string(own), "\uFFFD"))
 	}
@@ -267,8 +285,8 @@ func (j *job) instructions() (string, error) {
 
 // work runs the loop and tells what it took.
 func (j *job) work(ctx context.Context) error {
-	defer watchdog(j.box.gauge, j.show.s.err)()
-	j.show.event(agent.Event{Type: "start", Model: j.mind.name, Provider: j.mind.provider})
+	defer watchdog(j.box.Gauge, j.show.s.err)()
+	j.show.event(agent.Event{Type: "start", Model: j.mind.Name, Provider: j.mind.Provider})
 	err := j.search(ctx)
 	if err == nil {
 		var answer agent.Answer
@@ -281,10 +299,10 @@ func (j *job) work(ctx context.Context) error {
 			err = serr
 		}
 	}
-	if qerr := j.mind.book(j.conf, j.box.meter.Used()); qerr != nil { // the answer is there all the same
+	if qerr := j.mind.Book(j.conf, j.box.Meter.Used()); qerr != nil { // the answer is there all the same
 		j.show.event(agent.Event{Type: "note", Text: "what was used is not kept for hako quota: " + qerr.Error()})
 	}
-	if terr := j.tape.keep(); err == nil {
+	if terr := j.tape.Commit(); err == nil {
 		err = terr
 	}
 	j.tell()
@@ -293,14 +311,14 @@ func (j *job) work(ctx context.Context) error {
 
 // tell ends a run with what it took.
 func (j *job) tell() {
-	t := j.mind.ledger.Total()
+	t := j.mind.Ledger.Total()
 	if j.json {
-		used := j.box.meter.Used()
-		j.show.event(agent.Event{Type: "usage", Model: j.mind.name, Provider: j.mind.provider, Usage: &used, Millis: t.Time.Milliseconds(), Cost: j.mind.cost()})
+		used := j.box.Meter.Used()
+		j.show.event(agent.Event{Type: "usage", Model: j.mind.Name, Provider: j.mind.Provider, Usage: &used, Millis: t.Time.Milliseconds(), Cost: j.mind.Cost()})
 	}
 	if j.stats {
 		j.show.endText()
-		j.show.note(j.mind.stats())
+		j.show.note(j.mind.Stats())
 	}
 }
 
@@ -310,7 +328,7 @@ func (j *job) search(ctx context.Context) error {
 		return nil
 	}
 	if j.engine == nil {
-		_, _, err := searchEngine(j.conf)
+		_, _, err := app.SearchEngine(j.conf)
 		return err
 	}
 	j.show.spinner.Start("deciding whether to search")
@@ -329,8 +347,8 @@ func (j *job) search(ctx context.Context) error {
 }
 
 func (j *job) look(ctx context.Context, query string) error {
-	query = j.box.secrets.Text(query)
-	if err := j.box.touched("model")(j.engName + ": " + query); err != nil {
+	query = j.box.Secrets.Text(query)
+	if err := j.box.RecordNetwork("model")(j.engName + ": " + query); err != nil {
 		return err
 	}
 	j.show.spinner.Start("searching")
@@ -357,14 +375,14 @@ func (j *job) describe(w io.Writer) error {
 		return err
 	}
 	if j.json {
-		return encode(w, map[string]any{"model": j.mind.name, "provider": j.mind.provider, "files": j.request.Files, "fixed_tokens": fixed, "parts": parts, "system": j.dialog.System})
+		return encode(w, map[string]any{"model": j.mind.Name, "provider": j.mind.Provider, "files": j.request.Files, "fixed_tokens": fixed, "parts": parts, "system": j.dialog.System})
 	}
-	fmt.Fprintf(w, "model:    %s\nlimits:   %d turns, %d calls a turn, %d at a time\n", j.mind.chosen, j.turns, j.calls, j.threads)
-	fmt.Fprintf(w, "budget:   %s\n", j.box.meter.Left())
+	fmt.Fprintf(w, "model:    %s\nlimits:   %d turns, %d calls a turn, %d at a time\n", j.mind.Model, j.turns, j.calls, j.threads)
+	fmt.Fprintf(w, "budget:   %s\n", j.box.Meter.Left())
 	for _, f := range j.request.Files {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
 	}
-	fmt.Fprintf(w, "request:  %s\n", brief(j.box.secrets.Text(j.request.Text), 200))
+	fmt.Fprintf(w, "request:  %s\n", brief(j.box.Secrets.Text(j.request.Text), 200))
 	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", fixed)
 	for _, p := range parts {
 		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)

@@ -40,7 +40,7 @@ func TestAFileThatVanishes(t *testing.T) {
 	var out, err bytes.Buffer
 	s := newStreams(strings.NewReader(""), &out, &err)
 	o := &runOptions{modelFlags: modelFlags{model: "builtin"}, turns: 4, calls: 8, threads: 1}
-	o.noConfig, o.audit, o.file = true, filepath.Join(dir, "audit.jsonl"), []string{file}
+	o.noConfig, o.audit, o.Files = true, filepath.Join(dir, "audit.jsonl"), []string{file}
 	conf, lerr := o.load()
 	if lerr != nil {
 		t.Fatal(lerr)

@@ -8,6 +8,7 @@ import (
 
 	"hako/container/guest/server"
 	"hako/host/sandbox"
+	"hako/internal/app"
 	"hako/internal/worker"
 )
 
@@ -21,7 +22,7 @@ const raceSetting, raceValue = "GORACE", "atexit_sleep_ms=0"
 func TestMain(m *testing.M) {
 	sandbox.Guest(os.Args[0])
 	server.Guest(os.Args[0], os.Args[1:])
-	worker.Main(os.Args[0], WorkerParts)
+	worker.Main(os.Args[0], app.NewWorkerParts)
 	if os.Getenv(asHako) != "" {
 		beHako()
 	}

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"hako/agent/tool"
+	"hako/internal/app"
 	"hako/internal/app/mcpserver"
-	"hako/internal/config"
-	"hako/internal/websearch"
-	"hako/quota"
 )
 
 // mcpFlags are the flags of hako mcp.
@@ -60,76 +54,27 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	guard, err := o.guard(tokenStore(conf))
+	guard, err := o.guard(app.TokenStore(conf))
 	if err != nil {
 		return err
 	}
-	m, err := o.maker(conf)
+	m, err := app.NewSandboxes(conf, app.Grants{Readable: o.readable, Writable: o.writable})
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	m.secrets.Add(guard.token)
-	m.sweepLater(ctx)
-	options := m.options()
+	defer m.Close()
+	m.Secrets.Add(guard.token)
+	m.SweepLater(ctx)
+	options := m.Options(version)
 	options.Caller = mcpserver.Bearer(guard.holder)
-	options.Elicit = guard.elicits(elicitation(conf))
-	askPage(&options, conf)
+	options.Elicit = guard.elicits(app.Elicitation(conf))
+	app.AskPage(&options, conf)
 	door := mcpserver.New(options)
-	defer closeDoor(ctx, door)
+	defer app.CloseDoor(ctx, door)
 	if o.http == "" {
 		return door.Stdio(ctx, s.in, s.out)
 	}
 	return door.Listen(ctx, o.http, func(url string) {
 		fmt.Fprintf(s.err, "hako: serving MCP at %s\nhako: %s\n", url, guard.told)
 	})
-}
-
-// options are what a door is made of that has m's sandboxes.
-func (m *mcpMaker) options() mcpserver.Options {
-	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(tokenStore(m.conf)), Policy: rulesOf(m.conf, m.workers), Secrets: m.secrets, Egress: networkOf(m.conf) != "none"}
-}
-
-// closeDoor closes all sandboxes. What cannot be closed is removed by the next who
-// starts.
-func closeDoor(ctx context.Context, door *mcpserver.Door) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	_ = door.Close(ctx)
-}
-
-// maker opens the record and reads the rules for sandboxes.
-func (o *mcpFlags) maker(conf *config.Config) (*mcpMaker, error) {
-	// A call leaves much garbage behind and little else: collected half as often,
-	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(192 << 20)
-	if err := cmp.Or(rootThere(conf), o.grantsThere(), apart(conf, o.writable...)); err != nil {
-		return nil, err
-	}
-	b, err := recorder(conf)
-	if err != nil {
-		return nil, err
-	}
-	b.meter, b.patience = quota.New(conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(conf).V
-	m := &mcpMaker{opened: b, conf: conf, flags: o, asks: make(map[string]asker), larder: larder{limits: conf.Limits(quota.Lenient())}}
-	if _, err = loadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
-		m.workers, err = startWorkers(conf, m.larder.kept)
-	}
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	m.larder.workers, m.pooled = m.workers, m.workers.Close
-	return m, nil
-}
-
-// webTools are those for the web, as far as they are set up.
-func (m *mcpMaker) webTools() []tool.Tool {
-	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V}, Fetched: m.fetchedBy}
-	tools := []tool.Tool{tool.WebFetch(pages)}
-	if engine, _, err := searchEngine(m.conf); err == nil {
-		tools = append(tools, tool.WebSearch(engine))
-	}
-	return tools
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,8 +18,6 @@ import (
 	"hako/audit"
 	"hako/internal/app/access"
 	"hako/internal/web/auth"
-	"hako/quota"
-	"hako/run/fault"
 )
 
 // recordOf reads the record of a hako that is running.
@@ -171,36 +168,6 @@ func TestMCPMemoryOfEdits(t *testing.T) {
 	}
 	if !strings.Contains(why, "exhausted") {
 		t.Errorf("ten edits of a megabyte: %s", why)
-	}
-}
-
-// TestLarder: all callers together hold no more than the server may.
-func TestLarder(t *testing.T) {
-	l := larder{limits: quota.ScriptLimits{Memory: 1 << 20, Files: 10}}
-	var shares []*share
-	for i := range serverShares {
-		s, err := l.open(fmt.Sprint("caller ", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shares = append(shares, s)
-		if err := s.hold(1 << 20); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := shares[0].hold(1); fault.KindOf(err) != fault.Exhausted {
-		t.Errorf("one more byte of a caller: %v", err)
-	}
-	if err := errors.Join(shares[0].hold(-1), shares[0].hold(1)); err != nil {
-		t.Errorf("what was given back: %v", err)
-	}
-	_, err := l.open("one more")
-	if _, rerr := (sharing{nil, shares[1]}).Run(t.Context(), nil); fault.KindOf(err) != fault.Exhausted || fault.KindOf(rerr) != fault.Exhausted || fault.Hint(err) == "" {
-		t.Errorf("%v, %v", err, rerr)
-	}
-	l.leave(shares[0])
-	if _, err := l.open("one more"); err != nil || l.held() != (serverShares-1)<<20 {
-		t.Errorf("after one has left: %v, %d bytes", err, l.held())
 	}
 }
 

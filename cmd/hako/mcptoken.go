@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hako/gate"
+	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
@@ -63,22 +64,6 @@ func (g *mcpGuard) elicits(others func(caller string) gate.Answer) func(caller s
 			return gate.Session
 		}
 		return others(caller)
-	}
-}
-
-// removedFrom tells of tokens of the store whether they were removed since. All
-// others last as long as the server. A store that cannot be read says nothing:
-// what is in the sandboxes would be lost.
-func removedFrom(store *auth.Store) func(token string) func() bool {
-	return func(token string) func() bool {
-		_, key, ok, err := store.Verify(token)
-		if err != nil || !ok {
-			return nil
-		}
-		return func() bool {
-			_, ok, err := store.Holder(key)
-			return err == nil && !ok
-		}
 	}
 }
 
@@ -135,7 +120,7 @@ func tokenOf(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return "", &fault.Error{Op: "read token", Subject: path, Err: reasonOf(err)}
+		return "", &fault.Error{Op: "read token", Subject: path, Err: app.ReasonOf(err)}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -150,7 +135,7 @@ func newTokenFile(path string) (token string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", &fault.Error{Op: "write token", Subject: path, Err: reasonOf(err)}
+		return "", &fault.Error{Op: "write token", Subject: path, Err: app.ReasonOf(err)}
 	}
 	return token, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/text"
 )
@@ -37,12 +38,12 @@ what they have. The one marked * is asked if nobody chooses.`,
 			}
 			w := newShow(s, asJSON, false)
 			w.spinner.Start("asking")
-			b, err := recorder(conf)
+			b, err := app.Open(conf)
 			if err != nil {
 				return err
 			}
-			defer b.close()
-			lines, problems := listModels(cmd.Context(), place{conf, b.touched("user")})
+			defer b.Close()
+			lines, problems := listModels(cmd.Context(), app.ModelSource{Conf: conf, Record: b.RecordNetwork("user")})
 			w.spinner.Stop()
 			for _, p := range problems {
 				fmt.Fprintln(s.err, "hako:", text.ForTerminal(p.Error()))
@@ -59,12 +60,12 @@ what they have. The one marked * is asked if nobody chooses.`,
 // listTime is how long one provider may take to list its models.
 const listTime = 10 * time.Second
 
-func listModels(ctx context.Context, at place) (lines []modelLine, problems []error) {
+func listModels(ctx context.Context, at app.ModelSource) (lines []modelLine, problems []error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	conf := at.conf
-	if config.OpenAIKey.Of(conf).V != "" || elsewhere(conf) {
-		names, err := at.served(ctx)
+	conf := at.Conf
+	if config.OpenAIKey.Of(conf).V != "" || app.CustomOpenAI(conf) {
+		names, err := at.Served(ctx)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -72,7 +73,7 @@ func listModels(ctx context.Context, at place) (lines []modelLine, problems []er
 			lines = append(lines, modelLine{Model: "openai:" + name, Provider: "openai"})
 		}
 	}
-	local, err := at.ollamas(ctx)
+	local, err := at.Ollamas(ctx)
 	if err != nil && strings.HasPrefix(config.ModelName.Of(conf).V, "ollama:") {
 		problems = append(problems, err)
 	}
@@ -87,10 +88,10 @@ func listModels(ctx context.Context, at place) (lines []modelLine, problems []er
 // markUsed marks the model that is asked when the command line names none.
 func markUsed(conf *config.Config, lines []modelLine) {
 	name := config.ModelName.Of(conf).V
-	if name == "" && config.OpenAIKey.Of(conf).V != "" && !elsewhere(conf) {
-		name = defaultModel
+	if name == "" && config.OpenAIKey.Of(conf).V != "" && !app.CustomOpenAI(conf) {
+		name = app.DefaultModel
 	}
-	if name == "" && elsewhere(conf) && lines[0].Provider != "openai" {
+	if name == "" && app.CustomOpenAI(conf) && lines[0].Provider != "openai" {
 		return // it is asked what it has, and does not say
 	}
 	if name == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hako/internal/app"
 	"hako/internal/app/llmcmd"
 	"hako/internal/config"
 	"hako/quota"
@@ -38,9 +39,9 @@ func (c *clerk) nested(ctx context.Context, call *shell.Call) error {
 	stdin := llmcmd.Input{Name: "stdin", Reader: call.Stdin, Size: -1}
 	n.sources = []llmcmd.Input{stdin}
 	n.desk = llmcmd.New(ctx, llmcmd.Options{
-		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.secrets,
+		Files: call.FS, Dir: call.Dir, Actor: "llmcmd", Secrets: c.box.Secrets,
 		Spawn: func(context.Context) (llmcmd.Worker, error) {
-			return c.box.worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.session.Commands))), nil
+			return c.box.Worker(call.FS, call.Dir, n.meter, n.commands(maps.Clone(c.box.Session.Commands))), nil
 		},
 		Refused: c.recordRefusal,
 		Stdin:   stdin, Stdout: llmcmd.Output{Writer: n.text}, Stderr: llmcmd.Output{Writer: call.Stderr},
@@ -76,9 +77,9 @@ func (c *clerk) funded() error {
 	if c.meter != nil {
 		return nil
 	}
-	budget, err := modelBudget(c.conf, quota.DefaultLimits())
+	budget, err := app.ModelBudget(c.conf, quota.DefaultLimits())
 	if err == nil {
-		c.meter = c.box.meter.Child(budget)
+		c.meter = c.box.Meter.Child(budget)
 	}
 	return err
 }

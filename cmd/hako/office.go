@@ -14,6 +14,7 @@ import (
 
 	"hako/agent"
 	"hako/gate"
+	"hako/internal/app"
 	"hako/internal/app/jobs"
 	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/speech"
@@ -125,17 +126,17 @@ func (f *front) employ(ctx context.Context) error {
 	if !config.BashEnabled.Of(f.conf).V {
 		return nil
 	}
-	f.ask = f.unless(f.ask)
-	own, err := f.hire(ctx)
+	f.Ask = f.unless(f.Ask)
+	own, err := f.NewRunner(ctx)
 	if err != nil {
 		return err
 	}
-	f.later(own.close)
-	f.Hands, f.Dir = own.Runner, f.options.Root
+	f.later(own.Close)
+	f.Hands, f.Dir = own.Runner, f.Options.Root
 	f.Commands = f.rules()
 	f.ReadOnly = func(script string) bool { return f.look(ctx, script).ReadOnly }
 	f.Declares = func(script string) bool { return f.look(ctx, script).Declares }
-	pool := &pool{hire: func() (hands, error) { return f.hire(ctx) }}
+	pool := &pool{hire: func() (app.HostRunner, error) { return f.NewRunner(ctx) }}
 	f.later(pool.close)
 	f.Spare = pool.lend
 	f.background()
@@ -144,10 +145,10 @@ func (f *front) employ(ctx context.Context) error {
 
 // look returns what is known of a script before it runs. One that cannot be read
 // may do anything.
-func (f *front) look(ctx context.Context, script string) (a scriptAnswer) {
-	unknown := scriptAnswer{Declares: true}
-	if f.workers != nil {
-		if err := f.workers.Judge(ctx, scriptQuestion{Profile: "host", Script: script}, &a); err != nil {
+func (f *front) look(ctx context.Context, script string) (a app.JudgeResult) {
+	unknown := app.JudgeResult{Declares: true}
+	if f.Workers != nil {
+		if err := f.Workers.Judge(ctx, app.JudgeRequest{Profile: "host", Script: script}, &a); err != nil {
 			return unknown
 		}
 		return a
@@ -156,11 +157,11 @@ func (f *front) look(ctx context.Context, script string) (a scriptAnswer) {
 	if err != nil {
 		return unknown
 	}
-	return scriptAnswer{ReadOnly: f.judge.ReadOnly(file), Declares: policy.Declares(file)}
+	return app.JudgeResult{ReadOnly: f.Policy.ReadOnly(file), Declares: policy.Declares(file)}
 }
 
 // unless answers no for a person while the secretary speaks up herself.
-func (f *front) unless(ask asker) asker {
+func (f *front) unless(ask app.Asker) app.Asker {
 	if ask == nil {
 		return nil
 	}
@@ -179,7 +180,7 @@ func (f *front) unless(ask asker) asker {
 // rules are the live policy in the words of her prompt.
 func (f *front) rules() string {
 	var lines []string
-	for _, l := range f.judge.Summary(config.SecretaryLanguage.Of(f.conf).V, 12) {
+	for _, l := range f.Policy.Summary(config.SecretaryLanguage.Of(f.conf).V, 12) {
 		lines = append(lines, l.String())
 	}
 	return strings.Join(lines, "\n")
@@ -189,10 +190,10 @@ func (f *front) rules() string {
 func (f *front) background() {
 	desk, err := jobs.Open(jobs.Options{
 		New: func(ctx context.Context) (run.Runner, func(), error) {
-			h, err := f.hands(ctx, f.options, f.judge, f.afar())
-			return h.Runner, h.close, err
+			h, err := f.HostRunner(ctx, f.Options, f.Policy, f.afar())
+			return h.Runner, h.Close, err
 		},
-		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, f.secrets) },
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, f.Secrets) },
 		Lists: "@job list shows which there are",
 	})
 	if err != nil {
@@ -205,7 +206,7 @@ func (f *front) background() {
 
 // afar is who is asked about what runs in the background: somebody at a page, as
 // the keyboard belongs to the conversation that goes on.
-func (f *front) afar() asker {
+func (f *front) afar() app.Asker {
 	if f.among.watch != nil {
 		return f.among.ask
 	}
@@ -214,9 +215,9 @@ func (f *front) afar() asker {
 
 // A pool lends hands and keeps them for the next who needs some.
 type pool struct {
-	hire func() (hands, error)
+	hire func() (app.HostRunner, error)
 	mu   sync.Mutex // guards idle
-	idle []hands
+	idle []app.HostRunner
 }
 
 func (p *pool) lend() (run.Runner, func(), error) {
@@ -234,7 +235,7 @@ func (p *pool) lend() (run.Runner, func(), error) {
 	}, nil
 }
 
-func (p *pool) take() (h hands, ok bool) {
+func (p *pool) take() (h app.HostRunner, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.idle) == 0 {
@@ -247,7 +248,7 @@ func (p *pool) take() (h hands, ok bool) {
 
 func (p *pool) close() {
 	for h, ok := p.take(); ok; h, ok = p.take() {
-		h.close()
+		h.Close()
 	}
 }
 
@@ -451,14 +452,14 @@ func (v *voice) wait(ctx context.Context) {
 
 // find lets her search the web, if there is an engine.
 func (f *front) find() {
-	e, name, err := searchEngine(f.conf)
+	e, name, err := app.SearchEngine(f.conf)
 	if err != nil { // which says what to set
 		f.Search = func(context.Context, string) (string, error) { return "", err }
 		return
 	}
 	f.Search = func(ctx context.Context, query string) (string, error) {
-		query = f.secrets.Text(query)
-		if err := f.touched("secretary")(name + ": " + query); err != nil {
+		query = f.Secrets.Text(query)
+		if err := f.RecordNetwork("secretary")(name + ": " + query); err != nil {
 			return "", err
 		}
 		hits, err := e.Search(ctx, websearch.Query{Text: query})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hako/internal/app"
 	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/speech/player"
@@ -19,7 +20,7 @@ import (
 // parlour is where people talk to the secretary who are not at this terminal. It
 // is silent at first unless the settings want her to speak. ask returns who is
 // asked about what is to be done in a conversation.
-func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) asker) *sessions.Manager {
+func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask func(session string) app.Asker) *sessions.Manager {
 	return &sessions.Manager{
 		Store: st, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
 		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
@@ -29,7 +30,7 @@ func (o *secretaryOptions) parlour(conf *config.Config, st *store.Store, ask fun
 }
 
 // talk puts a secretary together for somebody who is not at this terminal.
-func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask asker, a sessions.OpenOptions) (sessions.Conversation, error) {
+func (o *secretaryOptions) talk(ctx context.Context, conf *config.Config, st *store.Store, ask app.Asker, a sessions.OpenOptions) (sessions.Conversation, error) {
 	own := *o // each has its own tape
 	own.session, own.once, own.json = a.Session, "", false
 	nobody := newStreams(strings.NewReader(""), io.Discard, io.Discard)
@@ -67,7 +68,7 @@ func (v *visitor) Say(ctx context.Context, text string) error {
 		return v.command(ctx, text)
 	}
 	_, err := v.front.turn(ctx, text, secretary.Options{})
-	if berr := v.front.mind.book(v.front.conf, v.front.meter.Used()); berr != nil { // a conversation may last for days
+	if berr := v.front.mind.Book(v.front.conf, v.front.Meter.Used()); berr != nil { // a conversation may last for days
 		v.front.warn(berr)
 	}
 	if err != nil && v.left() <= 0 {
@@ -116,7 +117,7 @@ func (v *visitor) Over() bool { return v.left() < shortestTurn }
 
 // left is what remains of the budget's time.
 func (v *visitor) left() time.Duration {
-	if end, ok := v.front.meter.Deadline(); ok {
+	if end, ok := v.front.Meter.Deadline(); ok {
 		return time.Until(end)
 	}
 	return shortestTurn

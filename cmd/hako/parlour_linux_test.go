@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hako/gate"
+	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/app/secretary/sessions"
 	"hako/internal/app/secretary/store"
@@ -85,7 +86,7 @@ func touchRules(t *testing.T) string {
 }
 
 // askIn agrees to what is harmless.
-func (s *salon) askIn(session string) asker {
+func (s *salon) askIn(session string) app.Asker {
 	return func(_ context.Context, q gate.Question) (gate.Answer, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -159,7 +160,7 @@ steps:
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	next := new(secretaryOptions).parlour(s.conf, s.Store, func(string) asker { return nil })
+	next := new(secretaryOptions).parlour(s.conf, s.Store, func(string) app.Asker { return nil })
 	defer next.Close(context.Background())
 	s.Manager = next
 	s.hears("覚えていますか", "done: 覚えています。")

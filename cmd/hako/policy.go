@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/policy"
 	"hako/run/fault"
@@ -83,9 +84,9 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		return hostPolicy(conf, resolve(root))
+		return app.HostPolicy(conf, app.Resolve(root))
 	}
-	return loadPolicy(conf, profile)
+	return app.LoadPolicy(conf, profile)
 }
 
 func newPolicyCheck(s streams) *cobra.Command {

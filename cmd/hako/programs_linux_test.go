@@ -12,6 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/worker"
 	"hako/quota"
@@ -72,13 +73,13 @@ func newProgramRunner(t *testing.T) *programRunner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := startWorkers(conf, nil)
+	pool, err := app.StartWorkers(conf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	w := &programRunner{pool: pool}
-	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: boxSpec{}}, worker.Door{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
+	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: app.SandboxSpec{}}, worker.Door{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func (discardLog) Append(audit.Event) error { return nil }
 func (w *programRunner) try(t *testing.T, script string) time.Duration {
 	t.Helper()
 	began := time.Now()
-	err := w.pool.Judge(t.Context(), scriptQuestion{Profile: "host", Script: script}, nil)
+	err := w.pool.Judge(t.Context(), app.JudgeRequest{Profile: "host", Script: script}, nil)
 	if fault.KindOf(err) == fault.Denied { // a verdict is no error: this one lost its judge, or its patience
 		t.Errorf("judging: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -20,10 +21,10 @@ func newQuota(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := usageOf(c).Reclaim(); err != nil {
+		if err := app.UsageState(c).Reclaim(); err != nil {
 			return err
 		}
-		used, err := usageOf(c).Show()
+		used, err := app.UsageState(c).Show()
 		if err != nil {
 			return err
 		}
@@ -31,7 +32,7 @@ func newQuota(s streams) *cobra.Command {
 		if asJSON {
 			return encode(s.out, map[string]any{"session": left, "used": used})
 		}
-		return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: weights(c)}))
+		return printQuota(s.out, left, used, quota.New(quota.Limits{Weights: app.Weights(c)}))
 	}
 	cmd := &cobra.Command{
 		Use:   "quota",
@@ -64,7 +65,7 @@ func newQuotaReset(s streams, o *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			state := usageOf(c)
+			state := app.UsageState(c)
 			day := ""
 			if len(args) > 0 {
 				day = args[0]

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hako/internal/app"
 )
 
 // TestResolveFollowsWhatLeadsToNothing checks that a link is judged by where it
@@ -19,9 +21,9 @@ func TestResolveFollowsWhatLeadsToNothing(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"gg": ".git/hooks/new", "abs": "x/y", "two": ".git/hooks/new", "gg/z": ".git/hooks/new/z", "none": "none"} {
-		if got := resolve(filepath.Join(dir, name)); got != filepath.Join(dir, want) {
+		if got := app.Resolve(filepath.Join(dir, name)); got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	resolve(filepath.Join(dir, "loop")) // comes back
+	app.Resolve(filepath.Join(dir, "loop")) // comes back
 }

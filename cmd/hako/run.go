@@ -11,13 +11,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/agent"
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/run/fault"
 )
 
 // runOptions are the flags of hako run.
 type runOptions struct {
-	readonly
+	common
+	app.ReadOnlyOptions
 	modelFlags
 	system     string
 	stdin      bool
@@ -59,8 +61,8 @@ built-in rules answer simple questions about files, offline.`,
 func (o *runOptions) register(f *pflag.FlagSet) {
 	o.common.register(f)
 	o.modelFlags.register(f)
-	f.StringArrayVar(&o.file, "file", nil, "grant the real `FILE` for reading")
-	f.StringArrayVar(&o.urls, "allow-url", nil, "let pages below `PREFIX` be fetched")
+	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
 	f.StringVar(&o.system, "system", "", "add the instructions in `FILE`")
 	f.BoolVar(&o.stdin, "stdin", false, "grant standard input as the file stdin")
 	f.IntVar(&o.turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/app/secretary"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
@@ -142,7 +143,7 @@ func (o *secretaryOptions) take(conf *config.Config) error {
 // company is who a secretary works for: the person at the terminal, or somebody
 // elsewhere.
 type company struct {
-	ask    asker                 // nil means that nobody can be asked
+	ask    app.Asker             // nil means that nobody can be asked
 	store  *store.Store          // nil means that she opens it herself
 	watch  func(secretary.Event) // is told what happens; nil means that the terminal shows it
 	speaks func() bool           // whether she is to be heard just now; nil means always
@@ -151,14 +152,14 @@ type company struct {
 // A front is the secretary with all that is around her.
 type front struct {
 	*secretary.Secretary
-	*workshop
+	*app.Host
 	among  company
 	conf   *config.Config
 	s      streams
 	show   *show
 	json   bool
-	mind   *mind
-	tape   *tape
+	mind   *app.MeteredModel
+	tape   *app.TurnRecorder
 	memory *memory
 	voice  *voice
 	put    []func()    // what is to be put away at the end, in reverse
@@ -196,15 +197,15 @@ func (o *secretaryOptions) open(ctx context.Context, s streams, conf *config.Con
 			f.close()
 		}
 	}()
-	if f.workshop, err = o.workshop(conf, quota.DefaultLimits(), among.ask); err != nil {
+	if f.Host, err = app.OpenHost(conf, quota.DefaultLimits(), among.ask); err != nil {
 		return nil, err
 	}
-	f.later(f.opened.close)
-	f.opened.id, f.opened.workers = newSessionID(), o.workers
+	f.later(f.App.Close)
+	f.App.Id, f.App.Workers = newSessionID(), o.workers
 	if err := f.think(ctx, o); err != nil && !isCommand(o.once) {
 		return nil, err
 	} else if err != nil {
-		f.mind = &mind{front: absent{err}} // what is not for a model needs none
+		f.mind = &app.MeteredModel{Front: absent{err}} // what is not for a model needs none
 	}
 	f.Secretary = f.settings()
 	if err := f.remember(o.session); err != nil {
@@ -242,31 +243,30 @@ func isCommand(line string) bool {
 
 // think chooses the model.
 func (f *front) think(ctx context.Context, o *secretaryOptions) error {
-	c, err := chooseSecretaryModel(ctx, place{f.conf, f.touched("secretary")}, o.model)
+	c, err := chooseSecretaryModel(ctx, app.ModelSource{Conf: f.conf, Record: f.RecordNetwork("secretary")}, o.model)
 	if err != nil {
 		return err
 	}
-	if c.why != "" {
-		f.show.note(c.why)
+	if c.Why != "" {
+		f.show.note(c.Why)
 	}
-	if err := apart(f.conf, o.record); err != nil {
+	if err := app.CheckGrants(f.conf, o.record); err != nil {
 		return err
 	}
-	if f.tape, err = newTape(o.record, f.secrets); err != nil {
+	if f.tape, err = app.NewTurnRecorder(o.record, f.Secrets); err != nil {
 		return err
 	}
-	o.modelFlags.tape = f.tape
-	f.later(f.tape.discard)
-	f.mind, err = o.modelFlags.think(c, f.conf, f.opened, f.meter, f.show.retry)
+	f.later(f.tape.Discard)
+	f.mind, err = f.App.Metered(c, f.conf, f.Meter, app.ModelOptions{Recorder: f.tape, Notify: f.show.retry})
 	if err != nil {
 		return err
 	}
 	f.later(func() {
-		if err := errors.Join(f.mind.book(f.conf, f.meter.Used()), f.tape.keep()); err != nil {
+		if err := errors.Join(f.mind.Book(f.conf, f.Meter.Used()), f.tape.Commit()); err != nil {
 			f.warn(err)
 		}
 		if o.stats {
-			f.show.note(f.mind.stats())
+			f.show.note(f.mind.Stats())
 		}
 	})
 	return nil
@@ -274,19 +274,19 @@ func (f *front) think(ctx context.Context, o *secretaryOptions) error {
 
 // chooseSecretaryModel prefers a model on this machine: a conversation is
 // nobody else's business unless somebody says so.
-func chooseSecretaryModel(ctx context.Context, at place, spec string) (chosen, error) {
+func chooseSecretaryModel(ctx context.Context, at app.ModelSource, spec string) (app.Model, error) {
 	if spec == "" {
-		spec = config.SecretaryModel.Of(at.conf).V
+		spec = config.SecretaryModel.Of(at.Conf).V
 	}
-	if spec == "" && config.ModelName.Of(at.conf).V == "" {
-		probe, cancel := context.WithTimeout(ctx, probeTime)
+	if spec == "" && config.ModelName.Of(at.Conf).V == "" {
+		probe, cancel := context.WithTimeout(ctx, app.ProbeTime)
 		defer cancel()
-		if local, err := at.ollamas(probe); err == nil && len(local) > 0 {
-			return ollamaModel(ctx, at, local[0].Name)
+		if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+			return app.OllamaModel(ctx, at, local[0].Name)
 		}
 	}
-	c, err := chooseModel(ctx, at, spec)
-	if err == nil && c.provider == "builtin" {
+	c, err := app.ChooseModel(ctx, at, spec)
+	if err == nil && c.Provider == "builtin" {
 		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
 			Hint:     "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model in secretary.model; hako doctor says more",
 			FlagHint: "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model: --model ollama:qwen3; hako doctor says more"}
@@ -299,8 +299,8 @@ func (f *front) settings() *secretary.Secretary {
 	conf := f.conf
 	lang := config.SecretaryLanguage.Of(conf).V
 	return &secretary.Secretary{
-		Model: f.mind.front, Lang: lang, Name: config.SecretaryName.Of(conf).V, Extra: f.extra(),
-		Speech: usualSpeech(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: f.secrets, ID: f.id,
+		Model: f.mind.Front, Lang: lang, Name: config.SecretaryName.Of(conf).V, Extra: f.extra(),
+		Speech: usualSpeech(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: f.Secrets, ID: f.Id,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V, ThreeStep: config.SecretaryThreeStep.Of(conf).V,
 		Actions: config.BashMaxActions.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
 		CacheTTL: orNever(config.BashCacheTTL.Of(conf).V), RateLimit: orNever(config.BashRateLimit.Of(conf).V),
@@ -312,7 +312,7 @@ func (f *front) settings() *secretary.Secretary {
 // left is what remains of the budget.
 func (f *front) left() string {
 	var parts []string
-	left := f.meter.Left()
+	left := f.Meter.Left()
 	for _, name := range []string{"calls", "tokens"} {
 		if n := left.Of(name); n != quota.NoLimit {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))
@@ -350,7 +350,7 @@ func (f *front) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		f.warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: reasonOf(err), Hint: "secretary.system names a text file"})
+		f.warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: app.ReasonOf(err), Hint: "secretary.system names a text file"})
 		return ""
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD")
@@ -452,7 +452,7 @@ func (f *front) lines(text string) {
 // turn has one exchange with her.
 func (f *front) turn(ctx context.Context, text string, o secretary.Options) (secretary.Answer, error) {
 	f.show.spinner.Start("thinking")
-	if end, ok := f.meter.Deadline(); ok {
+	if end, ok := f.Meter.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end)
 		defer cancel()
@@ -469,7 +469,7 @@ func (f *front) readable(ctx context.Context, text string) (secretary.Answer, er
 	answer, err := f.turn(ctx, text, secretary.Options{})
 	if err == nil && answer.Garbled {
 		answer.Partial = true
-		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.chosen.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model in secretary.model", FlagHint: "say it in other words, or name another model: --model"}
+		err = &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: f.mind.Model.String(), Why: "its answer cannot be read", Hint: "say it in other words, or name another model in secretary.model", FlagHint: "say it in other words, or name another model: --model"}
 	}
 	return answer, err
 }

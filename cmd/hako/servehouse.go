@@ -13,6 +13,7 @@ import (
 
 	"hako/agent"
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/app/asksocket"
 	"hako/internal/app/coder/tasks"
@@ -27,22 +28,20 @@ import (
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
 	"hako/internal/web/console"
-	"hako/internal/worker"
-	"hako/policy"
 	"hako/quota"
 	"hako/run/fault"
 )
 
 // A house is all that hako serve keeps open.
 type house struct {
-	*opened
+	*app.App
 	*serveFlags
 	conf    *config.Config
 	s       streams
 	says    *slog.Logger
 	desk    *questions.List // where questions of all gates wait for a person
 	sources api.Sources
-	sandbox *mcpMaker
+	sandbox *app.Sandboxes
 	door    *mcpserver.Door
 	metrics *health.Metrics
 	agents  *studio  // nil without --agent
@@ -65,11 +64,11 @@ func (o *serveFlags) house(ctx context.Context, s streams, conf *config.Config) 
 			h.close()
 		}
 	}()
-	if h.opened, err = recorder(conf); err != nil {
+	if h.App, err = app.Open(conf); err != nil {
 		return h, err
 	}
-	h.later(h.opened.close)
-	h.says = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), h.secrets)
+	h.later(h.App.Close)
+	h.says = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), h.Secrets)
 	h.sources.Approvals = h.desk
 	for _, open := range []func(context.Context) error{h.openDoor, h.openLedger, h.openParlour, h.openTasks} {
 		if err := open(ctx); err != nil {
@@ -94,13 +93,13 @@ func (h *house) openLedger(context.Context) error {
 	record := records.NewRecord(path)
 	h.later(func() { _ = record.Close() })
 	record.Begin()
-	table, err := prices(h.conf)
+	table, err := app.Prices(h.conf)
 	if err != nil {
 		return err
 	}
-	h.sources.Live, h.sources.Record, h.sources.Policy = records.NewLive(path), record, rulesOf(h.conf, h.workers)
+	h.sources.Live, h.sources.Record, h.sources.Policy = records.NewLive(path), record, app.RulesOf(h.conf, h.Workers)
 	h.sources.Budget = records.Budget{
-		State: quota.UsageFile{Path: h.conf.StateFile("usage.json")}, Total: h.conf.TotalTokens(), Weights: weights(h.conf),
+		State: quota.UsageFile{Path: h.conf.StateFile("usage.json")}, Total: h.conf.TotalTokens(), Weights: app.Weights(h.conf),
 		Cost: func(model string, u quota.Usage) float64 {
 			dollars, _, _ := table.Cost(model, u)
 			return dollars
@@ -109,22 +108,10 @@ func (h *house) openLedger(context.Context) error {
 	return nil
 }
 
-// rulesOf shows the rules of all profiles, and has a worker try commands on them.
-func rulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
-	return records.Policy{
-		Load: func(profile string) (*policy.Policy, error) { return profilePolicy(conf, profile) },
-		Judge: func(ctx context.Context, profile, command string) ([]policy.Verdict, error) {
-			var a scriptAnswer
-			err := workers.Judge(ctx, scriptQuestion{Profile: profile, Script: command, Fresh: true}, &a)
-			return a.verdicts(), err
-		},
-	}
-}
-
 // openParlour is for talking to the secretary. Her questions go to the page.
 func (h *house) openParlour(ctx context.Context) error {
 	if h.model != "" { // a mistake is said now, not at the first word
-		if _, err := chooseModel(ctx, place{h.conf, h.touched("serve")}, h.model); err != nil {
+		if _, err := app.ChooseModel(ctx, app.ModelSource{Conf: h.conf, Record: h.RecordNetwork("serve")}, h.model); err != nil {
 			return err
 		}
 	}
@@ -133,31 +120,31 @@ func (h *house) openParlour(ctx context.Context) error {
 		return err
 	}
 	h.later(func() { _ = st.Close() })
-	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}, workers: h.workers}
+	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}, workers: h.Workers}
 	p := o.parlour(h.conf, st, h.desk.AskIn)
 	h.later(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_ = p.Close(ctx) // what does not end in time ends with the process
 	})
-	h.sources.Secretary, h.sources.Todos = p, &sessions.Todos{Store: st, Secrets: h.secrets}
+	h.sources.Secretary, h.sources.Todos = p, &sessions.Todos{Store: st, Secrets: h.Secrets}
 	return nil
 }
 
 // openDoor makes the MCP endpoint. Questions about what clients want go to the
 // page: who has the token of a client must not judge its commands.
 func (h *house) openDoor(ctx context.Context) (err error) {
-	if h.sandbox, err = h.maker(h.conf); err != nil {
+	if h.sandbox, err = app.NewSandboxes(h.conf, app.Grants{Readable: h.readable, Writable: h.writable}); err != nil {
 		return err
 	}
-	h.later(h.sandbox.close)
-	h.workers = h.sandbox.workers
-	h.sandbox.sweepLater(ctx)
-	options := h.sandbox.options()
-	options.Ask, options.Elicit = h.desk.Ask, elicitation(h.conf)
+	h.later(h.sandbox.Close)
+	h.Workers = h.sandbox.Workers
+	h.sandbox.SweepLater(ctx)
+	options := h.sandbox.Options(version)
+	options.Ask, options.Elicit = h.desk.Ask, app.Elicitation(h.conf)
 	options.Caller = api.Caller
 	h.door = mcpserver.New(options)
-	h.later(func() { closeDoor(ctx, h.door) })
+	h.later(func() { app.CloseDoor(ctx, h.door) })
 	return nil
 }
 
@@ -180,7 +167,7 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 
 // openAgent is the coding agent in this process. Its questions go to the page.
 func (h *house) openAgent(ctx context.Context) (err error) {
-	o := &agentFlags{common: h.common, modelFlags: modelFlags{model: h.model}, asked: h.desk.Ask, workers: h.workers}
+	o := &agentFlags{common: h.common, modelFlags: modelFlags{model: h.model}, asked: h.desk.Ask, workers: h.Workers}
 	if h.agents, err = o.studio(ctx, h.s, true, true); err != nil {
 		return err
 	}
@@ -192,8 +179,8 @@ func (h *house) openAgent(ctx context.Context) (err error) {
 
 // openBoxes shows the sandboxes and containers.
 func (h *house) openBoxes() {
-	boxes := &sandboxes.Service{Provider: h.door, Record: h.deedOf, Secrets: h.secrets}
-	if dock, err := h.sandbox.dockFor(); err == nil { // without one there are the others
+	boxes := &sandboxes.Service{Provider: h.door, Record: h.deedOf, Secrets: h.Secrets}
+	if dock, err := h.sandbox.Manager(); err == nil { // without one there are the others
 		boxes.Containers = dock
 	} else {
 		h.says.Warn("containers are not shown", "error", err)
@@ -223,12 +210,12 @@ func (h *house) showFigures() {
 
 // deedOf puts on record what a person has done to a task or a sandbox.
 func (h *house) deedOf(who access.Actor, what string) (func(error), error) {
-	return h.deedBy("serve:"+who.Name, what)
+	return h.Record("serve:"+who.Name, what)
 }
 
 // serve lets people in until ctx ends.
 func (h *house) serve(ctx context.Context) error {
-	tokens, alias := tokenStore(h.conf), alias()
+	tokens, alias := app.TokenStore(h.conf), alias()
 	web := &api.Server{
 		Addr: h.addr, TLS: api.Certificate{Cert: h.cert, Key: h.key}, Public: h.public, Names: append(slices.Clone(h.names), alias),
 		Sources: h.sources, Tokens: tokens, Record: h.ordered, MCP: h.door.Handler(), Metrics: h.metrics.Handler(), Log: h.says,
@@ -270,15 +257,15 @@ func (h *house) passed(actor, what string) (done func(words string, err error) e
 		if err != nil {
 			end.Error, end.Kind = err.Error(), fault.KindOf(err).String()
 		}
-		return h.log.Append(end)
-	}, h.log.Append(e)
+		return h.Log.Append(end)
+	}, h.Log.Append(e)
 }
 
 // openHatch lets other processes of this user ask at the page. Everything else
 // works without.
 func (h *house) openHatch() (shut func()) {
 	complain := func(err error) { h.says.Warn("other processes cannot ask at the page", "error", err) }
-	shut, err := (&asksocket.Hatch{Dir: hatchDir(h.conf), Ask: h.desk.Ask, Record: h.passed, Complain: complain}).Open()
+	shut, err := (&asksocket.Hatch{Dir: app.AskSocketDir(h.conf), Ask: h.desk.Ask, Record: h.passed, Complain: complain}).Open()
 	if err != nil {
 		complain(err)
 		return func() {}
@@ -300,7 +287,7 @@ func (h *house) welcome(tokens *auth.Store, addr, alias string) error {
 		if token, err = tokens.Ephemeral(printedName, access.Operator); err != nil {
 			return err
 		}
-		h.secrets.Add(token)
+		h.Secrets.Add(token)
 	}
 	if h.json {
 		return encode(h.s.out, map[string]string{"url": url, "page": page, "token": token})
@@ -329,7 +316,7 @@ func (h *house) introduce(ctx context.Context) (enough func()) {
 
 // tellModel says which model the secretary has. Everything else works without.
 func (h *house) tellModel(ctx context.Context) {
-	c, err := chooseSecretaryModel(ctx, place{h.conf, h.touched("serve")}, h.model)
+	c, err := chooseSecretaryModel(ctx, app.ModelSource{Conf: h.conf, Record: h.RecordNetwork("serve")}, h.model)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

@@ -7,16 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/app/access"
-	"hako/internal/config"
 	"hako/internal/web/auth"
 	"hako/run/fault"
 )
-
-// tokenStore holds who may come in besides the one who starts the server.
-func tokenStore(conf *config.Config) *auth.Store {
-	return &auth.Store{Path: conf.StateFile("tokens.json")}
-}
 
 // printedName is whose the token is that hako serve prints. Nobody else may be
 // taken for them in the record.
@@ -104,7 +99,7 @@ func (o *tokenFlags) list(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			tokens, err := tokenStore(conf).List()
+			tokens, err := app.TokenStore(conf).List()
 			if err != nil {
 				return err
 			}
@@ -130,16 +125,16 @@ func (o *tokenFlags) change(what string, do func(*auth.Store) error) error {
 	if err != nil {
 		return err
 	}
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	done, err := b.deedBy("user", what)
+	defer b.Close()
+	done, err := b.Record("user", what)
 	if err != nil {
 		return err
 	}
-	err = do(tokenStore(conf))
+	err = do(app.TokenStore(conf))
 	done(err)
 	return err
 }

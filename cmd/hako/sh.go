@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
@@ -16,21 +17,21 @@ import (
 
 // shOptions are the flags of hako sh.
 type shOptions struct {
-	box
+	boxFlags
 	script string
 	clerk  *clerk // who llmcmd works for
 }
 
 // open opens the box and has llmcmd work in it.
-func (o *shOptions) open() (*opened, error) {
+func (o *shOptions) open() (*app.Shell, error) {
 	conf, err := o.load()
 	if err != nil {
 		return nil, err
 	}
-	if o.ask == nil {
-		o.ask = askElsewhere(conf, o.clerk.show.note)
+	if o.Ask == nil {
+		o.Ask = askElsewhere(conf, o.clerk.show.note)
 	}
-	b, err := o.openWith(conf)
+	b, err := o.Open(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +58,9 @@ at the end. Granted files are $1, $2… in the order given.`,
 			if !virtual {
 				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 			}
-			o.ask, o.hint = askAt(s), fault.FlagHint
+			o.Ask, o.Hint = askAt(s), fault.FlagHint
 			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
-			o.only = o.clerk.commands
+			o.Only = o.clerk.commands
 			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
 		},
 	}
@@ -73,12 +74,12 @@ at the end. Granted files are $1, $2… in the order given.`,
 // runSh decides where the script comes from and runs it.
 func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
 	if !command && len(args) == 0 && isTerminal(s.in) {
-		o.base = unhurried
+		o.Limits = unhurried
 		b, err := o.open()
 		if err != nil {
 			return err
 		}
-		defer b.close()
+		defer b.Close()
 		return interact(ctx, s, b)
 	}
 	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
@@ -89,17 +90,17 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	script, stdin := o.script, s.keys
 	if !command {
 		if script, stdin, args, err = readScript(s, args); err != nil {
 			return err
 		}
 	}
-	if !o.strict {
-		stdin = waiting(stdin, b.gauge)
+	if !o.Strict {
+		stdin = waiting(stdin, b.Gauge)
 	}
-	return b.once(ctx, s, script, stdin, append(b.granted, args...))
+	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
 }
 
 // unhurried are the limits at a terminal: whoever types can press Ctrl-C.
@@ -115,7 +116,7 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 	if len(args) > 0 && args[0] != "-" {
 		src, err := os.ReadFile(args[0])
 		if err != nil {
-			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: reasonOf(err),
+			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: app.ReasonOf(err),
 				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
 		}
 		return string(src), s.keys, args[1:], err
@@ -124,10 +125,10 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 	return string(src), nil, args[min(1, len(args)):], err
 }
 
-// once runs one script and passes on its status.
-func (b *opened) once(ctx context.Context, s streams, script string, stdin io.Reader, args []string) error {
-	defer watchdog(b.gauge, s.err)()
-	res, err := b.runner.Run(ctx, &run.Request{
+// runOnce runs one script and passes on its status.
+func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin io.Reader, args []string) error {
+	defer watchdog(b.Gauge, s.err)()
+	res, err := b.Runner.Run(ctx, &run.Request{
 		Actor: "user", Script: script, Args: args,
 		Stdin: stdin, Stdout: s.out, Stderr: s.err,
 	})

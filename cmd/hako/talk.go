@@ -17,7 +17,7 @@ import (
 
 // converse is the conversation at a terminal.
 func (f *front) converse(ctx context.Context) error {
-	fmt.Fprintf(f.s.err, "hako secretary: %s; /help says what else there is, exit or Ctrl-D leaves\n", f.mind.chosen)
+	fmt.Fprintf(f.s.err, "hako secretary: %s; /help says what else there is, exit or Ctrl-D leaves\n", f.mind.Model)
 	t := newTerminal(f.s.in.(*os.File), f.s.keys, f.s.err)
 	f.show.notes = f.show.spinner.Wrap(t.edit) // a warning may come while a line is typed
 	for {

@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"hako/gate"
-	"hako/run/fault"
 	"hako/shell/stream"
 )
 
@@ -22,28 +19,6 @@ import (
 func isTerminal(stream any) bool {
 	f := fileOf(stream)
 	return f != nil && term.IsTerminal(int(f.Fd()))
-}
-
-// reasonOf strips the operation and path from an error of package os; our own
-// errors name both already.
-func reasonOf(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
-}
-
-// clock returns the clock of a session: the real one, or one that stands still.
-func clock(text string) (func() time.Time, error) {
-	if text == "" {
-		return time.Now, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set clock", Subject: text, Why: "it is not a time", Hint: "write it as 2006-01-02T15:04:05Z"}
-	}
-	return func() time.Time { return t }, nil
 }
 
 // askAt returns what puts a question to the person at the terminal, or nil if

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/audit"
+	"hako/internal/app"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/internal/text"
@@ -78,13 +79,13 @@ func (o *todoOptions) change(do func(list *store.Store, record func(words ...str
 		return err
 	}
 	defer list.Close()
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	return do(list, func(words ...string) error {
-		return b.log.Append(audit.Event{What: audit.Opened, Actor: "user", Mode: "written",
+		return b.Log.Append(audit.Event{What: audit.Opened, Actor: "user", Mode: "written",
 			Path: config.SecretaryDatabase.Of(conf).V, Argv: append([]string{"todo"}, words...)})
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hako/internal/config"
+	"hako/internal/app"
 	"hako/internal/text"
 	"hako/internal/websearch"
 	"hako/run/fault"
@@ -22,16 +22,6 @@ func newWeb(s streams) *cobra.Command {
 	}
 	cmd.AddCommand(newWebSearch(s), newWebFetch(s))
 	return cmd
-}
-
-// searchEngine returns the search engine that the settings choose, and its name.
-func searchEngine(conf *config.Config) (websearch.Engine, string, error) {
-	chosen := config.SearchProvider.Of(conf)
-	return websearch.Choose(chosen.V, chosen.From != "default", websearch.Options{
-		GoogleKey: config.SearchGoogleKey.Of(conf).V, GoogleCX: config.SearchGoogleCX.Of(conf).V,
-		BraveKey: config.SearchBraveKey.Of(conf).V, SearxngURL: config.SearchSearxngURL.Of(conf).V,
-		GoogleURL: config.SearchGoogleURL.Of(conf).V, BraveURL: config.SearchBraveURL.Of(conf).V,
-	})
 }
 
 func newWebSearch(s streams) *cobra.Command {
@@ -74,16 +64,16 @@ func webSearch(cmd *cobra.Command, s streams, o *common, q websearch.Query, raw,
 	if q.Count < 1 || q.Count > 20 {
 		return &fault.Error{Kind: fault.Invalid, Op: "web search", Why: fmt.Sprintf("--count is %d, outside 1 to 20", q.Count)}
 	}
-	e, name, err := searchEngine(conf)
+	e, name, err := app.SearchEngine(conf)
 	if err != nil {
 		return err
 	}
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	if err := b.touched("user")(name + ": " + q.Text); err != nil {
+	defer b.Close()
+	if err := b.RecordNetwork("user")(name + ": " + q.Text); err != nil {
 		return err
 	}
 	w := newShow(s, asJSON, false)
@@ -117,7 +107,8 @@ func printHits(s streams, hits []websearch.Hit, raw, asJSON bool) error {
 
 // fetchOptions are the flags of hako web fetch.
 type fetchOptions struct {
-	readonly
+	common
+	app.ReadOnlyOptions
 	start, size int64
 	all, json   bool
 }
@@ -142,7 +133,7 @@ web.url_prefixes: scheme, host and port must be equal and the path below it.`,
 	}
 	f := cmd.Flags()
 	o.common.register(f)
-	f.StringArrayVar(&o.urls, "allow-url", nil, "let pages below `PREFIX` be fetched")
+	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
 	f.Int64Var(&o.start, "start", 0, "start at byte `N` of the text")
 	f.Int64Var(&o.size, "size", 4096, "print at most `N` bytes, 1 to 4096")
 	f.BoolVar(&o.all, "all", false, "print the whole text")
@@ -155,15 +146,15 @@ func (o *fetchOptions) run(cmd *cobra.Command, s streams, url string) error {
 	if err != nil {
 		return err
 	}
-	b, err := recorder(conf)
+	b, err := app.Open(conf)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	if err := b.touched("user")(url); err != nil {
+	defer b.Close()
+	if err := b.RecordNetwork("user")(url); err != nil {
 		return err
 	}
-	r := &websearch.Reader{Fetcher: o.fetcher(conf)}
+	r := &websearch.Reader{Fetcher: o.Fetcher(conf)}
 	w := newShow(s, o.json, false)
 	w.spinner.Start("fetching")
 	defer w.spinner.Stop()

@@ -4,6 +4,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"hako/internal/app"
 	"hako/run/fault"
 )
 
@@ -47,5 +48,5 @@ func (w *written) or(err error) error {
 	if err != nil || lost == nil {
 		return err
 	}
-	return &fault.Error{Op: "write output", Err: reasonOf(*lost), Hint: "what came out is not complete: make room, or send it elsewhere"}
+	return &fault.Error{Op: "write output", Err: app.ReasonOf(*lost), Hint: "what came out is not complete: make room, or send it elsewhere"}
 }

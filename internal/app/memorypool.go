@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 // serverShares is how many times what a caller may hold all may hold together.
 const serverShares = 8
 
-// A larder counts the memory of all sandboxes. All virtual ones of a caller hold
+// A memoryPool counts the memory of all sandboxes. All virtual ones of a caller hold
 // together what one may, and so do the shells of those for programs: to make a
 // hundred is no way to get a hundred times as much.
-type larder struct {
+type memoryPool struct {
 	limits  quota.ScriptLimits // of a caller
 	workers *worker.Pool       // where the sandboxes are; nil means that there are none
 
 	mu     sync.Mutex
-	shares map[string]*share // of callers that have a sandbox
+	shares map[string]*memoryShare // of callers that have a sandbox
 }
 
-// A share is the memory of one caller.
-type share struct {
-	larder *larder
+// A memoryShare is the memory of one caller.
+type memoryShare struct {
+	pool   *memoryPool
 	caller string
 	own    *quota.Limiter // what this process holds for it
 	boxes  int            // guarded by the larder
@@ -36,7 +36,7 @@ type share struct {
 
 // open finds the share of a caller for one more sandbox, and makes it if that is
 // the first.
-func (l *larder) open(caller string) (*share, error) {
+func (l *memoryPool) open(caller string) (*memoryShare, error) {
 	if err := l.full(); err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (l *larder) open(caller string) (*share, error) {
 	defer l.mu.Unlock()
 	s := l.shares[caller]
 	if s == nil {
-		s = &share{larder: l, caller: caller, own: quota.NewLimiter(l.limits)}
+		s = &memoryShare{pool: l, caller: caller, own: quota.NewLimiter(l.limits)}
 		if l.shares == nil {
-			l.shares = map[string]*share{}
+			l.shares = map[string]*memoryShare{}
 		}
 		l.shares[caller] = s
 	}
@@ -54,8 +54,8 @@ func (l *larder) open(caller string) (*share, error) {
 	return s, nil
 }
 
-// leave gives up a sandbox, which has given back what it held.
-func (l *larder) leave(s *share) {
+// release gives up a sandbox, which has given back what it held.
+func (l *memoryPool) release(s *memoryShare) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.boxes--; s.boxes == 0 {
@@ -65,7 +65,7 @@ func (l *larder) leave(s *share) {
 
 // full refuses whatever could need more memory once all sandboxes together hold
 // what they may.
-func (l *larder) full() error {
+func (l *memoryPool) full() error {
 	held, most := l.held(), serverShares*l.limits.Memory
 	if held < most {
 		return nil
@@ -74,7 +74,7 @@ func (l *larder) full() error {
 		Hint: "destroy sandboxes you no longer need (sandbox_destroy), or try again later"}
 }
 
-func (l *larder) held() (sum int64) {
+func (l *memoryPool) held() (sum int64) {
 	if l.workers != nil {
 		held := l.workers.Total()
 		sum = held.Virtual + held.Host
@@ -88,7 +88,7 @@ func (l *larder) held() (sum int64) {
 }
 
 // kept is what this process holds for a caller.
-func (l *larder) kept(caller string) int64 {
+func (l *memoryPool) kept(caller string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.shares[caller]; s != nil {
@@ -98,9 +98,9 @@ func (l *larder) kept(caller string) int64 {
 }
 
 // hold charges what is kept beside a sandbox.
-func (s *share) hold(bytes int64) error {
+func (s *memoryShare) hold(bytes int64) error {
 	defer s.own.Reset() // one that is refused is not the end of the others
-	if l := s.larder; l.workers != nil && bytes > 0 {
+	if l := s.pool; l.workers != nil && bytes > 0 {
 		if err := s.own.Fits(l.workers.Held(s.caller).Virtual + bytes); err != nil {
 			return s.explained(err)
 		}
@@ -109,14 +109,14 @@ func (s *share) hold(bytes int64) error {
 }
 
 // several reports whether the caller has more than one sandbox.
-func (s *share) several() bool {
-	s.larder.mu.Lock()
-	defer s.larder.mu.Unlock()
+func (s *memoryShare) several() bool {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
 	return s.boxes > 1
 }
 
 // explained tells who went over a limit that the other sandboxes count too.
-func (s *share) explained(err error) error {
+func (s *memoryShare) explained(err error) error {
 	var e *fault.Error
 	if !errors.As(err, &e) || fault.KindOf(err) != fault.Exhausted {
 		return err
@@ -124,20 +124,20 @@ func (s *share) explained(err error) error {
 	own := *e
 	own.Hint = "do less at once, or remove files"
 	if s.several() {
-		own.Hint += fmt.Sprintf("; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.larder.limits.Memory>>20, s.larder.limits.Files)
+		own.Hint += fmt.Sprintf("; all your sandboxes of this kind together have %d MB of memory and %d files: destroy those you no longer need (sandbox_destroy)", s.pool.limits.Memory>>20, s.pool.limits.Files)
 	}
 	return &own
 }
 
-// sharing is a sandbox, or a job in it, that runs on the memory of its caller.
-type sharing struct {
+// pooledRunner is a sandbox, or a job in it, that runs on the memory of its caller.
+type pooledRunner struct {
 	run.Runner
-	share *share
+	share *memoryShare
 }
 
 // Run implements [run.Runner].
-func (r sharing) Run(ctx context.Context, req *run.Request) (run.Result, error) {
-	if err := r.share.larder.full(); err != nil {
+func (r pooledRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+	if err := r.share.pool.full(); err != nil {
 		return run.Result{Exit: 126}, err
 	}
 	res, err := r.Runner.Run(ctx, req)

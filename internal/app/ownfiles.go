@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -10,42 +10,42 @@ import (
 	"hako/run/fault"
 )
 
-// apart refuses names, of files or directories that are about to be granted for
+// CheckGrants refuses names, of files or directories that are about to be granted for
 // writing or written, through which hako's own record or state could be changed:
 // whoever is recorded must not be able to destroy the record. It looks at what is
 // there, not only at names: links and mounts give directories more than one.
-func apart(conf *config.Config, granted ...string) error {
+func CheckGrants(conf *config.Config, granted ...string) error {
 	for _, name := range granted {
 		if name == "" || name == "-" {
 			continue
 		}
 		for _, own := range ownFiles(conf) {
-			if reaches(name, own) {
+			if overlaps(name, own) {
 				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name, Why: "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
 					Hint: "name another directory or file; --audit FILE and audit.path move the record, XDG_STATE_HOME the state"}
 			}
 		}
 	}
-	return manyNames(conf, granted)
+	return checkHardLinks(conf, granted)
 }
 
-// rootApart is apart for the root of programs. In one that they are not let loose
+// checkRoot is apart for the root of programs. In one that they are not let loose
 // on anyway, as a home directory, everything else works, and the first program is
 // told why it does not.
-func rootApart(conf *config.Config, root string) error {
+func checkRoot(conf *config.Config, root string) error {
 	if host.Usable(root) != nil {
 		return nil
 	}
-	return apart(conf, root)
+	return CheckGrants(conf, root)
 }
 
-// reaches reports whether one of two paths is the other or lies in it.
-func reaches(granted, own string) bool {
+// overlaps reports whether one of two paths is the other or lies in it.
+func overlaps(granted, own string) bool {
 	abs, err := filepath.Abs(granted)
 	if err != nil {
 		return true
 	}
-	real := resolve(abs)
+	real := Resolve(abs)
 	return below(real, own) || below(own, real)
 }
 
@@ -72,12 +72,12 @@ func below(dir, path string) bool {
 	}
 }
 
-// manyNames refuses a record that has a second name when a directory is granted:
+// checkHardLinks refuses a record that has a second name when a directory is granted:
 // nobody knows whether that lies in it.
-func manyNames(conf *config.Config, granted []string) error {
+func checkHardLinks(conf *config.Config, granted []string) error {
 	record := config.AuditPath.Of(conf).V
 	info, err := os.Stat(record)
-	if err != nil || names(info) < 2 || !slices.ContainsFunc(granted, isDir) {
+	if err != nil || linkCount(info) < 2 || !slices.ContainsFunc(granted, isDir) {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record + " has a second name (a hard link), which may lie there, and what is recorded could destroy it",
@@ -89,10 +89,10 @@ func isDir(name string) bool {
 	return name != "" && err == nil && info.IsDir()
 }
 
-// believed returns the names, from one of the directories on, of files that hako
+// trustedFiles returns the names, from one of the directories on, of files that hako
 // reads its rules and settings from: who can write them judges himself the next
 // time.
-func believed(conf *config.Config, dirs ...string) (list []string) {
+func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
 	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V, config.BashWhitelist.Of(conf).V)
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
@@ -101,7 +101,7 @@ func believed(conf *config.Config, dirs ...string) (list []string) {
 		}
 		for _, file := range files {
 			if abs, err := filepath.Abs(file); err == nil && file != "" {
-				if rel, err := filepath.Rel(resolve(dir), resolve(abs)); err == nil && filepath.IsLocal(rel) && rel != "." && !slices.Contains(list, rel) {
+				if rel, err := filepath.Rel(Resolve(dir), Resolve(abs)); err == nil && filepath.IsLocal(rel) && rel != "." && !slices.Contains(list, rel) {
 					list = append(list, filepath.ToSlash(rel))
 				}
 			}
@@ -110,8 +110,35 @@ func believed(conf *config.Config, dirs ...string) (list []string) {
 	return list
 }
 
-// protectedIn returns everything that cannot be changed in these directories.
-func protectedIn(conf *config.Config, dirs ...string) []string {
+// ProtectedFiles returns everything that cannot be changed in these directories.
+func ProtectedFiles(conf *config.Config, dirs ...string) []string {
 	list := append([]string{}, config.BashProtect.Of(conf).V...) // empty is not nil, which means the default
-	return append(list, believed(conf, dirs...)...)
+	return append(list, trustedFiles(conf, dirs...)...)
+}
+
+// CheckRoot says at the start what would fail at the first command.
+func CheckRoot(conf *config.Config) error {
+	o, err := hostOptions(conf)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(o.Root)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with --root"}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
+	}
+	return checkRoot(conf, o.Root)
+}
+
+// ownFiles are hako's own: no program is to read or write the record.
+func ownFiles(conf *config.Config) []string {
+	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
+	for i, name := range files {
+		if abs, err := filepath.Abs(name); err == nil {
+			files[i] = Resolve(abs)
+		}
+	}
+	return files
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -18,25 +18,25 @@ import (
 type workerSettings struct{ Config []config.Plain }
 
 // A boxSpec says which box a worker is to make.
-type boxSpec struct {
+type SandboxSpec struct {
 	Host               bool // programs of this machine; otherwise a virtual shell
 	Rooted             bool // its requests may say where they begin, below the root
 	Offline            bool // its programs have no network, whatever the settings say
 	Readable, Writable []string
 }
 
-// A boxInfo is what a worker says of a box.
-type boxInfo struct{ Directory string }
+// A sandboxInfo is what a worker says of a box.
+type sandboxInfo struct{ Directory string }
 
 // A scriptQuestion is put to a worker about a script.
-type scriptQuestion struct {
+type JudgeRequest struct {
 	Profile, Dir, Script string
 	Reprinted            bool
 	Fresh                bool // the rules are read anew
 }
 
-// A scriptAnswer is what the worker says of it.
-type scriptAnswer struct {
+// A JudgeResult is what the worker says of it.
+type JudgeResult struct {
 	Verdicts           []plainVerdict
 	Text               string
 	Printed            plainVerdict
@@ -58,8 +58,8 @@ type workerParts struct {
 	rules  map[string]*policy.Policy
 }
 
-// WorkerParts assembles a worker.
-func WorkerParts(settings json.RawMessage) (worker.Parts, error) {
+// NewWorkerParts assembles a worker.
+func NewWorkerParts(settings json.RawMessage) (worker.Parts, error) {
 	var s workerSettings
 	if err := json.Unmarshal(settings, &s); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func WorkerParts(settings json.RawMessage) (worker.Parts, error) {
 
 // Open implements [worker.Parts].
 func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, error) {
-	var s boxSpec
+	var s SandboxSpec
 	if err := json.Unmarshal(spec, &s); err != nil {
 		return worker.Box{}, err
 	}
@@ -94,25 +94,25 @@ func (w *workerParts) gateParts(d worker.Door) gateParts {
 	return gateParts{log: d.Log, meter: d.Budget, patience: config.ApprovalTimeout.Of(w.conf).V}
 }
 
-func (w *workerParts) openVirtual(s boxSpec, d worker.Door) (worker.Box, error) {
+func (w *workerParts) openVirtual(s SandboxSpec, d worker.Door) (worker.Box, error) {
 	judge, err := w.policy("virtual", false)
 	if err != nil {
 		return worker.Box{}, err
 	}
-	o := box{roots: s.Readable, writable: s.Writable, protect: protectedIn(w.conf, s.Writable...)}
-	r, err := w.gateParts(d).room(&o, w.virtual.Fork(), judge, d.Ask)
+	o := ShellOptions{Roots: s.Readable, Writable: s.Writable, protect: ProtectedFiles(w.conf, s.Writable...)}
+	r, err := w.gateParts(d).shell(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err
 	}
 	made := w.boxOf(r)
-	made.Info = boxInfo{Directory: o.dir}
+	made.Info = sandboxInfo{Directory: o.Dir}
 	made.More = func(_ json.RawMessage, d worker.Door) (worker.Box, error) {
-		return w.boxOf(r.beside(w.gateParts(d), d.Ask)), nil
+		return w.boxOf(r.another(w.gateParts(d), d.Ask)), nil
 	}
 	return made, nil
 }
 
-func (w *workerParts) boxOf(r virtualRoom) worker.Box {
+func (w *workerParts) boxOf(r gatedShell) worker.Box {
 	w.watch(r.gauge)
 	return worker.Box{Runner: r.Runner, Close: func() {
 		r.close()
@@ -120,23 +120,23 @@ func (w *workerParts) boxOf(r virtualRoom) worker.Box {
 	}}
 }
 
-func (w *workerParts) openHost(s boxSpec, d worker.Door) (worker.Box, error) {
+func (w *workerParts) openHost(s SandboxSpec, d worker.Door) (worker.Box, error) {
 	options, err := hostOptions(w.conf)
 	if err != nil {
 		return worker.Box{}, err
 	}
-	judge, err := hostPolicy(w.conf, options.Root)
+	judge, err := HostPolicy(w.conf, options.Root)
 	if err != nil {
 		return worker.Box{}, err
 	}
 	options.Limiter, options.Network = w.host.Fork(), options.Network && !s.Offline
-	h, err := w.gateParts(d).hands(context.Background(), options, judge, d.Ask)
+	h, err := w.gateParts(d).hostRunner(context.Background(), options, judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err
 	}
-	made := worker.Box{Runner: h.Runner, Close: h.close, Info: h.status(), More: func(spec json.RawMessage, d worker.Door) (worker.Box, error) { return w.Open(spec, d) }}
+	made := worker.Box{Runner: h.Runner, Close: h.Close, Info: h.status(), More: func(spec json.RawMessage, d worker.Door) (worker.Box, error) { return w.Open(spec, d) }}
 	if s.Rooted {
-		made.Runner = &rooted{Runner: h.Runner, root: options.Root, judge: judge, stands: options.Root}
+		made.Runner = &rootedRunner{Runner: h.Runner, root: options.Root, judge: judge, dir: options.Root}
 	}
 	return made, nil
 }
@@ -200,7 +200,7 @@ func (w *workerParts) Share(others worker.Held) error {
 
 // policy implements [worker.Parts].
 func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, error) {
-	var q scriptQuestion
+	var q JudgeRequest
 	if err := json.Unmarshal(spec, &q); err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	a := scriptAnswer{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program), Declares: policy.Declares(judged.Program)}
+	a := JudgeResult{Text: judged.Text, Printed: plainVerdict(judged.Printed), ReadOnly: rules.ReadOnly(judged.Program), Declares: policy.Declares(judged.Program)}
 	for _, v := range judged.Verdicts {
 		a.Verdicts = append(a.Verdicts, plainVerdict(v))
 	}
@@ -231,21 +231,4 @@ func (w *workerParts) policy(profile string, fresh bool) (*policy.Policy, error)
 		w.rules[profile] = p
 	}
 	return p, err
-}
-
-// profilePolicy reads the rules of a profile; "" is that for programs.
-func profilePolicy(conf *config.Config, profile string) (*policy.Policy, error) {
-	switch profile {
-	case "", "host":
-		options, err := hostOptions(conf)
-		if err != nil {
-			return nil, err
-		}
-		return hostPolicy(conf, options.Root)
-	case "container":
-		return containerPolicy(conf)
-	case "outside":
-		return outsidePolicy(conf)
-	}
-	return loadPolicy(conf, profile)
 }

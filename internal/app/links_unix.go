@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package app
 
 import (
 	"io/fs"
 	"syscall"
 )
 
-// names tells how many names a file has.
-func names(info fs.FileInfo) int {
+// linkCount tells how many names a file has.
+func linkCount(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)
 	}

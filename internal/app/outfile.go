@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -12,17 +12,17 @@ import (
 	"hako/run/fault"
 )
 
-// An outFile is the file of -o while it is made: written beside its place and
+// An OutFile is the file of -o while it is made: written beside its place and
 // moved there when it is whole, so that nobody ever sees half of it. As long as
 // it is made it is locked, by which [sweepParts] knows that somebody is at work.
-type outFile struct {
-	name  string
+type OutFile struct {
+	Name  string
 	temp  *os.File // nil once it was kept or given up
-	bytes int64    // written so far
+	Bytes int64    // written so far
 }
 
-// private is the mode of what only its owner may read.
-const private = 0o600
+// ownerOnly is the mode of what only its owner may read.
+const ownerOnly = 0o600
 
 // The names of unfinished files.
 const (
@@ -30,28 +30,28 @@ const (
 	partSuffix = ".part"
 )
 
-// newOutFile begins a file. One that is there keeps its mode; a new one gets the
+// NewOutFile begins a file. One that is there keeps its mode; a new one gets the
 // given one, and so does any that is to be private.
-func newOutFile(name string, mode os.FileMode) (*outFile, error) {
-	real := resolve(name) // a link stays one; what it leads to is replaced
+func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
+	real := Resolve(name) // a link stays one; what it leads to is replaced
 	info, err := os.Stat(real)
-	if err == nil && !info.Mode().IsRegular() || special(real) {
+	if err == nil && !info.Mode().IsRegular() || isSpecial(real) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave it out and redirect standard output"}
 	}
-	if err == nil && !writable(real, info) {
+	if err == nil && !isWritable(real, info) {
 		return nil, readOnly(name)
 	}
 	sweepParts(filepath.Dir(real))
 	temp, cerr := newPart(filepath.Dir(real), mode)
 	if cerr != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: reasonOf(cerr), Hint: "see that its folder is there and can be written"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: ReasonOf(cerr), Hint: "see that its folder is there and can be written"}
 	}
-	o := &outFile{name: real, temp: temp}
-	if err == nil && mode != private {
+	o := &OutFile{Name: real, temp: temp}
+	if err == nil && mode != ownerOnly {
 		keepOwner(temp, info)
 		if err := temp.Chmod(info.Mode().Perm()); err != nil {
-			o.discard()
-			return nil, &fault.Error{Op: "write output", Subject: name, Err: reasonOf(err), Hint: "the permissions it has cannot be kept"}
+			o.Discard()
+			return nil, &fault.Error{Op: "write output", Subject: name, Err: ReasonOf(err), Hint: "the permissions it has cannot be kept"}
 		}
 	}
 	return o, nil
@@ -82,10 +82,10 @@ func inPlace(f *os.File) bool {
 	return err == nil && serr == nil && os.SameFile(here, there)
 }
 
-// writable reports whether a file that is there may be replaced. Replacing needs
+// isWritable reports whether a file that is there may be replaced. Replacing needs
 // no permission but the folder's, and root needs none at all: a file that nobody
 // may write was meant to stay.
-func writable(path string, info os.FileInfo) bool {
+func isWritable(path string, info os.FileInfo) bool {
 	if info.Mode().Perm()&0o222 == 0 {
 		return false
 	}
@@ -101,29 +101,29 @@ func readOnly(name string) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Why: "it is read-only", Hint: "name another file, or allow writing first: chmod u+w"}
 }
 
-// special tells whether a path leads to what only looks like a file.
-func special(path string) bool {
+// isSpecial tells whether a path leads to what only looks like a file.
+func isSpecial(path string) bool {
 	path, err := filepath.Abs(path)
 	return err != nil || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
 }
 
-func (o *outFile) Write(p []byte) (int, error) {
+func (o *OutFile) Write(p []byte) (int, error) {
 	n, err := o.temp.Write(p)
-	o.bytes += int64(n)
+	o.Bytes += int64(n)
 	return n, err
 }
 
-// keep puts the file in its place.
-func (o *outFile) keep() error {
-	if info, err := os.Stat(o.name); err == nil && !writable(o.name, info) {
-		o.discard()
-		return readOnly(o.name)
+// Commit puts the file in its place.
+func (o *OutFile) Commit() error {
+	if info, err := os.Stat(o.Name); err == nil && !isWritable(o.Name, info) {
+		o.Discard()
+		return readOnly(o.Name)
 	}
 	temp := o.temp
 	o.temp = nil
-	if err := install(temp, o.name); err != nil {
+	if err := install(temp, o.Name); err != nil {
 		os.Remove(temp.Name())
-		return &fault.Error{Op: "write output", Subject: o.name, Err: reasonOf(err), Hint: "what was there before is still there"}
+		return &fault.Error{Op: "write output", Subject: o.Name, Err: ReasonOf(err), Hint: "what was there before is still there"}
 	}
 	return nil
 }
@@ -142,8 +142,8 @@ func install(temp *os.File, name string) error {
 	return os.Rename(temp.Name(), name)
 }
 
-// discard gives the file up, unless it was kept.
-func (o *outFile) discard() {
+// Discard gives the file up, unless it was kept.
+func (o *OutFile) Discard() {
 	if o.temp != nil {
 		os.Remove(o.temp.Name())
 		o.temp.Close()

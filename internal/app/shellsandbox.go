@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -17,66 +17,66 @@ import (
 	"hako/run/fault"
 )
 
-// A shellBox is a virtual shell, or a place for programs of this machine. Its
+// A shellSandbox is a virtual shell, or a place for programs of this machine. Its
 // editor and its jobs work through runners with a gate, as its commands do.
-type shellBox struct {
+type shellSandbox struct {
 	run.Runner
 	end     func()
 	info    mcpserver.Info
-	scribe  *remoteedit.Scribe
+	editor  *remoteedit.Scribe
 	options jobs.Options
 
 	mu   sync.Mutex // guards desk
-	desk *jobs.Desk // nil before the first job: most sandboxes have none
+	jobs *jobs.Desk // nil before the first job: most sandboxes have none
 }
 
-// shellBox makes one. More makes a runner for each job.
-func (m *mcpMaker) shellBox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcpserver.Info) *shellBox {
-	return &shellBox{Runner: r, end: end, info: info, scribe: &remoteedit.Scribe{Runner: r}, options: jobs.Options{
+// newShellSandbox makes one. More makes a runner for each job.
+func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcpserver.Info) *shellSandbox {
+	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Scribe{Runner: r}, options: jobs.Options{
 		New:   more,
-		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.secrets) },
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.Secrets) },
 		Lists: "job_start returned it; only the last jobs that ended are kept",
 	}}
 }
 
 // Close implements [mcp.Box].
-func (b *shellBox) Close(context.Context) error {
+func (b *shellSandbox) Close(context.Context) error {
 	var err error
 	if desk := b.opened(); desk != nil {
 		err = desk.Close()
 	}
-	err = errors.Join(err, b.scribe.Close())
+	err = errors.Join(err, b.editor.Close())
 	b.end()
 	return err
 }
 
 // Info implements [mcp.Told].
-func (b *shellBox) Info() mcpserver.Info { return b.info }
+func (b *shellSandbox) Info() mcpserver.Info { return b.info }
 
 // Edit implements [mcp.Editor].
-func (b *shellBox) Edit(ctx context.Context, req *run.Request, call []byte) (string, error) {
-	return b.scribe.Edit(ctx, req, call)
+func (b *shellSandbox) Edit(ctx context.Context, req *run.Request, call []byte) (string, error) {
+	return b.editor.Edit(ctx, req, call)
 }
 
 // opened is the desk, if there is one.
-func (b *shellBox) opened() *jobs.Desk {
+func (b *shellSandbox) opened() *jobs.Desk {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.desk
+	return b.jobs
 }
 
 // open opens the desk when the first job is wanted.
-func (b *shellBox) open() (desk *jobs.Desk, err error) {
+func (b *shellSandbox) open() (desk *jobs.Desk, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.desk == nil {
-		b.desk, err = jobs.Open(b.options)
+	if b.jobs == nil {
+		b.jobs, err = jobs.Open(b.options)
 	}
-	return b.desk, err
+	return b.jobs, err
 }
 
 // StartJob implements [mcp.Jobs]. What is refused at once is told at once.
-func (b *shellBox) StartJob(ctx context.Context, req *run.Request) (string, error) {
+func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
 	desk, err := b.open()
 	if err != nil {
 		return "", err
@@ -97,15 +97,15 @@ func (b *shellBox) StartJob(ctx context.Context, req *run.Request) (string, erro
 // jobTime is how long a job may take; a command has less, since somebody waits.
 const jobTime = time.Hour
 
-// A longRun is a virtual shell with the time of a job.
-type longRun struct {
+// A jobRunner is a virtual shell with the time of a job.
+type jobRunner struct {
 	run.Runner
 	gauge *quota.Limiter
 }
 
 // Run implements [run.Runner]. The clock can be put forward once it runs: when
 // the first command is about to begin.
-func (l longRun) Run(ctx context.Context, req *run.Request) (run.Result, error) {
+func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	own := *req
 	var once sync.Once
 	own.Check = func(ctx context.Context, dir string, argv []string) error {
@@ -116,7 +116,7 @@ func (l longRun) Run(ctx context.Context, req *run.Request) (run.Result, error) 
 }
 
 // JobOutput implements [mcp.Jobs].
-func (b *shellBox) JobOutput(_ context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
+func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
 	desk, err := b.open()
 	if err != nil {
 		return mcpserver.JobPage{}, err
@@ -135,7 +135,7 @@ func (b *shellBox) JobOutput(_ context.Context, id string, start, size int64) (m
 }
 
 // KillJob implements [mcp.Jobs].
-func (b *shellBox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
+func (b *shellSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
 	desk, err := b.open()
 	if err != nil {
 		return mcpserver.JobPage{}, err
@@ -153,13 +153,13 @@ func pageOf(st jobs.Status) mcpserver.JobPage {
 }
 
 // Working implements [mcp.Working].
-func (b *shellBox) Working(context.Context) bool {
+func (b *shellSandbox) Working(context.Context) bool {
 	desk := b.opened()
 	return desk != nil && desk.Busy()
 }
 
 // ListJobs implements [mcp.Lister].
-func (b *shellBox) ListJobs() (list []sandboxes.Job) {
+func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
 	desk := b.opened()
 	if desk == nil {
 		return nil

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hako/gate"
+	"hako/host"
+	"hako/host/sandbox"
+	"hako/internal/config"
+	"hako/policy"
+	"hako/quota"
+	"hako/run"
+)
+
+// Asker puts a question to a person; nil means that nobody is there.
+type Asker = func(context.Context, gate.Question) (gate.Answer, error)
+
+// HostRunner run programs of this machine, behind a gate.
+type HostRunner struct {
+	run.Runner
+	Close  func()
+	status func() sandbox.Report
+}
+
+// A Host is where programs of this machine are run: settings, rules and
+// record, from which hands are made.
+type Host struct {
+	*App
+	Options host.Options
+	Policy  *policy.Policy
+	Ask     Asker
+}
+
+// NewRunner makes hands.
+func (w *Host) NewRunner(ctx context.Context) (HostRunner, error) {
+	return w.HostRunner(ctx, w.Options, w.Policy, w.Ask)
+}
+
+// OpenHost opens the record and reads the rules.
+func OpenHost(conf *config.Config, base quota.Limits, ask Asker) (*Host, error) {
+	options, err := hostOptions(conf)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRoot(conf, options.Root); err != nil {
+		return nil, err
+	}
+	judge, err := HostPolicy(conf, options.Root)
+	if err != nil {
+		return nil, err
+	}
+	b, err := Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	budget, err := ModelBudget(conf, base)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	b.Meter = quota.New(budget)
+	return &Host{b, options, judge, ask}, nil
+}
+
+// hostOptions turns the settings into those of a runner.
+func hostOptions(conf *config.Config) (host.Options, error) {
+	o := host.Options{
+		Root: config.BashRoot.Of(conf).V, Path: config.BashPath.Of(conf).V, Readable: config.BashReadable.Of(conf).V,
+		Network: config.BashNetwork.Of(conf).V, Timeout: config.BashTimeout.Of(conf).V, Parse: policy.ParseScript,
+		Limits: sandbox.Limits{
+			Memory: int64(config.BashMemory.Of(conf).V), Processes: int64(config.BashProcesses.Of(conf).V),
+			Files: int64(config.BashFiles.Of(conf).V), FileSize: int64(config.BashFileSize.Of(conf).V),
+		},
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		o.Env = host.Identity(home)
+	}
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return o, err
+	}
+	o.Root = Resolve(root)
+	o.Hide, o.Protect = ownFiles(conf), ProtectedFiles(conf, o.Root)
+	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
+}
+
+// TimedGauge limits the shell around programs to the time of a command, and what it
+// takes to end that: a shell that goes on is ended with the process.
+func (w *Host) TimedGauge() *quota.Limiter {
+	limits := host.ShellLimits()
+	limits.Time = w.Options.Timeout + stopTime
+	return quota.NewLimiter(limits)
+}
+
+// stopTime is how long programs may take to end when their time is up.
+const stopTime = 1300 * time.Millisecond
+
+// HostStatus is what host status prints with --json.
+type HostStatus struct {
+	sandbox.Report
+	Required sandbox.Level `json:"required"`
+	Enough   bool          `json:"enough"`
+	Root     string        `json:"root"`
+	Network  bool          `json:"network"`
+}
+
+// ProbeHost builds a sandbox and looks at it; an empty root means that of the
+// settings.
+func ProbeHost(ctx context.Context, conf *config.Config, root string) (HostStatus, error) {
+	options, err := hostOptions(conf)
+	if err != nil {
+		return HostStatus{}, err
+	}
+	if root != "" {
+		options.Root = root
+	}
+	report, err := host.Probe(ctx, options)
+	return HostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package app
+
+import "io/fs"
+
+// linkCount tells how many names a file has, as far as it can be told here.
+func linkCount(fs.FileInfo) int { return 1 }

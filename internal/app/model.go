@@ -1,0 +1,402 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"hako/agent"
+	"hako/internal/config"
+	"hako/internal/redact"
+	"hako/llm"
+	"hako/llm/ollama"
+	"hako/llm/openai"
+	"hako/llm/price"
+	"hako/llm/replay"
+	"hako/llm/rules"
+	"hako/quota"
+	"hako/run/fault"
+)
+
+// Weights are what tokens count for, by model.
+func Weights(conf *config.Config) map[string]quota.Weights {
+	usual, own := conf.Weights()
+	all := map[string]quota.Weights{"": usual}
+	maps.Copy(all, own)
+	return all
+}
+
+// DefaultModel is what is asked at OpenAI if nobody says otherwise.
+const DefaultModel = "gpt-4.1-mini"
+
+// A provider makes models of its kind by name.
+type provider struct {
+	Prefix string // as in --model ollama:qwen3
+	Help   string
+	make   func(ctx context.Context, at ModelSource, name string) (Model, error)
+}
+
+// Providers is the list of providers, by what stands before the colon in --model.
+var Providers = []provider{
+	{"openai", "a model of OpenAI, or of another server at OPENAI_BASE_URL", openaiModel},
+	{"responses", "the same, by the Responses API", responsesModel},
+	{"chat", "the same, by the Chat Completions API (llama.cpp, vLLM, LM Studio, OpenRouter)", chatModel},
+	{"ollama", "a local model of Ollama", OllamaModel},
+	{"builtin", "rules without any network: simple questions about files", builtinModel},
+	{"script", "replays the turns that --record wrote to a file", scriptModel},
+}
+
+// A ModelSource is where models are looked for. Whoever is asked on the way is put on
+// record first; touched does that.
+type ModelSource struct {
+	Conf   *config.Config
+	Record func(address string) error
+}
+
+func (p ModelSource) Ollamas(ctx context.Context) ([]ollama.Info, error) {
+	o := ollamaOptions(p.Conf)
+	if err := p.Record(ollama.Normalize(o.URL)); err != nil {
+		return nil, err
+	}
+	return ollama.Models(ctx, o)
+}
+
+func (p ModelSource) Served(ctx context.Context) ([]string, error) {
+	o := OpenaiOptions(p.Conf)
+	if err := p.Record(o.BaseURL); err != nil {
+		return nil, err
+	}
+	return openai.Models(ctx, o)
+}
+
+// A Model model is ready to be asked.
+type Model struct {
+	Provider, Name string
+	Model          llm.Model
+	Context        int64  // tokens that it can hold; zero means that of the loop
+	free           bool   // nobody charges for it
+	Why            string // nobody chose it: what to tell the user
+}
+
+func (c Model) String() string {
+	if c.Provider == c.Name {
+		return c.Name
+	}
+	return c.Provider + " " + c.Name
+}
+
+// ChooseModel finds the model to ask: the one named, or what is reachable.
+func ChooseModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
+	if spec == "" {
+		spec = config.ModelName.Of(at.Conf).V
+	}
+	if spec == "" {
+		return findModel(ctx, at)
+	}
+	if prefix, name, ok := strings.Cut(spec, ":"); ok || spec == "builtin" {
+		for _, p := range Providers {
+			if p.Prefix == prefix {
+				return p.make(ctx, at, name)
+			}
+		}
+	}
+	return modelNamed(ctx, at, spec)
+}
+
+// modelNamed is a model without its provider: that of the key or address that was
+// set, else a local one.
+func modelNamed(ctx context.Context, at ModelSource, name string) (Model, error) {
+	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
+		return openaiModel(ctx, at, name)
+	}
+	probe, cancel := context.WithTimeout(ctx, ProbeTime)
+	defer cancel()
+	local, err := at.Ollamas(probe)
+	for _, m := range local {
+		if m.Name == name || m.Name == name+":latest" {
+			return OllamaModel(ctx, at, m.Name)
+		}
+	}
+	if err == nil {
+		return Model{}, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key for OpenAI, and the local Ollama has no such model",
+			Hint: "export OPENAI_API_KEY=…, or ollama pull " + name + "; hako models lists what can be used"}
+	}
+	return Model{}, noKey(name)
+}
+
+// What hints say of the built-in rules, which are not enough for everything.
+const (
+	BuiltinHint = ", or builtin"
+	BuiltinFlag = ", or --model builtin"
+)
+
+func noKey(name string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "ask model", Subject: name, Why: "there is no key",
+		Hint:     "export OPENAI_API_KEY=…, or set model.name to a local model: ollama:NAME" + BuiltinHint,
+		FlagHint: "export OPENAI_API_KEY=…, or use a local model: --model ollama:NAME" + BuiltinFlag}
+}
+
+// CustomOpenAI reports whether the address of OpenAI was set to another one.
+func CustomOpenAI(conf *config.Config) bool {
+	u, err := url.Parse(config.OpenAIBaseURL.Of(conf).V)
+	return err == nil && u.Hostname() != "api.openai.com"
+}
+
+// ProbeTime is how long a local server may take to say that it is there.
+const ProbeTime = 400 * time.Millisecond
+
+// findModel finds a model that nobody named.
+func findModel(ctx context.Context, at ModelSource) (Model, error) {
+	if config.OpenAIKey.Of(at.Conf).V != "" || CustomOpenAI(at.Conf) {
+		return openaiModel(ctx, at, "")
+	}
+	probe, cancel := context.WithTimeout(ctx, ProbeTime)
+	defer cancel()
+	if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+		c, err := OllamaModel(ctx, at, local[0].Name)
+		c.Why = "using the local model " + local[0].Name + " of Ollama; --model chooses another"
+		return c, err
+	}
+	c, err := builtinModel(ctx, at, "")
+	c.Why = "no key and no local model: using the built-in rules, which only answer simple questions about files (hako doctor says how to set up a model)"
+	return c, err
+}
+
+func builtinModel(context.Context, ModelSource, string) (Model, error) {
+	return Model{Provider: "builtin", Name: "builtin", Model: rules.New(), free: true}, nil
+}
+
+// openaiModel speaks the dialect that was set: Responses at OpenAI, Chat
+// Completions elsewhere.
+func openaiModel(ctx context.Context, at ModelSource, name string) (Model, error) {
+	if config.OpenAIAPI.Of(at.Conf).V == "chat" {
+		return chatModel(ctx, at, name)
+	}
+	return responsesModel(ctx, at, name)
+}
+
+func responsesModel(ctx context.Context, at ModelSource, name string) (Model, error) {
+	return openaiCompatible(ctx, at, name, "openai", openai.Responses)
+}
+
+func chatModel(ctx context.Context, at ModelSource, name string) (Model, error) {
+	return openaiCompatible(ctx, at, name, "chat", openai.Chat)
+}
+
+func openaiCompatible(ctx context.Context, at ModelSource, name, provider string, make func(string, openai.Options) llm.Model) (Model, error) {
+	o := OpenaiOptions(at.Conf)
+	if o.Key == "" && !CustomOpenAI(at.Conf) {
+		return Model{}, noKey(name)
+	}
+	if name == "" {
+		name = DefaultModel
+		if CustomOpenAI(at.Conf) {
+			served, err := at.Served(ctx)
+			if err != nil {
+				return Model{}, err
+			}
+			if len(served) > 0 {
+				name = served[0]
+			}
+		}
+	}
+	return Model{Provider: provider, Name: name, Model: make(name, o)}, nil
+}
+
+func OpenaiOptions(conf *config.Config) openai.Options {
+	key := config.OpenAIKey.Of(conf)
+	return openai.Options{Key: key.V, KeyFrom: strings.TrimPrefix(key.From, "env "), BaseURL: config.OpenAIBaseURL.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+}
+
+func OllamaModel(_ context.Context, at ModelSource, name string) (Model, error) {
+	if name == "" {
+		return Model{}, &fault.Error{Kind: fault.Invalid, Op: "choose model", Subject: "ollama:", Why: "the name is missing", Hint: "write it as ollama:qwen3; hako models lists them"}
+	}
+	o := ollamaOptions(at.Conf)
+	return Model{Provider: "ollama", Name: name, Model: ollama.New(name, o), Context: int64(o.NumCtx), free: true}, nil
+}
+
+func ollamaOptions(conf *config.Config) ollama.Options {
+	return ollama.Options{URL: config.OllamaURL.Of(conf).V, NumCtx: config.OllamaNumCtx.Of(conf).V, KeepAlive: config.OllamaKeepAlive.Of(conf).V, Idle: config.ModelTimeout.Of(conf).V}
+}
+
+func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: ReasonOf(err), Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
+	}
+	defer f.Close()
+	m, err := replay.Parse(f)
+	return Model{Provider: "script", Name: "script", Model: m, free: true}, err
+}
+
+// A MeteredModel is a chosen model with everything that stands before it.
+type MeteredModel struct {
+	Model
+	Ledger *agent.Ledger
+	Prices price.Table
+	Front  llm.Model   // what is asked
+	booked quota.Usage // what hako quota knows already
+}
+
+// A TurnRecorder is the file of --record: one for all models of a run.
+type TurnRecorder struct {
+	out   *OutFile
+	clean *redact.Writer // before it: a server may say back what it was told
+}
+
+// NewTurnRecorder begins a tape; nil if there is no name.
+func NewTurnRecorder(name string, secrets *redact.Set) (*TurnRecorder, error) {
+	if name == "" {
+		return nil, nil
+	}
+	out, err := NewOutFile(name, ownerOnly)
+	if err != nil {
+		return nil, err
+	}
+	return &TurnRecorder{out, redact.NewWriter(out, secrets)}, nil
+}
+
+// Commit puts the file in its place.
+func (t *TurnRecorder) Commit() error {
+	if t == nil || t.out.temp == nil {
+		return nil
+	}
+	return errors.Join(t.clean.Close(), t.out.Commit())
+}
+
+func (t *TurnRecorder) Discard() {
+	if t != nil {
+		t.out.Discard()
+	}
+}
+
+// ModelOptions says how a model is asked.
+type ModelOptions struct {
+	Recorder *TurnRecorder // records the turns; nil means that nothing is recorded
+	Tries    int           // in all, when the provider is busy; zero means 4
+	Pause    time.Duration // before the second; zero means 1 s
+	Notify   func(llm.Waiting)
+}
+
+// Metered puts what counts, records and retries before a model.
+func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o ModelOptions) (*MeteredModel, error) {
+	m := &MeteredModel{Model: c}
+	var err error
+	if m.Prices, err = Prices(conf); err != nil {
+		return nil, err
+	}
+	inner := c.Model
+	if o.Recorder != nil {
+		inner = &replay.Recorder{Model: inner, W: o.Recorder.clean}
+	}
+	m.Ledger = &agent.Ledger{Model: inner, ID: b.Id, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
+	m.Front = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
+	return m, nil
+}
+
+func (m *MeteredModel) Price(model string, u quota.Usage) (float64, bool) {
+	if m.free {
+		return 0, true
+	}
+	dollars, _, ok := m.Prices.Cost(model, u)
+	return dollars, ok
+}
+
+// Book keeps what was used since the last time for hako quota: by the model, and
+// otherwise by the scripts that it had run.
+func (m *MeteredModel) Book(conf *config.Config, otherwise quota.Usage) error {
+	used := m.Ledger.Total().Usage
+	if used == (quota.Usage{}) {
+		return nil
+	}
+	if m.Ledger.Cap != nil { // which every call was settled with
+		used = quota.Usage{}
+	}
+	used.Read, used.Written, used.Scripts = otherwise.Read, otherwise.Written, otherwise.Scripts
+	if used == m.booked {
+		return nil
+	}
+	err := quota.UsageFile{Path: conf.StateFile("usage.json")}.Add(quota.Day(time.Now()), m.Name, used.Less(m.booked))
+	if err == nil {
+		m.booked = used
+	}
+	return err
+}
+
+// Stats is the line that --stats prints.
+func (m *MeteredModel) Stats() string {
+	t := m.Ledger.Total()
+	calls := "calls"
+	if t.Tries == 1 {
+		calls = "call"
+	}
+	line := fmt.Sprintf("%s: %d %s in %v, %d tokens in (%d cached), %d out", m.Model, t.Tries, calls, t.Time.Round(time.Millisecond), t.Input+t.Cached, t.Cached, t.Output)
+	switch {
+	case m.free:
+		return line + ", free"
+	case m.Cost() == nil:
+		return line + ", unpriced (set model.prices)"
+	}
+	_, asOf, _ := m.Prices.Cost(m.Name, t.Usage)
+	return fmt.Sprintf("%s, $%.6f (prices of %s)", line, t.Cost, asOf)
+}
+
+// Cost returns what was spent in dollars; nil means that nobody knows.
+func (m *MeteredModel) Cost() *float64 {
+	t := m.Ledger.Total()
+	if _, known := m.Price(m.Name, t.Usage); !known || t.Unpriced {
+		return nil
+	}
+	return &t.Cost
+}
+
+// Prices returns the table of prices with what the user set.
+func Prices(conf *config.Config) (price.Table, error) {
+	table := price.Default()
+	name := config.ModelPrices.Of(conf).V
+	if name == "" {
+		return table, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: ReasonOf(err)}
+	}
+	defer f.Close()
+	own, err := price.Parse(f)
+	if err != nil {
+		return table, err
+	}
+	return table.With(own), nil
+}
+
+// UsageState is what hako quota shows and resets.
+func UsageState(conf *config.Config) quota.UsageFile {
+	return quota.UsageFile{Path: conf.StateFile("usage.json")}
+}
+
+// totalOf is what all runs together may use; nil if nothing was set.
+func TotalBudget(conf *config.Config) *quota.SharedBudget {
+	tokens := conf.TotalTokens()
+	if tokens == quota.NoLimit {
+		return nil
+	}
+	return &quota.SharedBudget{UsageFile: UsageState(conf), Tokens: tokens, Weights: Weights(conf)}
+}
+
+// ahead tells what a model will use before it is asked, if it can: turns from a
+// file have it written beside them, and the built-in rules use nothing.
+func (c Model) ExpectedUsage() func() quota.Usage {
+	if s, ok := c.Model.(*replay.Script); ok {
+		return s.Ahead
+	}
+	if c.Provider == "builtin" {
+		return func() quota.Usage { return quota.Usage{} }
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Within returns where a name, as it was given, leads from dir.
+func Within(dir, name string) string {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.FromSlash(dir), name)
+	}
+	return filepath.ToSlash(filepath.Clean(name))
+}
+
+// Resolve follows the links in a path as far as it exists, and a last one that
+// leads to nothing: whoever writes there makes what it leads to.
+func Resolve(path string) string { return resolveLinks(path, 40) }
+
+func resolveLinks(path string, hops int) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || hops == 0 {
+		return cmp.Or(real, path)
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	dir = resolveLinks(dir, hops-1)
+	target, err := os.Readlink(filepath.Join(dir, filepath.Base(path)))
+	switch {
+	case err != nil:
+		return filepath.Join(dir, filepath.Base(path))
+	case filepath.IsAbs(target):
+		return resolveLinks(target, hops-1)
+	}
+	return resolveLinks(filepath.Join(dir, target), hops-1)
+}
+
+// ReasonOf strips the operation and path from an error of package os; our own
+// errors name both already.
+func ReasonOf(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

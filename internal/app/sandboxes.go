@@ -1,0 +1,470 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/agent/tool"
+	"hako/audit"
+	"hako/container"
+	"hako/container/guest"
+	"hako/gate"
+	"hako/internal/app/asksocket"
+	"hako/internal/app/mcpserver"
+	"hako/internal/config"
+	"hako/internal/web/auth"
+	"hako/internal/websearch"
+	"hako/internal/worker"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// ContainersAllowed refuses models what somebody has switched off. Not to have
+// said anything is no refusal: whoever starts an agent wants it to work.
+func ContainersAllowed(conf *config.Config) error {
+	if e := config.ContainerEnabled.Of(conf); !e.V && e.From != "default" {
+		return &fault.Error{Kind: fault.Denied, Op: "work in containers", Why: "command_executor.enabled is false (" + e.From + ")", Hint: "set it to true, or do without containers; the agent works in nothing else"}
+	}
+	return nil
+}
+
+// AskSocketDir is where processes of this user find the page of hako serve.
+func AskSocketDir(conf *config.Config) string { return conf.StateFile("hatch") }
+
+// Elicitation is what clients with a token of hako serve may answer to questions
+// about their own commands: nothing, unless the settings let them, and for a whole
+// session never.
+func Elicitation(conf *config.Config) func(caller string) gate.Answer {
+	most := gate.No
+	if config.ApprovalElicitation.Of(conf).V {
+		most = gate.Once
+	}
+	return func(string) gate.Answer { return most }
+}
+
+// AskPage has a door ask at the page of hako serve, while that runs, for clients
+// who cannot ask or may not answer.
+func AskPage(o *mcpserver.Options, conf *config.Config) {
+	page := asksocket.Caller{Dir: AskSocketDir(conf)}
+	o.Ask, o.Reaches = page.Ask, page.There
+}
+
+// Options are what a door is made of that has m's sandboxes.
+func (m *Sandboxes) Options(version string) mcpserver.Options {
+	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets, Egress: networkOf(m.conf) != "none"}
+}
+
+// CloseDoor closes all sandboxes. What cannot be closed is removed by the next who
+// starts.
+func CloseDoor(ctx context.Context, door *mcpserver.Door) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	_ = door.Close(ctx)
+}
+
+// NewSandboxes opens the record and reads the rules for sandboxes.
+func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
+	// A call leaves much garbage behind and little else: collected half as often,
+	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(192 << 20)
+	if err := cmp.Or(CheckRoot(conf), o.there(), CheckGrants(conf, o.Writable...)); err != nil {
+		return nil, err
+	}
+	b, err := Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
+	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker), memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
+	if _, err = LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+		m.Workers, err = StartWorkers(conf, m.memory.kept)
+	}
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	m.memory.workers, m.pooled = m.Workers, m.Workers.Close
+	return m, nil
+}
+
+// webTools are those for the web, as far as they are set up.
+func (m *Sandboxes) webTools() []tool.Tool {
+	pages := &websearch.Reader{Fetcher: &websearch.Fetcher{Prefixes: config.WebPrefixes.Of(m.conf).V}, Fetched: m.fetchedBy}
+	tools := []tool.Tool{tool.WebFetch(pages)}
+	if engine, _, err := SearchEngine(m.conf); err == nil {
+		tools = append(tools, tool.WebSearch(engine))
+	}
+	return tools
+}
+
+// A Sandboxes makes sandboxes for MCP clients. It implements [mcp.Maker].
+type Sandboxes struct {
+	*App
+	conf   *config.Config
+	grants Grants
+	memory memoryPool
+	pooled func() // ends the workers, unless they are somebody else's
+
+	sweeping sync.WaitGroup
+
+	mu      sync.Mutex
+	manager *container.Manager // nil until the first container
+	asks    map[string]Asker   // by task of a container
+}
+
+func (m *Sandboxes) Close() {
+	m.sweeping.Wait()
+	if m.manager != nil {
+		m.manager.Close()
+	}
+	m.pooled()
+	m.App.Close()
+}
+
+// there says at the start what would fail at the first sandbox.
+// grants are the directories that virtual sandboxes see.
+type Grants struct{ Readable, Writable []string }
+
+func (o Grants) there() error {
+	for _, g := range []struct {
+		flag  string
+		names []string
+	}{{"--read", o.Readable}, {"--write", o.Writable}} {
+		for _, name := range g.names {
+			if err := directoryThere("grant", name, g.flag); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func directoryThere(op, name, flag string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: ReasonOf(err), Hint: "name a directory with " + flag}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory", Hint: "name a directory with " + flag}
+	}
+	return nil
+}
+
+// Make implements [mcp.Maker]. On record a sandbox is a request that ends when it
+// is closed.
+func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.Wanted) (mcpserver.Box, error) {
+	done, err := m.Record(caller, strings.TrimSpace("sandbox_create "+string(w.Kind)+" "+w.Environment+" "+w.Repository))
+	if err != nil {
+		return nil, err
+	}
+	box, err := m.make(ctx, caller, w, func() { done(nil) })
+	if err != nil {
+		done(err)
+	}
+	return box, err
+}
+
+func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+	switch w.Kind {
+	case mcpserver.Host:
+		return m.hostSandbox(ctx, caller, w, closed)
+	case mcpserver.Container:
+		return m.containerSandbox(ctx, w, closed)
+	case mcpserver.Virtual, "":
+		return m.virtualSandbox(ctx, caller, w, closed)
+	}
+	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: "there is no such kind", Hint: "use virtual, host or container"}
+}
+
+func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+	share, err := m.memory.open(caller)
+	if err != nil {
+		return nil, err
+	}
+	spec := SandboxSpec{Readable: m.grants.Readable, Writable: m.grants.Writable}
+	r, err := m.remoteSandbox(ctx, caller, m.sandboxWanted(spec, 0, 0), w.Ask)
+	var inside sandboxInfo
+	if err == nil {
+		err = json.Unmarshal(r.Info, &inside)
+	}
+	if err != nil {
+		m.memory.release(share)
+		return nil, err
+	}
+	info := mcpserver.Info{Directory: inside.Directory, Network: "none", Note: "every command is built in; files are in memory but for those that were granted"}
+	return m.remoteShell(r, share, m.sandboxWanted(spec, 0, 0), info, closed), nil
+}
+
+func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+	options, err := hostOptions(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	options.Network = options.Network && w.Network != string(container.None)
+	if w.Root != "" && Resolve(w.Root) != options.Root {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out; who started hako mcp chose the directory with --root"}
+	}
+	share, err := m.memory.open(caller)
+	if err != nil {
+		return nil, err
+	}
+	spec := SandboxSpec{Host: true, Rooted: true, Offline: w.Network == string(container.None)}
+	r, err := m.remoteSandbox(ctx, caller, m.sandboxWanted(spec, options.Timeout, hostStopTime), w.Ask)
+	if err != nil {
+		m.memory.release(share)
+		return nil, err
+	}
+	return m.remoteShell(r, share, m.sandboxWanted(spec, jobTime, hostStopTime), mcpserver.Info{Directory: options.Root}, closed), nil
+}
+
+// remoteShell is a box of a worker with an editor and jobs; each job has a box
+// beside it.
+func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.Want, info mcpserver.Info, closed func()) *shellSandbox {
+	more := func(ctx context.Context) (run.Runner, func(), error) {
+		h, err := r.More(ctx, job)
+		return pooledRunner{remoteSandbox{h, m.Secrets}, share}, h.Close, redactError(err, m.Secrets)
+	}
+	b := m.newShellSandbox(pooledRunner{r, share}, then(then(r.Close, func() { m.memory.release(share) }), closed), more, info)
+	b.editor.Hold = share.hold
+	return b
+}
+
+// then does one thing after the other.
+func then(first, second func()) func() {
+	return func() {
+		first()
+		second()
+	}
+}
+
+// Manager opens the dock when the first container is wanted.
+func (m *Sandboxes) Manager() (*container.Manager, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.manager != nil {
+		return m.manager, nil
+	}
+	options, err := ContainerOptions(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := ContainerPolicy(m.conf)
+	if err != nil {
+		return nil, err
+	}
+	options.Clones.Keys.Hide(m.Secrets.Add)
+	if options.Clones.Keys, err = options.Clones.Keys.Limit(config.MCPRepositories.Name, config.MCPRepositories.Of(m.conf).V); err != nil {
+		return nil, err
+	}
+	options.Enabled, options.Detached, options.Push = true, false, false // a client never pushes with the user's token
+	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
+	options.Keep = StartProxy(m.conf)
+	m.manager, err = m.ManagerAsking(options, judge, m.asker)
+	return m.manager, err
+}
+
+// SweepLater removes containers that a process left behind which was killed. It
+// does not keep anybody waiting, and where no container was ever made there is
+// nothing to look for.
+func (m *Sandboxes) SweepLater(ctx context.Context) {
+	if left, _ := os.ReadDir(filepath.Join(m.conf.StateFile("env"), "boxes")); len(left) == 0 {
+		return
+	}
+	m.sweeping.Go(func() {
+		if d, err := m.Manager(); err == nil {
+			_, _ = d.CleanupStale(ctx) // what cannot be removed now is left to the next
+		}
+	})
+}
+
+// asker is who is asked about what a task wants to run.
+func (m *Sandboxes) asker(task string) Asker {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asks[task]
+}
+
+func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+	if err := ContainersAllowed(m.conf); err != nil {
+		return nil, err
+	}
+	d, err := m.Manager()
+	if err != nil {
+		return nil, err
+	}
+	network := container.Network(w.Network)
+	if network != "" && !d.Network.Covers(network) {
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: "network " + strconv.Quote(w.Network), Why: "the settings allow " + string(d.Network) + " at most", Hint: "leave network out, or set it to none"}
+	}
+	task := "mcp-" + strings.ToLower(rand.Text()[:12])
+	m.mu.Lock()
+	m.asks[task] = w.Ask
+	m.mu.Unlock()
+	environment := w.Environment
+	if environment == "" {
+		environment = d.DefaultEnvironment()
+	}
+	w.Tell("starting the " + environment + " environment")
+	info, err := d.Prepare(ctx, container.Task{ID: task, Repository: w.Repository, Branch: w.Branch, Network: network}, environment)
+	if err != nil {
+		m.forget(task)
+		return nil, err
+	}
+	return &containerSandbox{Runner: d.Runner(task), manager: d, task: task, left: then(func() { m.forget(task) }, closed), info: mcpserver.Info{
+		Directory: container.Project, Environment: info.Environment, Repository: info.Repository, Branch: info.Branch, Network: string(info.Network), Note: strings.Join(info.Warnings, "\n"),
+	}}, nil
+}
+
+func (m *Sandboxes) forget(task string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.asks, task)
+}
+
+// A containerSandbox is a container, with an editor and jobs.
+type containerSandbox struct {
+	run.Runner
+	manager *container.Manager
+	task    string
+	left    func()
+	info    mcpserver.Info
+}
+
+// Info implements [mcp.Told].
+func (b *containerSandbox) Info() mcpserver.Info { return b.info }
+
+// Task implements [mcp.Moored].
+func (b *containerSandbox) Task() string { return b.task }
+
+// Close implements [mcp.Box].
+func (b *containerSandbox) Close(ctx context.Context) error {
+	defer b.left()
+	return b.manager.Cleanup(ctx, b.task)
+}
+
+// Edit implements [mcp.Editor].
+func (b *containerSandbox) Edit(ctx context.Context, _ *run.Request, call []byte) (string, error) {
+	answer, err := b.manager.Edit(ctx, b.task, json.RawMessage(call))
+	if err != nil {
+		return "", err
+	}
+	var said struct {
+		Success        bool
+		Content, Error string
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return "", &fault.Error{Op: "edit", Why: "the container answers something else", Err: err}
+	}
+	if !said.Success {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "edit", Why: said.Error}
+	}
+	return said.Content, nil
+}
+
+// StartJob implements [mcp.Jobs].
+func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
+	var handle strings.Builder
+	own := *req
+	own.Stdout = &handle
+	_, err := b.manager.Background(b.task).Run(ctx, &own)
+	return strings.TrimSpace(handle.String()), err
+}
+
+// JobOutput implements [mcp.Jobs].
+func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
+	desk, err := b.manager.Desk(ctx, b.task)
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	j, err := desk.Job(ctx, guest.Handle(id))
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	page, err := desk.Output(ctx, guest.Handle(id), guest.Both, start, int(size))
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	return jobPage(j, page), nil
+}
+
+// askJobs is how long a container may take to report its jobs.
+const askJobs = 5 * time.Second
+
+// Working implements [mcp.Working].
+func (b *containerSandbox) Working(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askJobs)
+	defer cancel()
+	return b.manager.Busy(ctx, b.task)
+}
+
+// KillJob implements [mcp.Jobs].
+func (b *containerSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
+	desk, err := b.manager.Desk(ctx, b.task)
+	if err != nil {
+		return mcpserver.JobPage{}, err
+	}
+	j, err := desk.Kill(ctx, guest.Handle(id))
+	return jobPage(j, guest.Page{Next: j.Bytes, Total: j.Bytes}), err
+}
+
+func jobPage(j guest.Job, p guest.Page) mcpserver.JobPage {
+	out := mcpserver.JobPage{State: string(j.State), Why: j.Note, Text: p.Data, Next: p.Next, Total: p.Total, More: p.More}
+	if !j.Ended.IsZero() {
+		out.Exit = &j.Exit
+	}
+	return out
+}
+
+// record puts on record that an MCP client calls a tool that has no gate, and
+// what came of it: one that is refused is denied, as a command would be.
+func (m *Sandboxes) record(deed mcpserver.Deed) (done func(error), err error) {
+	began := time.Now()
+	return func(err error) {
+		end := audit.Event{What: audit.Ended, ID: deed.ID, Actor: deed.Actor, Micros: time.Since(began).Microseconds()}
+		if err != nil {
+			end.Exit, end.Error, end.Kind = 1, err.Error(), fault.KindOf(err).String()
+		}
+		if fault.KindOf(err) == fault.Denied {
+			_ = m.Log.Append(audit.Event{What: audit.Denied, ID: deed.ID, Actor: deed.Actor, Script: deed.What, Effect: "deny", Reason: err.Error(), Kind: end.Kind})
+		}
+		_ = m.Log.Append(end) // it is done; that it was asked is on record
+	}, m.Log.Append(audit.Event{What: audit.Asked, ID: deed.ID, Actor: deed.Actor, Script: deed.What})
+}
+
+// fetchedBy puts on record which page was fetched for which client.
+func (m *Sandboxes) fetchedBy(ctx context.Context, url string, bytes int64) {
+	deed := mcpserver.DeedOf(ctx)
+	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url, Bytes: bytes})
+}
+
+// removedFrom tells of tokens of the store whether they were removed since. All
+// others last as long as the server. A store that cannot be read says nothing:
+// what is in the sandboxes would be lost.
+func removedFrom(store *auth.Store) func(token string) func() bool {
+	return func(token string) func() bool {
+		_, key, ok, err := store.Verify(token)
+		if err != nil || !ok {
+			return nil
+		}
+		return func() bool {
+			_, ok, err := store.Holder(key)
+			return err == nil && !ok
+		}
+	}
+}
+
+// TokenStore holds who may come in besides the one who starts the server.
+func TokenStore(conf *config.Config) *auth.Store {
+	return &auth.Store{Path: conf.StateFile("tokens.json")}
+}
