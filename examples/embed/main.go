@@ -63,7 +63,7 @@ func closedShell(ctx context.Context, record audit.Log) error {
 	}
 	commands := command.All()
 	commands["hosts"] = hosts
-	session := shell.NewSession(shell.Options{FS: files, Commands: commands, Limiter: limiter, Dir: "/logs"})
+	session := shell.New(shell.Options{FS: files, Commands: commands, Limiter: limiter, Dir: "/logs"})
 	rules, err := ownRules()
 	if err != nil {
 		return err
