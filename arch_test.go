@@ -59,13 +59,13 @@ var arrows = map[string]string{
 	"host":                                 "host/sandbox internal/lazyregexp internal/ownerfile internal/protect quota run run/fault shell shell/stream shell/vfs",
 	"host/sandbox":                         "run/fault",
 	"internal/app/secretary/speech/player": "run/fault",
-	"internal/editor":                      "run/fault",
+	"internal/editor":                      "internal/text run/fault",
 	"container":                            "container/clone container/deps container/disk container/egress container/engine container/guest container/lang container/seccomp internal/editor internal/lazyregexp internal/ownerfile internal/text run run/fault docker",
-	"container/clone":                      "container/egress container/guest internal/lazyregexp internal/ownerfile internal/redact run/fault",
+	"container/clone":                      "container/egress container/guest internal/lazyregexp internal/ownerfile internal/redact internal/text run/fault",
 	"container/deps":                       "container/guest container/lang internal/redact internal/text run/fault",
 	"container/disk":                       "run/fault",
 	"container/egress":                     "run/fault",
-	"container/engine":                     "internal/lazyregexp run/fault",
+	"container/engine":                     "internal/lazyregexp internal/text run/fault",
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
@@ -78,14 +78,14 @@ var arrows = map[string]string{
 	"internal/app/jobs":                    "internal/ownerfile run run/fault",
 	// world
 	"llm":                           "quota run/fault",
-	"llm/wire":                      "llm run/fault",
+	"llm/wire":                      "internal/text llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota run/fault",
-	"llm/rules":                     "internal/lazyregexp llm quota run/fault",
+	"llm/rules":                     "internal/lazyregexp internal/text llm quota run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
-	"internal/websearch":            "internal/redact run/fault",
+	"internal/websearch":            "internal/redact internal/text run/fault",
 	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
 	"internal/app/secretary/speech": "internal/ownerfile run/fault",
 	// minds
@@ -96,21 +96,21 @@ var arrows = map[string]string{
 	"internal/app/llmcmd":          "agent/tool internal/redact run run/fault shell/stream shell/vfs",
 	"internal/app/llmcmd/preset":   "run/fault",
 	"internal/app/llmcmd/plan":     "llm run/fault",
-	"internal/app/secretary":       "internal/lenientjson internal/redact internal/text llm run run/fault",
+	"internal/app/secretary":       "gate internal/app/jobs internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":         "run/fault",
-	"internal/app/secretary/store": "internal/ownerfile/database run/fault",
+	"internal/app/secretary/store": "internal/ownerfile/database internal/text run/fault",
 	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
 	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
 	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":     "internal/ownerfile run/fault",
 	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
 	// what people see
-	"internal/health":   "internal/netlisten internal/promtext internal/redact run/fault",
+	"internal/health":   "internal/netlisten internal/promtext internal/redact internal/text run/fault",
 	"internal/promtext": "",
 	"internal/markdown": "internal/text",
-	"internal/progress": "",
+	"internal/progress": "internal/text",
 	// doors
-	"internal/web/api":                  "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
 	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
@@ -125,7 +125,7 @@ var arrows = map[string]string{
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/websearch llm llm/tokens quota run/fault", // run and chat
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
-		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes " +
+		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
 	"cmd/hako/man": "",

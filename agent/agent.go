@@ -8,6 +8,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -82,7 +83,7 @@ type Answer struct {
 func (a *Agent) Run(ctx context.Context, d *llm.Dialog, r Request) (Answer, error) {
 	ctx, stop := a.limitTime(ctx)
 	defer stop()
-	l := &loop{Agent: a, dialog: d, turns: orDefault(a.Turns, 4)}
+	l := &loop{Agent: a, dialog: d, turns: cmp.Or(a.Turns, 4)}
 	l.begin(r)
 	for l.turn = 1; ; l.turn++ {
 		if err := l.step(ctx); err != nil || l.done {
@@ -350,11 +351,4 @@ func NewID() string {
 	var b [4]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
-}
-
-func orDefault[T int | int64](v, usual T) T {
-	if v == 0 {
-		return usual
-	}
-	return v
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,7 +69,7 @@ func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error 
 // turnedDown answers the calls that are not carried out at all, and tells which
 // those are.
 func (l *loop) turnedDown(calls []llm.Call, results []outcome, last bool) func(i int) bool {
-	most, ran := orDefault(l.Calls, 8), 0
+	most, ran := cmp.Or(l.Calls, 8), 0
 	for i, c := range calls {
 		e := &fault.Error{Kind: fault.Exhausted, Op: "call " + c.Name}
 		switch {
@@ -100,7 +101,7 @@ func (l *loop) whenToCall() string {
 // parallel runs calls on a few threads. The same call made twice in one turn is
 // still two calls.
 func (l *loop) parallel(ctx context.Context, calls []llm.Call, results []outcome, skip func(i int) bool) {
-	threads := min(orDefault(l.Threads, 4), len(calls))
+	threads := min(cmp.Or(l.Threads, 4), len(calls))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, threads)
 	for i, c := range calls {

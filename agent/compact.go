@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 
 // limit is how heavy a dialog may be: the rest of what the model can hold is
 // for its answer, and for what an estimate misses.
-func (l *loop) limit() int64 { return orDefault(l.Context, 128_000) * 3 / 4 }
+func (l *loop) limit() int64 { return cmp.Or(l.Context, 128_000) * 3 / 4 }
 
 // fixedWeight is what every request carries.
 func fixedWeight(d *llm.Dialog) int64 {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 
 	"hako/llm"
@@ -26,7 +27,7 @@ func (l *Ledger) reserve(ctx context.Context, d *llm.Dialog) (*quota.Reservation
 		u := l.Ahead()
 		return l.Cap.Reserve(ctx, quota.Need{Model: l.Name, Input: u.Input, Cached: u.Cached, Output: u.Output, Least: u.Output})
 	}
-	n := quota.Need{Model: l.Name, Input: mostInput(d), Output: orDefault(d.MaxOutput, usualAnswer), Least: leastAnswer}
+	n := quota.Need{Model: l.Name, Input: mostInput(d), Output: cmp.Or(d.MaxOutput, usualAnswer), Least: leastAnswer}
 	r, err := l.Cap.Reserve(ctx, n)
 	if err == nil {
 		d.MaxOutput = r.Output

@@ -87,7 +87,7 @@ func echoTime(dir string) (time.Duration, error) {
 		return 0, err
 	}
 	defer log.Close()
-	g := gate.New(shell.NewSession(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
+	g := gate.New(shell.New(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
 		Policy: policy.Default("virtual", policy.Options{}), Budget: quota.New(quota.Unlimited()), Log: log,
 	})
 	return median(func() error {

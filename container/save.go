@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"hako/container/clone"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -26,7 +27,7 @@ func (d *Manager) Save(ctx context.Context, task string, s Save) (commit string,
 		return "", err
 	}
 	defer finish()
-	done, err := d.record(task, visible("keep "+s.Ref))
+	done, err := d.record(task, text.RecordLine("keep "+s.Ref))
 	if err != nil {
 		return "", err
 	}

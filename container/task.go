@@ -2,8 +2,8 @@ package container
 
 import (
 	"strings"
-	"unicode"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -47,21 +47,4 @@ func CheckTask(id string) error {
 }
 
 // shown makes text of others fit for a line.
-func shown(text string) string {
-	text = visible(text)
-	if len(text) > 80 {
-		text = strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
-
-// visible puts marks in the place of what a terminal would obey, or what makes a
-// text look like another one: by turning the direction of writing round, say.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
-			return '?'
-		}
-		return r
-	}, text)
-}
+func shown(s string) string { return text.Shorten(text.RecordLine(s), 80) }

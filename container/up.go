@@ -12,6 +12,7 @@ import (
 	"hako/container/deps"
 	"hako/container/engine"
 	"hako/container/lang"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -23,7 +24,7 @@ func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info
 	if err := d.check(t); err != nil {
 		return Info{}, err
 	}
-	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+visible(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
+	done, err := d.record(t.ID, strings.TrimSpace("environment up "+shown(environment)+" "+text.RecordLine(strings.Join([]string{t.Repository, t.Branch, t.Start, t.Commit}, " "))))
 	if err != nil {
 		return Info{}, err
 	}

@@ -4,22 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hako/audit"
 	"hako/policy"
 )
 
-// A Question is what an approver sees.
+// A Question is what an approver sees. Its JSON is what sockets and pages carry.
 type Question struct {
-	ID, Actor string   // of the request
-	Command   string   // as one would type it, whole but for registered secrets and tokens; a whole script if Argv is empty
-	Script    string   // what it is a part of, spelled likewise; empty means that it is too long to be shown
-	Dir       string   // where it would run, spelled likewise; empty means not known
-	Argv      []string // the same in words, as far as they are known
-	Reason    string   // why the asker wants it, in its own words
-	Why       string   // why the rule wants a person to decide
-	Rule      string   // file:line
+	ID    string `json:"id,omitempty"` // of the request
+	Actor string `json:"actor"`        // of the request
+
+	// Command is spelled as one would type it, whole but for registered secrets
+	// and tokens. It is the whole script if Argv is empty.
+	Command string   `json:"command"`
+	Argv    []string `json:"argv,omitempty"`   // the same in words, as far as they are known
+	Script  string   `json:"script,omitempty"` // what Command is part of; empty means that it is too long to be shown
+	Dir     string   `json:"dir,omitempty"`    // where it would run; empty means not known
+	Reason  string   `json:"reason,omitempty"` // why the asker wants it, in its own words
+	Why     string   `json:"why"`              // why the rule wants a person to decide
+	Rule    string   `json:"rule,omitempty"`   // file:line
 }
 
 // An Answer is what a person says. The zero Answer is no.
@@ -31,6 +36,22 @@ const (
 	Once           // for this request
 	Session        // for as long as this gate stands, for the same words, rule and directory
 )
+
+var answerNames = [...]string{No: "deny", Once: "once", Session: "session"}
+
+// String returns the word for an answer: deny, once or session.
+func (a Answer) String() string {
+	if int(a) >= len(answerNames) {
+		a = No
+	}
+	return answerNames[a]
+}
+
+// ParseAnswer reads what [Answer.String] returns. Any other word is No and false.
+func ParseAnswer(word string) (Answer, bool) {
+	i := slices.Index(answerNames[:], word)
+	return Answer(max(i, 0)), i >= 0
+}
 
 const defaultAskTimeout = 300 * time.Second
 

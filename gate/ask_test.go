@@ -143,3 +143,19 @@ func TestWaitingIsNotRunning(t *testing.T) {
 		}
 	})
 }
+
+func TestAnswerWords(t *testing.T) {
+	for _, a := range []Answer{No, Once, Session} {
+		if got, known := ParseAnswer(a.String()); got != a || !known {
+			t.Errorf("%v became %v", a, got)
+		}
+	}
+	for _, word := range []string{"", "yes", "Once", "no"} {
+		if got, known := ParseAnswer(word); got != No || known {
+			t.Errorf("%q is %v", word, got)
+		}
+	}
+	if got := Answer(7).String(); got != "deny" {
+		t.Errorf("an answer that does not exist is %s", got)
+	}
+}

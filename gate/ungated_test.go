@@ -17,7 +17,7 @@ import (
 // ways lists what makes a runner, by package. A name that ends in * stands for
 // all that begin so.
 var ways = map[string][]string{
-	"hako/shell":        {"NewSession", "Session"},
+	"hako/shell":        {"New", "Session"},
 	"hako/host":         {"New*", "Runner"},
 	"hako/host/sandbox": {"Build", "Cage"},
 	"hako/container":    {"New*", "Runner"},
@@ -32,6 +32,8 @@ var ways = map[string][]string{
 var allowed = map[string][]string{
 	"internal/app/wire.go": {"hako/shell", "hako/host", "hako/container"},
 	"host/host.go":         {"hako/shell", "hako/host/sandbox"},
+
+	"shell/command/internal/commandtest/transcript.go": {"hako/shell"}, // for tests: it needs a *testing.T
 
 	// The container's runner is put behind Options.Gate where it is made, see
 	// TestContainerGatesItsRunners; the others run what hako itself has to say.
@@ -48,23 +50,23 @@ var allowed = map[string][]string{
 // TestMakersAreFound keeps the finder itself honest.
 func TestMakersAreFound(t *testing.T) {
 	for body, want := range map[string]int{
-		`var s = shell.NewSession(shell.Options{})`:                                       1,
-		`var f = shell.NewSession`:                                                        1,
-		`var s = &shell.Session{}`:                                                        1,
-		`var s = new(shell.Session)`:                                                      1,
-		`var s shell.Session`:                                                             1,
-		`var g = gate.New(shell.NewSession(shell.Options{}), gate.Options{})`:             0,
-		`var g = gate.New(r, gate.Options{Policy: x(shell.NewSession(shell.Options{}))})`: 1,
-		`var g = gate.New(wrap(shell.NewSession(shell.Options{})), gate.Options{})`:       1,
-		`var g = gate.New(shell.NewSession, gate.Options{})`:                              1,
-		`var g = other.New(shell.NewSession(shell.Options{}), gate.Options{})`:            1,
-		`var g = gate.Other(shell.NewSession(shell.Options{}), gate.Options{})`:           1,
-		`var c = shell.Command{Name: "x"}`:                                                0,
-		`var c, err = sandbox.Build(nil, sandbox.Plan{}, 1)`:                              1,
-		`var r, err = host.New(nil, host.Options{})`:                                      1,
-		`func f(s *shell.Session) {}`:                                                     0,
-		`var c, err = guest.Dial(nil, "x")`:                                               1,
-		`var r = guest.Runner{}`:                                                          1,
+		`var s = shell.New(shell.Options{})`:                           1,
+		`var f = shell.New`:                                            1,
+		`var s = &shell.Session{}`:                                     1,
+		`var s = new(shell.Session)`:                                   1,
+		`var s shell.Session`:                                          1,
+		`var g = gate.New(shell.New(shell.Options{}), gate.Options{})`: 0,
+		`var g = gate.New(r, gate.Options{Policy: x(shell.New(shell.Options{}))})`: 1,
+		`var g = gate.New(wrap(shell.New(shell.Options{})), gate.Options{})`:       1,
+		`var g = gate.New(shell.New, gate.Options{})`:                              1,
+		`var g = other.New(shell.New(shell.Options{}), gate.Options{})`:            1,
+		`var g = gate.Other(shell.New(shell.Options{}), gate.Options{})`:           1,
+		`var c = shell.Command{Name: "x"}`:                                         0,
+		`var c, err = sandbox.Build(nil, sandbox.Plan{}, 1)`:                       1,
+		`var r, err = host.New(nil, host.Options{})`:                               1,
+		`func f(s *shell.Session) {}`:                                              0,
+		`var c, err = guest.Dial(nil, "x")`:                                        1,
+		`var r = guest.Runner{}`:                                                   1,
 	} {
 		file := filepath.Join(t.TempDir(), "x.go")
 		src := "package x\nimport (\"hako/shell\"; \"hako/host\"; \"hako/host/sandbox\"; \"hako/container/guest\"; \"hako/gate\"; \"hako/internal/other\")\n" + body
@@ -156,7 +158,7 @@ func makers(t *testing.T, file string) (found []maker) {
 }
 
 // behind returns the function of a runner that is made right where a gate takes
-// it, gate.New(shell.NewSession(…), …): nobody else can get hold of that one.
+// it, gate.New(shell.New(…), …): nobody else can get hold of that one.
 func behind(names map[string]string, call *ast.CallExpr) ast.Node {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "New" || len(call.Args) != 2 {

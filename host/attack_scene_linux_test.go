@@ -247,7 +247,7 @@ func renew(r *Runner) error {
 			return err
 		}
 	}
-	r.session = shell.NewSession(shell.Options{
+	r.session = shell.New(shell.Options{
 		FS: r.tree, Limiter: r.o.Limiter, Dir: r.o.Root, Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})

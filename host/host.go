@@ -219,7 +219,7 @@ func (r *Runner) furnish(ctx context.Context) error {
 	if _, err := r.ready(ctx); err != nil {
 		return err
 	}
-	r.session = shell.NewSession(shell.Options{
+	r.session = shell.New(shell.Options{
 		FS: r.tree, Limiter: r.o.Limiter, Dir: filepath.ToSlash(r.o.Root), Env: r.environment(), Parse: r.o.Parse,
 		Find: r.find, Names: r.search.names, Unknown: r.search.hint, Jobs: true,
 	})

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (r *Retry) Next(ctx context.Context, d *Dialog) (*Turn, error) {
 			say(piece)
 		}
 	}
-	tries := orDefault(r.Tries, 4)
+	tries := cmp.Or(r.Tries, 4)
 	for tried := 1; ; tried++ {
 		turn, err := r.Model.Next(ctx, &heard)
 		wait, again := r.again(err, tried)
@@ -66,9 +67,9 @@ func (r *Retry) again(err error, tried int) (time.Duration, bool) {
 		return 0, false
 	}
 	if refusal.After > 0 {
-		return refusal.After, refusal.After <= orDefault(r.Most, 2*time.Minute)
+		return refusal.After, refusal.After <= cmp.Or(r.Most, 2*time.Minute)
 	}
-	wait := orDefault(r.Pause, time.Second) << (tried - 1)
+	wait := cmp.Or(r.Pause, time.Second) << (tried - 1)
 	if r.Jitter != nil {
 		return r.Jitter(wait), true
 	}
@@ -93,11 +94,4 @@ func (r *Retry) sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func orDefault[T int | time.Duration](v, usual T) T {
-	if v == 0 {
-		return usual
-	}
-	return v
 }

@@ -94,7 +94,7 @@ func (h *host) attack(t testing.TB, setup, script string) {
 	if err := tree.Mount(h.box, h.box, true); err != nil {
 		t.Fatal(err)
 	}
-	s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: g, FS: tree, Dir: h.box, Parse: policy.ParseScript})
+	s := shell.New(shell.Options{Commands: command.All(), Limiter: g, FS: tree, Dir: h.box, Parse: policy.ParseScript})
 	var out bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -91,7 +91,7 @@ func askBash(t *testing.T, bash, src string) string {
 func askHako(t *testing.T, src string, jobs bool) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	s := shell.NewSession(shell.Options{Commands: command.All(), Jobs: jobs})
+	s := shell.New(shell.Options{Commands: command.All(), Jobs: jobs})
 	res, err := s.Run(t.Context(), &run.Request{Script: src, Stdout: &out, Stderr: &errs})
 	if err != nil {
 		return result(out.String(), res.Exit) + "error: " + err.Error() + "\n"

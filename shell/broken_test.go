@@ -96,7 +96,7 @@ func TestBrokenInterpreter(t *testing.T) {
 	for _, jobs := range []bool{false, true} {
 		commands := command.All()
 		commands["boom"] = shell.Command{Name: "boom", Run: func(context.Context, *shell.Call) error { return nil }}
-		s := shell.NewSession(shell.Options{Commands: commands, Jobs: jobs})
+		s := shell.New(shell.Options{Commands: commands, Jobs: jobs})
 		scripts := []string{
 			"boom", "f() { local v=in; shift; boom; }; v=out; f a b", "(boom)", "x=$(boom)", "echo a | boom", "boom | cat", "{ { boom; } >f; } | cat", "echo a | (boom) | cat",
 			"{ boom; } 3>f", "cat <<E\n$(boom)\nE", "echo a >f$(boom)", "cat 4</dev/null 3<f$(boom) | cat", "echo a | xargs boom", "sh -c boom", "sh -c 'boom | cat'", "eval boom", "trap boom EXIT", "(trap boom EXIT)", "(trap boom EXIT) | cat",

@@ -43,7 +43,7 @@ func peek(c *shell.Call) error {
 func hosted(o shell.Options) *shell.Session {
 	o.Commands, o.Find = command.All(), programs
 	o.Names = func() []string { return []string{"prog", "peek"} }
-	return shell.NewSession(o)
+	return shell.New(o)
 }
 
 func TestFind(t *testing.T) {
@@ -153,7 +153,7 @@ func TestMerged(t *testing.T) {
 	} {
 		one.Reset()
 		two.Reset()
-		s := shell.NewSession(shell.Options{Commands: command.All(), Find: func(name string) (shell.Command, bool) { return cmd, name == "streams" }})
+		s := shell.New(shell.Options{Commands: command.All(), Find: func(name string) (shell.Command, bool) { return cmd, name == "streams" }})
 		if _, err := s.Run(t.Context(), &run.Request{Script: c.script, Stdout: one, Stderr: c.err}); err != nil {
 			t.Error(err)
 		}

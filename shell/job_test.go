@@ -22,7 +22,7 @@ import (
 )
 
 func withJobs(g *quota.Limiter) *shell.Session {
-	return shell.NewSession(shell.Options{Commands: command.All(), Limiter: g, Jobs: true})
+	return shell.New(shell.Options{Commands: command.All(), Limiter: g, Jobs: true})
 }
 
 // TestRunnerWithJobs runs the suite again where & is permitted.

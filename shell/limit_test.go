@@ -68,7 +68,7 @@ func limited(memory int64, depth int64) *shell.Session {
 	if depth > 0 {
 		l.Depth = depth
 	}
-	return shell.NewSession(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript, Jobs: true})
+	return shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript, Jobs: true})
 }
 
 // late is how much longer than allowed a script may take on a busy machine.

@@ -34,5 +34,5 @@ func TestGatedRunner(t *testing.T) {
 }
 
 func newSession() *shell.Session {
-	return shell.NewSession(shell.Options{Commands: command.All()})
+	return shell.New(shell.Options{Commands: command.All()})
 }

@@ -75,8 +75,8 @@ type Session struct {
 	open openCount
 }
 
-// NewSession returns a session.
-func NewSession(o Options) *Session {
+// New returns a session.
+func New(o Options) *Session {
 	if o.Limiter == nil {
 		o.Limiter = quota.NewLimiter(quota.Lenient())
 	}

@@ -79,7 +79,7 @@ func TestSessionSurvives(t *testing.T) {
 		"memory": "y=keep; while :; do x=$x${x:-aaaaaaaa}; done",
 		"output": "yes",
 	} {
-		s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(limits)})
+		s := shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(limits)})
 		say(t, s, "before=1")
 		res, err := s.Run(t.Context(), &run.Request{Script: script})
 		kind := fault.KindOf(err)
@@ -99,7 +99,7 @@ func TestSessionSurvives(t *testing.T) {
 // holds must not creep up.
 func TestMemoryIsGivenBack(t *testing.T) {
 	g := quota.NewLimiter(quota.Lenient())
-	s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: g})
+	s := shell.New(shell.Options{Commands: command.All(), Limiter: g})
 	script := `x=$(seq 1000); y=($x); declare -A z=([a]=$x); f() { local l=$x; echo "$l" | sort | head -1; }; f > out
 		(x=$x$x; a=($x); echo ${#a[@]}) > out; for i in $x; do :; done; echo "$x" | while read l; do w=$l; done
 		seq 1000 | awk '{a[$1]=1} END {print length(a)}' >> out; echo "$x" | jq -s add > out; sort out | uniq -c | tac > out2
@@ -150,7 +150,7 @@ func TestForkKeepsLimits(t *testing.T) {
 	limits := quota.Lenient()
 	limits.Memory, limits.Files = 32<<20, 20
 	g := quota.NewLimiter(limits)
-	s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: g})
+	s := shell.New(shell.Options{Commands: command.All(), Limiter: g})
 	say(t, s, "x=$(printf '%04000000d' 1); touch {1..8}")
 	held := g.Held()
 	f, err := s.Fork()
@@ -180,7 +180,7 @@ func TestEffects(t *testing.T) {
 	if err := tree.Mount("/real", dir, true); err != nil {
 		t.Fatal(err)
 	}
-	s := shell.NewSession(shell.Options{Commands: command.All(), FS: tree})
+	s := shell.New(shell.Options{Commands: command.All(), FS: tree})
 	var told []run.Effect
 	res, err := s.Run(t.Context(), &run.Request{
 		Script:  "cat /real/in > /real/out; echo more >> /real/out; head -c 2 < /real/in; rm /real/in; echo x > mem; mv mem mem2; false",
@@ -221,7 +221,7 @@ func TestDeterminism(t *testing.T) {
 		jq -n 'now'; find . | head; awk 'BEGIN{for(i=0;i<9;i++)a[i*7]=i; for(k in a) printf "%s ", k; print ""}'`
 	play := func(seed uint64) string {
 		g := quota.NewLimiter(quota.Lenient())
-		return say(t, shell.NewSession(shell.Options{
+		return say(t, shell.New(shell.Options{
 			Commands: command.All(), Limiter: g, Now: now, Seed: seed, FS: vfs.New(vfs.Options{Limiter: g, Now: now, Seed: seed}),
 		}), script)
 	}
@@ -270,7 +270,7 @@ func TestNothingLeaks(t *testing.T) {
 		"seq 100 | xargs -n 1 echo | tail -n 1", "grep -r x / | head -n 1", "cat <<< hi | (read x; echo $x)", "awk 'BEGIN{while(1);}' | cat", "read -t 0.01 x", "timeout 0.01 sleep 1",
 	}
 	for i := range 200 {
-		s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(limits)})
+		s := shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(limits)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%40)*time.Millisecond)
 		_, _ = s.Run(ctx, &run.Request{Script: scripts[i%len(scripts)], Stdin: strings.NewReader("")})
 		cancel()

@@ -39,7 +39,7 @@ func BenchmarkScripts(b *testing.B) {
 			l := quota.Lenient()
 			l.Time = time.Hour
 			for b.Loop() {
-				s := shell.NewSession(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript})
+				s := shell.New(shell.Options{Commands: command.All(), Limiter: quota.NewLimiter(l), Parse: policy.ParseScript})
 				if _, err := s.Run(b.Context(), &run.Request{Script: c.script, Program: prog}); err != nil {
 					b.Fatal(err)
 				}

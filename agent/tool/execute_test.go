@@ -51,7 +51,7 @@ func newExecutor(t testing.TB, files map[string]string, web *websearch.Fetcher) 
 		e.Files = append(e.Files, name)
 	}
 	e.Fingerprint = Fingerprint(e.Files)
-	c := &counted{Runner: shell.NewSession(shell.Options{
+	c := &counted{Runner: shell.New(shell.Options{
 		FS: tree, Limiter: gauge, Commands: Commands(command.All(), web), Parse: policy.ParseScript,
 	})}
 	e.Runner = c

@@ -85,9 +85,9 @@ func (h *served) asked() questions.Question {
 	return list.Questions[0]
 }
 
-func (h *served) answer(id string, a questions.Answer) {
+func (h *served) answer(id string, a gate.Answer) {
 	h.t.Helper()
-	if status, text := h.ask("POST", "/api/v1/approvals/"+id+"/answer", fmt.Sprintf(`{"answer":%q}`, a)); status >= 300 {
+	if status, text := h.ask("POST", "/api/v1/approvals/"+id+"/answer", fmt.Sprintf(`{"answer":%q}`, a.String())); status >= 300 {
 		h.t.Errorf("answer: %d %s", status, text)
 	}
 }
@@ -141,7 +141,7 @@ func TestAskedElsewhere(t *testing.T) {
 	if who := fmt.Sprintf("user (process %d)", n.Process.Pid); q.Actor != who || q.Command != "touch made" || q.Session != "" || q.Dir != filepath.Join(h.dir, "proj") || q.Why != "it makes files" {
 		t.Errorf("the page shows %+v", q)
 	}
-	h.answer(q.ID, questions.Once)
+	h.answer(q.ID, gate.Once)
 	n.ends(t, 0, "hako: waiting for an answer at the page of hako serve: touch made\n", "made\n")
 	h.recorded(`"ordered"`, "ask a person: touch made", q.Actor)
 	h.recorded(`"answered"`, "a person approved it once", q.Actor)
@@ -150,12 +150,12 @@ func TestAskedElsewhere(t *testing.T) {
 
 	n = h.beside(touch...)
 	q = h.asked()
-	h.answer(q.ID, questions.No)
+	h.answer(q.ID, gate.No)
 	n.ends(t, 5, "denied touch made: a person said no")
 	h.recorded(`"answered"`, "a person said no", q.Actor)
 
 	n = h.beside("sh", "--rules", "rules", "-c", "touch a && ls")
-	h.answer(h.asked().ID, questions.Once)
+	h.answer(h.asked().ID, gate.Once)
 	n.ends(t, 0, "a\n")
 	n = h.beside("exec", "--rules", "rules", "touch a")
 	n.ends(t, 5) // which never was a matter for a person
@@ -175,7 +175,7 @@ func TestAskedForAModel(t *testing.T) {
 	if !strings.HasPrefix(q.Actor, "model (process ") {
 		t.Errorf("it is asked by %s", q.Actor)
 	}
-	h.answer(q.ID, questions.Once)
+	h.answer(q.ID, gate.Once)
 	n.ends(t, 0, "2 lines")
 	h.stop()
 }
@@ -197,7 +197,7 @@ func TestAskedForClients(t *testing.T) {
 	if !strings.HasPrefix(q.Actor, "mcp:") || !strings.HasSuffix(q.Actor, fmt.Sprintf(" (process %d)", cmd.Process.Pid)) {
 		t.Errorf("it is asked by %s", q.Actor)
 	}
-	h.answer(q.ID, questions.ForSession)
+	h.answer(q.ID, gate.Session)
 	if out := <-done; !strings.Contains(out["words"].(string), "made") {
 		t.Errorf("approved: %v", out)
 	}
@@ -341,7 +341,7 @@ func TestAskedForJobs(t *testing.T) {
 	defer hold.Close()
 	n := h.besideReading(said, "secretary", "--no-audio", "--root", "proj", "--rules", "rules")
 	fmt.Fprintln(hold, "@bg touch made")
-	h.answer(h.asked().ID, questions.Once)
+	h.answer(h.asked().ID, gate.Once)
 	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(h.dir, "proj", "made")); return err == nil })
 	hold.Close()
 	n.ends(t, 0, "job-")

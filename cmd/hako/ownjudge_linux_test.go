@@ -12,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/gate"
-	"hako/internal/app/questions"
 )
 
 // agreeing connects a client to /mcp that allows once,
@@ -47,7 +46,7 @@ func TestClientIsNotItsOwnJudge(t *testing.T) {
 		c := h.as(h.addToken("claude-"+role, role)).agreeing(t, &asked)
 		id := c.make(map[string]any{"kind": "virtual"})
 		done := make(chan map[string]any, 1)
-		for _, answer := range []questions.Answer{questions.No, questions.Once} {
+		for _, answer := range []gate.Answer{gate.No, gate.Once} {
 			go func() {
 				done <- c.call("execute", map[string]any{"sandbox_id": id, "command": "touch made && ls"})
 			}()
@@ -58,7 +57,7 @@ func TestClientIsNotItsOwnJudge(t *testing.T) {
 			h.answer(q.ID, answer)
 			out := <-done
 			made := !strings.Contains(out["words"].(string), "a person said no")
-			if made != (answer == questions.Once) || asked.Load() != 0 {
+			if made != (answer == gate.Once) || asked.Load() != 0 {
 				t.Errorf("%s: the client was asked %d times: %v", role, asked.Load(), out)
 			}
 		}

@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -124,7 +125,7 @@ func place(from, to string) error {
 // add takes the pack in. Git checks that every object is as git makes them, and
 // that none is missing.
 func (b *bench) add(ctx context.Context, p *parcel) error {
-	most := or(b.MaxBytes, usualBytes)
+	most := cmp.Or(b.MaxBytes, usualBytes)
 	if err := weigh(p.pack, most); errors.Is(err, errHuge) {
 		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " + bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
 	} else if err != nil {

@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -237,7 +238,7 @@ const glance = 50 * time.Millisecond
 
 // watched runs git and ends it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
-	most := or(c.MaxBytes, usualBytes)
+	most := cmp.Or(c.MaxBytes, usualBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over, stopped := make(chan struct{}), make(chan struct{})

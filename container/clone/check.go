@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -159,16 +160,4 @@ func oddReference(name string) string {
 }
 
 // shown makes text of others short and harmless enough for a message.
-func shown(text string) string {
-	const most = 100
-	runes := []rune(strings.ToValidUTF8(text, "?"))
-	if len(runes) > most {
-		runes = append(runes[:most], []rune("...")...)
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, string(runes))
-}
+func shown(s string) string { return text.Shorten(text.RecordLine(s), 100) }

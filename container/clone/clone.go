@@ -13,6 +13,7 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -101,14 +102,6 @@ const (
 	usualTimeout = 300 * time.Second
 )
 
-func or[T comparable](value, usual T) T {
-	var zero T
-	if value == zero {
-		return usual
-	}
-	return value
-}
-
 // Clone brings a repository into the directory dir of the container, which must
 // be empty if it is there. It tells how far it is in short lines of plain text;
 // progress may be nil.
@@ -132,7 +125,7 @@ func (s *Store) ask(ctx context.Context, src Source, progress func(string), do f
 	if progress == nil {
 		progress = func(string) {}
 	}
-	timeout := or(s.Timeout, usualTimeout)
+	timeout := cmp.Or(s.Timeout, usualTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errOverdue)
 	defer cancel()
 	j, err := s.newJob(src, progress)

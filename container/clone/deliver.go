@@ -2,6 +2,7 @@ package clone
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
 		out.CloseWithError(j.archive(l, out))
 	}()
 	said := &speech{clean: j.git.secrets.Text}
-	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
+	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
 	<-sent

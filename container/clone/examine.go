@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -89,7 +90,7 @@ func (c *cache) usesLFS(ctx context.Context, commit string) bool {
 // count looks through the files of a commit, and stops where they are too many:
 // ten small trees can stand for more files than any disk holds.
 func (c *cache) count(ctx context.Context, commit string) (*tally, error) {
-	t := &tally{mostFiles: or(c.MaxFiles, usualFiles), mostBytes: or(c.MaxBytes, usualBytes)}
+	t := &tally{mostFiles: cmp.Or(c.MaxFiles, usualFiles), mostBytes: cmp.Or(c.MaxBytes, usualBytes)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t.stop = cancel

@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -55,7 +56,7 @@ func (j *job) known(err error) error {
 	e := &fault.Error{Op: j.op, Subject: j.shown}
 	switch {
 	case status == "401" || status == "403" || says("could not read Username", "could not read Password", "Authentication failed"):
-		j.locked(e, or(status, "401"))
+		j.locked(e, cmp.Or(status, "401"))
 	case status == "404" || status == "410" || says("' not found"):
 		e.Kind, e.Why, e.Hint = fault.NotFound, "there is no such repository, or it is not shown to us", "check the address; "+j.tokenHint()
 	case strings.HasPrefix(status, "3"):

@@ -5,6 +5,7 @@ package clone
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ import (
 )
 
 func (w *world) folder(src Source, name string) (Folder, error) {
-	src.URL = or(src.URL, w.address())
+	src.URL = cmp.Or(src.URL, w.address())
 	return w.store.Folder(w.t.Context(), src, name, w.tell)
 }
 
@@ -189,7 +190,7 @@ func TestWithoutProgress(t *testing.T) {
 func TestReach(t *testing.T) {
 	w := newWorld(t)
 	reach := func(src Source) error {
-		src.URL = or(src.URL, w.address())
+		src.URL = cmp.Or(src.URL, w.address())
 		return w.store.Reach(t.Context(), src)
 	}
 	if err := reach(Source{Branch: "main"}); err != nil {

@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -70,7 +71,7 @@ var (
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 func (s *Store) git(home string, progress func(string)) (*git, error) {
-	program, err := exec.LookPath(or(s.Git, "git"))
+	program, err := exec.LookPath(cmp.Or(s.Git, "git"))
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "clone", Why: "git is not installed on this machine", Hint: "install it, for example with apt install git"}
 	}
@@ -134,7 +135,7 @@ type failure struct {
 	err  error
 }
 
-func (f *failure) Error() string { return "git " + f.verb + ": " + or(f.text, f.err.Error()) }
+func (f *failure) Error() string { return "git " + f.verb + ": " + cmp.Or(f.text, f.err.Error()) }
 func (f *failure) Unwrap() error { return f.err }
 
 // lingering is how long a killed git may take to be gone.

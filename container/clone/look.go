@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -68,11 +69,11 @@ func (j *job) start() string {
 // choose finds what is wanted in what the server has.
 func (j *job) choose(ctx context.Context, text string) (tips, error) {
 	all, standard := parseRefs(text)
-	at := tips{standard: standard, branch: or(j.src.Branch, standard), commits: map[string]string{}, from: map[string]string{}}
+	at := tips{standard: standard, branch: cmp.Or(j.src.Branch, standard), commits: map[string]string{}, from: map[string]string{}}
 	if at.branch == "" {
 		return tips{}, j.noDefault(ctx)
 	}
-	at.from[at.branch] = or(j.src.Commit, or(j.start(), heads+at.branch))
+	at.from[at.branch] = cmp.Or(j.src.Commit, cmp.Or(j.start(), heads+at.branch))
 	if j.src.Target != "" {
 		at.from[j.src.Target] = heads + j.src.Target
 	}

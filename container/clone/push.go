@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -102,14 +103,11 @@ const longestQuote = 600
 
 // quoted is what a server said, made fit to be shown.
 func (b *bench) quoted(reason string, f *failure) string {
-	text := tidy(b.git.secrets.Text(reason))
+	quote := b.git.secrets.Text(reason)
 	if f.text != "" {
-		text += "; " + f.text
+		quote += "; " + f.text
 	}
-	if len(text) > longestQuote {
-		text = strings.ToValidUTF8(text[:longestQuote], "") + "..."
-	}
-	return text
+	return text.Line(quote, longestQuote)
 }
 
 // found is what the bench calls what it fetched last.

@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io/fs"
 	"os"
@@ -46,7 +47,7 @@ func (s *Store) makeRoom() {
 	all, total := s.dwellings()
 	slices.SortFunc(all, func(a, b dwelling) int { return a.used.Compare(b.used) })
 	for _, d := range all {
-		if total <= or(s.MaxTotal, usualTotal) {
+		if total <= cmp.Or(s.MaxTotal, usualTotal) {
 			return
 		}
 		if d.removeUnused() {

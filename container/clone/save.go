@@ -1,6 +1,7 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -63,7 +64,7 @@ func (s *Store) Save(ctx context.Context, o Origin, save Save, progress func(str
 	if progress == nil {
 		progress = func(string) {}
 	}
-	timeout := or(s.Timeout, usualTimeout)
+	timeout := cmp.Or(s.Timeout, usualTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errOverdue)
 	defer cancel()
 	j, err := s.newJob(o.Source, progress)
@@ -110,7 +111,7 @@ func (s Save) Check() error {
 		return refuse(s.Key, "it is not a key", "use letters, digits and signs, without blanks")
 	case strings.TrimSpace(s.Message) == "" || len(s.Message) > longestMessage || !utf8.ValidString(s.Message) || strings.Contains(s.Message, "\x00"):
 		return refuse("", "the message of the commit is empty, too long or not text", "say what changed")
-	case !authorForm.Get().MatchString(or(s.Author, usualAuthor)):
+	case !authorForm.Get().MatchString(cmp.Or(s.Author, usualAuthor)):
 		return refuse(s.Author, "it is not an author", "write it as name <address>")
 	case slices.ContainsFunc(s.Guard, oddGuard):
 		return refuse("", "a path to guard is none of the repository", "write it as directory/file or directory/")
@@ -230,7 +231,7 @@ func (b *bench) finish(ctx context.Context, o Origin, p *parcel, s Save) (string
 
 // written is a commit of ours.
 func (b *bench) written(s Save, tree, parent, trailers string) commitText {
-	who := or(s.Author, usualAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
+	who := cmp.Or(s.Author, usualAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
 	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" + withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
 }
 

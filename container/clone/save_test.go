@@ -3,6 +3,7 @@
 package clone
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func newSaveWorld(t testing.TB) *world {
 
 func (w *world) save(o Origin, s Save) (string, error) {
 	w.t.Helper()
-	s.Message, s.Key = or(s.Message, "keep it"), or(s.Key, "issue-1-a")
+	s.Message, s.Key = cmp.Or(s.Message, "keep it"), cmp.Or(s.Key, "issue-1-a")
 	kept, err := w.store.Save(w.t.Context(), o, s, w.tell)
 	if err == nil {
 		o.Kept[s.Ref] = kept
@@ -243,7 +244,7 @@ func TestSaveBegunFromCommit(t *testing.T) {
 			}
 			kept = w.mustSave(l.origin(again), Save{Ref: hiddenRef, Mine: true})
 		}
-		ref := or(map[string]string{"branch": "refs/heads/feature"}[name], branchRef)
+		ref := cmp.Or(map[string]string{"branch": "refs/heads/feature"}[name], branchRef)
 		done := w.mustSave(l.origin(again), Save{Ref: ref, Drop: hiddenRef})
 		w.oneCommit(done, w.at("refs/heads/main"))
 		if w.at(ref) != done || w.at(hiddenRef) != "" || w.git(w.bare(), "show", done+":a") != "xxx" {

@@ -2,6 +2,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -181,10 +182,10 @@ func oddParcel(why string, err error) error {
 
 // take has a container hand out what changed.
 func (j *job) take(ctx context.Context, o Origin, last Kept) (*parcel, error) {
-	p := &parcel{most: or(j.MaxBytes, usualBytes), in: j.Dir}
+	p := &parcel{most: cmp.Or(j.MaxBytes, usualBytes), in: j.Dir}
 	said := &speech{clean: j.git.secrets.Text}
 	res, err := o.Guest.Exec(ctx, guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit), litter},
-		Dir: o.Dir, Timeout: or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said, Env: insideEnviron()})
+		Dir: o.Dir, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said, Env: insideEnviron()})
 	if err == nil && res.TimedOut {
 		err = errOverdue
 	}

@@ -3,7 +3,8 @@ package clone
 import (
 	"strings"
 	"time"
-	"unicode"
+
+	"hako/internal/text"
 )
 
 const (
@@ -38,11 +39,8 @@ func (s *speech) Write(p []byte) (int, error) {
 }
 
 func (s *speech) end(transient bool) {
-	line := tidy(s.clean(string(s.line)))
+	line := text.Line(s.clean(string(s.line)), longestLine)
 	s.line = s.line[:0]
-	if len(line) > longestLine {
-		line = strings.ToValidUTF8(line[:longestLine], "") + "..."
-	}
 	if line == "" {
 		return
 	}
@@ -61,15 +59,4 @@ func (s *speech) end(transient bool) {
 func (s *speech) text() string {
 	s.end(false)
 	return strings.Join(s.lines, "; ")
-}
-
-// tidy makes a line of plain text: a terminal would obey the rest.
-func tidy(line string) string {
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(line, "?"))
-	return strings.TrimSpace(line)
 }

@@ -4,6 +4,7 @@ package clone
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -269,7 +270,7 @@ func (w *world) clone(src Source) (landing, error) {
 	w.guests++
 	home := filepath.Join(w.dir, "box"+string(rune('a'+w.guests)))
 	w.mu.Unlock()
-	src.URL = or(src.URL, w.address())
+	src.URL = cmp.Or(src.URL, w.address())
 	l := landing{w: w, dir: filepath.Join(home, "workspace", "project"), guest: &fakeGuest{home: home}}
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		w.t.Fatal(err)

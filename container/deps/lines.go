@@ -4,7 +4,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"hako/internal/redact"
 	"hako/internal/text"
@@ -45,7 +44,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 func (l *lines) finish() {
-	line := strings.TrimRightFunc(redact.Text(plain(l.part)), unicode.IsSpace)
+	line := strings.TrimRightFunc(redact.Text(text.Visible(string(l.part))), unicode.IsSpace)
 	if l.long {
 		line += " …"
 	}
@@ -110,38 +109,4 @@ func each(say func(string)) func(string) {
 		defer one.Unlock()
 		say(line)
 	}
-}
-
-// plain takes out of a line what would move the cursor, colour the screen or do
-// worse to a terminal.
-func plain(line []byte) string {
-	var b strings.Builder
-	for i := 0; i < len(line); {
-		if line[i] == 0x1b {
-			i += escape(line[i:])
-			continue
-		}
-		r, size := utf8.DecodeRune(line[i:])
-		i += size
-		switch {
-		case r == '\t':
-			b.WriteByte(' ')
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// escape returns how long the sequence is that a line begins with.
-func escape(p []byte) int {
-	if len(p) < 2 || p[1] != '[' {
-		return min(2, len(p))
-	}
-	for i, c := range p[2:] {
-		if c >= 0x40 && c <= 0x7e {
-			return i + 3
-		}
-	}
-	return len(p)
 }

@@ -16,7 +16,7 @@ func TestLines(t *testing.T) {
 	}
 	l.flush()
 	l.flush()
-	want := []string{"one", "two", " 50%", "100%", "green and 箱0;title", "end"}
+	want := []string{"one", "two", " 50%", "100%", "green\tand 箱0;title", "end"}
 	if strings.Join(told, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q", told)
 	}

@@ -214,7 +214,7 @@ func (j *journal) line() {
 }
 
 func (j *journal) say(text string) {
-	text = strings.TrimRight(strings.ReplaceAll(cleanLines(uncoloured(text)), "\n", " "), " \t")
+	text = strings.TrimRight(strings.ReplaceAll(cleanLines(lastState(text)), "\n", " "), " \t")
 	if text == "" {
 		return
 	}
@@ -229,12 +229,10 @@ func (j *journal) say(text string) {
 
 var (
 	stepLine = lazyregexp.New(`^S(?:tep|TEP) \d+(?:/\d+)? ?: `)
-	colour   = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
-// uncoloured takes whole escape sequences away, so that no "[31m" is left of them,
-// and shows of a line that was written over only its last state.
-func uncoloured(text string) string {
-	text = colour.Get().ReplaceAllString(strings.TrimRight(text, "\r"), "")
-	return text[strings.LastIndexByte(text, '\r')+1:]
+// lastState shows of a line that was written over only what is left on the screen.
+func lastState(line string) string {
+	line = strings.TrimRight(line, "\r")
+	return line[strings.LastIndexByte(line, '\r')+1:]
 }

@@ -215,7 +215,7 @@ func TestRefusals(t *testing.T) {
 		is     error
 		want   string
 	}{
-		{500, `{"message":"No space left\non device\u001b[31m"}`, fault.Unavailable, nil, "start container x: no space left on device [31m"},
+		{500, `{"message":"No space left\non device\u001b[31m"}`, fault.Unavailable, nil, "start container x: no space left on device"},
 		{500, "<h1>oops</h1>", fault.Unavailable, nil, "start container x: docker answered 500: <h1>oops</h1>"},
 		{500, "", fault.Unavailable, nil, "start container x: docker answered 500 Internal Server Error"},
 		{400, `{"message":"OCI runtime create failed"}`, fault.Invalid, nil, "start container x: OCI runtime create failed"},

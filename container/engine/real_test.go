@@ -324,7 +324,7 @@ func TestLogs(t *testing.T) {
 	if _, err := e.Wait(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := e.Logs(t.Context(), id, 2); err != nil || got != "two\nred  [31m\n" {
+	if got, err := e.Logs(t.Context(), id, 2); err != nil || got != "two\nred \n" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := e.Logs(t.Context(), named(t, "-none"), 2); !errors.Is(err, ErrGone) {

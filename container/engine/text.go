@@ -4,50 +4,24 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 const maxText = 64 << 10 // bytes of anything an engine says to people
 
-// clean makes one harmless line of a stranger's text: no escape sequence, no
-// line break, nothing that turns the direction of writing round.
-func clean(text string) string {
-	return strings.Join(strings.Fields(strings.Map(visible, bounded(text))), " ")
-}
+// clean makes one line of what an engine says. The end of a long text is kept, where the reason is.
+func clean(s string) string { return text.Line(text.Suffix(s, maxText), maxText) }
+
+// cleanLines does the same and keeps line breaks and tabs.
+func cleanLines(s string) string { return text.Visible(text.Suffix(s, maxText)) }
 
 func cleanAll(texts []string) []string {
 	var out []string
-	for _, text := range texts {
-		out = append(out, clean(text))
+	for _, s := range texts {
+		out = append(out, clean(s))
 	}
 	return out
-}
-
-// cleanLines does the same and keeps line breaks and tabs.
-func cleanLines(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		return visible(r)
-	}, strings.ReplaceAll(bounded(text), "\r\n", "\n"))
-}
-
-func visible(r rune) rune {
-	if r == utf8.RuneError || !unicode.IsGraphic(r) {
-		return ' '
-	}
-	return r
-}
-
-// bounded keeps the end of a text, where the reason stands.
-func bounded(text string) string {
-	if len(text) > maxText {
-		text = text[len(text)-maxText:]
-	}
-	return strings.ToValidUTF8(text, " ")
 }
 
 // lowered begins a sentence like the rest of an error's text, unless its first word

@@ -129,7 +129,7 @@ func (o *ShellOptions) shell(gauge *quota.Limiter) (*shell.Session, error) {
 	if o.Only != nil {
 		set = o.Only(set)
 	}
-	return shell.NewSession(shell.Options{
+	return shell.New(shell.Options{
 		Hint: o.Hint,
 		FS:   tree, Commands: set, Limiter: gauge, Dir: o.Dir, Now: now, Seed: o.Seed, Parse: policy.ParseScript,
 	}), nil
@@ -159,7 +159,7 @@ func ModelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) llmcmd.Worker {
 	b.Gauge.Reset() // what one script went over is not the fault of the next
 	gauge := b.Gauge.Fork()
-	session := shell.NewSession(shell.Options{
+	session := shell.New(shell.Options{
 		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed, Parse: policy.ParseScript,
 	})
 	return llmcmd.Worker{
@@ -208,7 +208,7 @@ func (g gateParts) shell(o *ShellOptions, gauge *quota.Limiter, judge *policy.Po
 			gauge := gauge.Fork()
 			more := session.Options
 			more.FS, more.Limiter, more.Dir = session.FS.View(), gauge, o.Dir
-			session := shell.NewSession(more)
+			session := shell.New(more)
 			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), gauge: gauge, close: session.Close}
 		},
 	}, nil

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -84,7 +85,7 @@ func (e *Editor) removeEmpty(dirs []string) {
 }
 
 func (e *Editor) remember(rel string, s step) {
-	e.memory.did(rel, s, or(e.MaxUndo, usualUndo), or(e.MaxHistory, usualHistory))
+	e.memory.did(rel, s, cmp.Or(e.MaxUndo, usualUndo), cmp.Or(e.MaxHistory, usualHistory))
 }
 
 func (e *Editor) replace(ctx context.Context, c *Call, p place) (string, error) {

@@ -113,11 +113,3 @@ func result(content string, err error) Result {
 	}
 	return Result{Error: text, Fault: err}
 }
-
-// or returns a limit, or what it is where nobody set it.
-func or[N int | int64](limit, usual N) N {
-	if limit == 0 {
-		return usual
-	}
-	return limit
-}

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -142,7 +143,7 @@ func (c *Call) directory() error {
 }
 
 func (s *site) fits(size int64) error {
-	if limit := or(s.e.MaxFile, usualFile); size > limit {
+	if limit := cmp.Or(s.e.MaxFile, usualFile); size > limit {
 		return s.c.refuse(fault.TooLarge, fmt.Sprintf("%d bytes are more than the %d that can be edited", size, limit),
 			"use commands that work on parts, such as head, tail, grep and sed")
 	}

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -27,7 +29,7 @@ func (e *Editor) list(ctx context.Context, c *Call, p place) (string, error) {
 	if err != nil {
 		return "", e.failed(c, "it cannot be read", err)
 	}
-	l := listing{room: max(or(e.MaxEntries, usualEntries), 1)}
+	l := listing{room: max(cmp.Or(e.MaxEntries, usualEntries), 1)}
 	l.directory(ctx, dir, path.Clean(c.Path), names, more)
 	return l.String(), nil
 }
@@ -77,7 +79,7 @@ func (l *listing) below(dir *os.Root, name, full string, most int) {
 		names, more, err = visible(sub)
 	}
 	if err != nil {
-		fmt.Fprintf(l, "[%s cannot be read: %v]\n", harmless([]byte(full)), bare(err))
+		fmt.Fprintf(l, "[%s cannot be read: %v]\n", text.RecordLine(full), bare(err))
 		return
 	}
 	some := names[:min(len(names), most)]
@@ -88,7 +90,7 @@ func (l *listing) below(dir *os.Root, name, full string, most int) {
 	l.rest(full, len(names)-len(some), more, "view it to see them")
 }
 
-func (l *listing) name(full string) { l.WriteString(harmless([]byte(full)) + "\n") }
+func (l *listing) name(full string) { l.WriteString(text.RecordLine(full) + "\n") }
 
 // rest tells how many names in a directory were left out.
 func (l *listing) rest(full string, n int, more bool, hint string) {
@@ -99,7 +101,7 @@ func (l *listing) rest(full string, n int, more bool, hint string) {
 	if more {
 		count = "more than " + count
 	}
-	fmt.Fprintf(l, "[clipped: %s has %s other names; %s]\n", harmless([]byte(full)), count, hint)
+	fmt.Fprintf(l, "[clipped: %s has %s other names; %s]\n", text.RecordLine(full), count, hint)
 }
 
 // mostRead is how many names of one directory are looked at: they must all be

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -88,22 +88,9 @@ func bare(err error) error {
 }
 
 // mostQuoted is how much of the caller's own text is told back to it.
-const mostQuoted = 1000
-
-func quoted(s string) string {
-	if len(s) <= mostQuoted {
-		return s
-	}
-	return s[:boundary(s, mostQuoted)] + "…"
-}
-
-// boundary returns the last place up to n where a character begins.
-func boundary(s string, n int) int {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
-}
+const mostQuoted = 350 // characters
 
 // shown returns the path as it is told back to the caller.
-func (c *Call) shown() string { return harmless([]byte(c.Path)) }
+func (c *Call) shown() string { return text.RecordLine(c.Path) }
+
+func quoted(s string) string { return text.Shorten(s, mostQuoted) }

@@ -2,13 +2,13 @@ package editor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -34,7 +34,7 @@ func (e *Editor) view(ctx context.Context, c *Call, p place) (string, error) {
 		return "", err
 	}
 	e.memory.saw(p.rel, d.sum, d.set)
-	return d.page(first, last, or(e.MaxView, usualView)), nil
+	return d.page(first, last, cmp.Or(e.MaxView, usualView)), nil
 }
 
 // lines returns which lines of a file with n of them are wanted.
@@ -106,11 +106,11 @@ func (d *document) show(b *strings.Builder, first, last, budget int) (shown int)
 		if d.crlf {
 			line = bytes.TrimSuffix(line, []byte("\r"))
 		}
-		text := shorten(line, longestLine, fmt.Sprintf(" … [the line has %d bytes; cut -c shows the rest]", len(line)))
-		if n > first && b.Len()+len(text)+numbered > end {
+		shownLine := shorten(line, longestLine, fmt.Sprintf(" … [the line has %d bytes; cut -c shows the rest]", len(line)))
+		if n > first && b.Len()+len(shownLine)+numbered > end {
 			return n - 1
 		}
-		fmt.Fprintf(b, "%6d\t%s\n", n, text)
+		fmt.Fprintf(b, "%6d\t%s\n", n, shownLine)
 		rest = after
 	}
 	return last
@@ -119,37 +119,11 @@ func (d *document) show(b *strings.Builder, first, last, budget int) (shown int)
 // numbered is about what a line's number and end take.
 const numbered = 8
 
-// shorten cuts a line at the end of a character and makes it harmless.
+// shorten cuts a line at the end of a character and spells out what cannot be seen: source code may pretend to be
+// other code.
 func shorten(line []byte, most int, mark string) string {
 	if len(line) <= most {
-		return harmless(line)
+		return text.ForRecord(string(line))
 	}
-	return harmless(line[:most-unfinished(line[:most])]) + mark
-}
-
-// harmless makes visible what terminals and readers would act on or be misled
-// by: control characters become their pictures, those that turn the direction of
-// writing become their numbers, as in source code that pretends to be other code.
-func harmless(line []byte) string {
-	if bytes.IndexFunc(line, harmful) < 0 && utf8.Valid(line) {
-		return string(line)
-	}
-	var b strings.Builder
-	for _, r := range string(line) { // what is no character becomes U+FFFD
-		switch {
-		case !harmful(r):
-			b.WriteRune(r)
-		case r < ' ':
-			b.WriteRune('␀' + r)
-		case r == 0x7f:
-			b.WriteRune('␡')
-		default:
-			fmt.Fprintf(&b, "<%U>", r)
-		}
-	}
-	return b.String()
-}
-
-func harmful(r rune) bool {
-	return r != '\t' && unicode.IsControl(r) || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return text.ForRecord(text.Prefix(string(line[:most+1]), most)) + mark
 }

@@ -29,7 +29,7 @@ func TestView(t *testing.T) {
 		"euc-jp":    {eucJPBytes("日本語です\n"), nil, "     1\t日本語です\n[the file is in EUC-JP; edits keep that]\n"},
 		"latin-1":   {"caf\xe9\n", nil, "     1\tcaf\ufffd\n[the file is in an unknown encoding; edits keep that]\n"},
 		"broken":    {"日本\xff語\n", nil, "     1\t日本\ufffd語\n[the file is in UTF-8 with broken characters; edits keep that]\n"},
-		"controls":  {"a\x1b[31mb\x07\x7f text text\rx\u0085y\u202ez\n", nil, "     1\ta␛[31mb␇␡ text text␍x<U+0085>y<U+202E>z\n"},
+		"controls":  {"a\x1b[31mb\x07\x7f text text\rx\u0085y\u202ez\n", nil, "     1\ta␛[31mb␇␡ text text␍x‹U+0085›y‹U+202E›z\n"},
 		"far nul":   {strings.Repeat("x", 600) + "\n\x00\n", []int{2, 2}, "     2\t␀\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -123,7 +124,7 @@ func (c *completion) callDelta(i int, kv ...any) {
 	c.chunk(object("tool_calls", []json.RawMessage{object(kv...)}), nil, nil)
 }
 
-func (c *completion) callID(i int) string { return or(c.step.Calls[i].ID, c.id("call_", i)) }
+func (c *completion) callID(i int) string { return cmp.Or(c.step.Calls[i].ID, c.id("call_", i)) }
 
 // close ends the stream, or fails to.
 func (c *completion) close() {

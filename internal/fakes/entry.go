@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -100,7 +101,7 @@ func byName(all []entry) {
 		e := &all[i]
 		switch {
 		case e.kind == called:
-			e.id = or(e.id, fmt.Sprintf("%s number %d", e.name, i))
+			e.id = cmp.Or(e.id, fmt.Sprintf("%s number %d", e.name, i))
 			open[e.name] = append(open[e.name], e.id)
 		case e.kind == answered && e.id == "" && len(open[e.name]) > 0:
 			e.id, open[e.name] = open[e.name][0], open[e.name][1:]

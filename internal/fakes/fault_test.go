@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -55,7 +56,7 @@ func TestFaults(t *testing.T) {
 	}
 	services := map[string]string{toResponses: onResponses, toChat: onChat, toOllama: onOllama}
 	for _, tt := range tests {
-		on := or(services[tt.what], onSearxng)
+		on := cmp.Or(services[tt.what], onSearxng)
 		t.Run(on+" "+tt.name, func(t *testing.T) {
 			s := play(t, "{steps: [{on: "+on+", "+tt.step+"}]}")
 			body := ""

@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -119,7 +120,7 @@ func (x *exchange) ollamaCalls(from, to int) []json.RawMessage {
 			all = append(all, object("function", function))
 			continue
 		}
-		all = append(all, object("id", or(c.ID, x.id("call_", i)), "function", function))
+		all = append(all, object("id", cmp.Or(c.ID, x.id("call_", i)), "function", function))
 	}
 	return all
 }
@@ -132,7 +133,7 @@ func (x *exchange) rememberOllama() {
 	}
 	for i, c := range x.step.Calls {
 		arguments, _ := decode([]byte(c.arguments()))
-		told = append(told, entry{called, or(c.ID, x.id("call_", i)), c.Name, canonical(arguments)})
+		told = append(told, entry{called, cmp.Or(c.ID, x.id("call_", i)), c.Name, canonical(arguments)})
 	}
 	x.dialog.tells(len(x.all), told)
 }

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -55,7 +56,7 @@ var usualErrors = map[int][2]string{
 // errorObject spells an error of OpenAI.
 func (r *refusal) errorObject() json.RawMessage {
 	usual := usualErrors[r.status]
-	return object("message", r.message, "type", orNull(or(r.kind, usual[1])), "param", orNull(r.param), "code", orNull(or(r.code, usual[0])))
+	return object("message", r.message, "type", orNull(cmp.Or(r.kind, usual[1])), "param", orNull(r.param), "code", orNull(cmp.Or(r.code, usual[0])))
 }
 
 func refuseOpenAI(x *exchange, r *refusal) *reply {

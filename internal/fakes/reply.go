@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -114,7 +115,7 @@ func (r *reply) send(w http.ResponseWriter, req *http.Request) {
 	if !pause(req.Context(), r.wait) {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", or(r.mime, "application/json"))
+	w.Header().Set("Content-Type", cmp.Or(r.mime, "application/json"))
 	for name, v := range r.header {
 		w.Header().Set(name, v)
 	}

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -167,7 +168,7 @@ func (t *turn) message(id, status string, parts ...json.RawMessage) json.RawMess
 // call adds a function call.
 func (t *turn) call(i int) {
 	c := t.step.Calls[i]
-	id, index, callID := t.exchange.id("fc_", i), len(t.output), or(c.ID, t.exchange.id("call_", i))
+	id, index, callID := t.exchange.id("fc_", i), len(t.output), cmp.Or(c.ID, t.exchange.id("call_", i))
 	arguments := c.arguments()
 	item := func(status, arguments string) json.RawMessage {
 		return object("id", id, "type", "function_call", "status", status, "arguments", arguments, "call_id", callID, "name", c.Name)
@@ -207,7 +208,7 @@ func (t *turn) close() {
 	switch t.step.Fault {
 	case "error_flat":
 		usual := usualErrors[f.status]
-		t.event("error", "code", or(f.code, usual[0]), "message", f.message, "param", orNull(f.param))
+		t.event("error", "code", cmp.Or(f.code, usual[0]), "message", f.message, "param", orNull(f.param))
 		return
 	case "error_nested":
 		t.event("error", "error", f.errorObject())
@@ -232,7 +233,7 @@ func (t *turn) response(status string) json.RawMessage {
 		tier = "auto"
 	case "failed":
 		f := t.failure()
-		failed = object("code", or(f.code, usualErrors[f.status][0]), "message", f.message)
+		failed = object("code", cmp.Or(f.code, usualErrors[f.status][0]), "message", f.message)
 	case "incomplete":
 		reason := map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[t.step.Incomplete]
 		incomplete, usage = object("reason", reason), t.bill()

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -75,7 +76,7 @@ func (x *exchange) asked(name string, usual int) int {
 func (x *exchange) hits(most int) []Hit { return x.step.Hits[:min(most, len(x.step.Hits))] }
 
 func checkGoogle(x *exchange) *refusal {
-	key := or(x.query.Get("key"), x.r.Header.Get("X-Goog-Api-Key"))
+	key := cmp.Or(x.query.Get("key"), x.r.Header.Get("X-Goog-Api-Key"))
 	why := checkQuery(googleQuery, x.query)
 	switch {
 	case key == "":
@@ -105,10 +106,10 @@ var googleReasons = map[int]string{
 }
 
 func refuseGoogle(_ *exchange, r *refusal) *reply {
-	reason := or(r.code, googleReasons[r.status])
+	reason := cmp.Or(r.code, googleReasons[r.status])
 	one := object("message", r.message, "domain", "global", "reason", reason)
 	return &reply{status: r.status, mime: "application/json; charset=UTF-8", body: object("error", object("code", r.status, "message", r.message,
-		"errors", []json.RawMessage{one}, "status", or(r.kind, googleStatuses[r.status])))}
+		"errors", []json.RawMessage{one}, "status", cmp.Or(r.kind, googleStatuses[r.status])))}
 }
 
 func answerGoogle(x *exchange) *reply {
@@ -179,7 +180,7 @@ func refuseBrave(x *exchange, r *refusal) *reply {
 	if r.param != "" {
 		meta = object("errors", []json.RawMessage{object("type", "value_error", "loc", []string{"query", r.param}, "msg", r.message)})
 	}
-	one := object("id", x.id("", 0), "status", r.status, "code", or(r.code, braveCodes[r.status]), "detail", r.message, "meta", meta)
+	one := object("id", x.id("", 0), "status", r.status, "code", cmp.Or(r.code, braveCodes[r.status]), "detail", r.message, "meta", meta)
 	body := object("type", "ErrorResponse", "error", one, "time", birth.Unix())
 	if x.step != nil && x.step.Variant == "errors_list" {
 		body = object("type", "ErrorResponse", "errors", []json.RawMessage{one}, "time", birth.Unix())
@@ -244,7 +245,7 @@ func answerSearxng(x *exchange) *reply {
 }
 
 func answerPage(x *exchange) *reply {
-	return &reply{mime: or(x.step.Type, "text/html; charset=utf-8"), body: []byte(x.step.Body)}
+	return &reply{mime: cmp.Or(x.step.Type, "text/html; charset=utf-8"), body: []byte(x.step.Body)}
 }
 
 func refusePage(_ *exchange, r *refusal) *reply {

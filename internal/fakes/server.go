@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -99,7 +100,7 @@ func Names() []string {
 func (s *Server) Env() []string {
 	env := []string{"FAKE_URL=" + s.url}
 	if s.plays("responses chat models") {
-		env = append(env, "OPENAI_BASE_URL="+s.url+"/v1", "OPENAI_API_KEY="+or(s.sc.Key, "sk-any-0123456789abcdef"))
+		env = append(env, "OPENAI_BASE_URL="+s.url+"/v1", "OPENAI_API_KEY="+cmp.Or(s.sc.Key, "sk-any-0123456789abcdef"))
 	}
 	if s.plays(onResponses) {
 		env = append(env, "HAKO_OPENAI_API=responses") // as at OpenAI's own address
@@ -131,16 +132,9 @@ func (s *Server) plays(services string) bool {
 	return slices.ContainsFunc(s.sc.Steps, func(step Step) bool { return among(services, step.On) })
 }
 
-func or(given, usual string) string {
-	if given == "" {
-		return usual
-	}
-	return given
-}
-
-func (sc *Scenario) googleKey() string { return or(sc.GoogleKey, "google-key-0123456789abcdef") }
-func (sc *Scenario) googleCX() string  { return or(sc.GoogleCX, "cx-0123456789") }
-func (sc *Scenario) braveKey() string  { return or(sc.BraveKey, "brave-key-0123456789abcdef") }
+func (sc *Scenario) googleKey() string { return cmp.Or(sc.GoogleKey, "google-key-0123456789abcdef") }
+func (sc *Scenario) googleCX() string  { return cmp.Or(sc.GoogleCX, "cx-0123456789") }
+func (sc *Scenario) braveKey() string  { return cmp.Or(sc.BraveKey, "brave-key-0123456789abcdef") }
 
 // A service is one thing that can be asked at an address.
 type service struct {
@@ -279,7 +273,7 @@ func (x *exchange) fails() bool {
 // verbatimOr prefers the body that the step gives, if it gives one.
 func (x *exchange) verbatimOr(r *reply) *reply {
 	if x.step.Body != "" {
-		r.body, r.frames, r.mime = []byte(x.step.Body), nil, or(x.step.Type, r.mime)
+		r.body, r.frames, r.mime = []byte(x.step.Body), nil, cmp.Or(x.step.Type, r.mime)
 	}
 	return r
 }

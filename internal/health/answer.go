@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"hako/internal/netlisten"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) reasons(err error) []reason {
 	return list
 }
 
-func (s *Server) clean(text string) string { return short(s.Secrets.Text(text), mostReason) }
+func (s *Server) clean(reason string) string { return text.Shorten(s.Secrets.Text(reason), mostReason) }
 
 func parts(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -150,7 +151,7 @@ func (c cleaner) value(key, text string) string {
 	return text
 }
 
-func (c cleaner) text(s string) string { return short(c.secrets.Text(s), mostText) }
+func (c cleaner) text(s string) string { return text.Shorten(c.secrets.Text(s), mostText) }
 
 // spell writes a value as text. A structure may hold bytes somewhere, which
 // package fmt writes as numbers: a secret in them would not be found.

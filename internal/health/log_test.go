@@ -226,7 +226,7 @@ func TestBackslashes(t *testing.T) {
 
 func TestLongText(t *testing.T) {
 	out := logged(Text, func(l *slog.Logger) { l.Info("m", "v", strings.Repeat("箱", 1<<20)) })
-	if len(out) > mostText+200 || !strings.Contains(out, "箱…") || !utf8.ValidString(out) {
+	if utf8.RuneCountInString(out) > mostText+200 || !strings.Contains(out, "箱…") || !utf8.ValidString(out) {
 		t.Errorf("%d bytes", len(out))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -135,7 +136,7 @@ func TestReasons(t *testing.T) {
 	secrets.Add("correct horse")
 	docker := &fault.Error{Kind: fault.Unavailable, Op: "ask docker", Why: "it said correct horse", Hint: "start docker"}
 	queue := fmt.Errorf("queue: %w", &fault.Error{Kind: fault.Timeout, Op: "ask", Why: "token=ghp_0123456789abcdefghijABCDEFGHIJ012345"})
-	long := errors.New(strings.Repeat("箱", 400))
+	long := errors.New(strings.Repeat("箱", 4000))
 	s := &Server{Secrets: secrets, Ready: func(context.Context) error { return errors.Join(docker, errors.Join(queue, long)) }}
 	code, a := probeOf(s, "/readyz")
 	if code != 503 || a.Status != "not ready" || len(a.Reasons) != 3 {
@@ -147,7 +148,7 @@ func TestReasons(t *testing.T) {
 	if got := a.Reasons[1]; got.Kind != "timeout" || strings.Contains(got.Reason, "ghp_") {
 		t.Errorf("%+v", got)
 	}
-	if got := a.Reasons[2].Reason; len(got) > mostReason+3 || strings.Trim(got, "箱") != "…" {
+	if got := a.Reasons[2].Reason; utf8.RuneCountInString(got) > mostReason || strings.Trim(got, "箱") != "…" {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }

@@ -3,7 +3,6 @@ package health
 import (
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"hako/internal/redact"
 )
@@ -53,15 +52,4 @@ func label(word string) string {
 func unusual(r rune) bool {
 	letter := 'a' <= r|0x20 && r|0x20 <= 'z'
 	return !letter && (r < '0' || r > '9') && !strings.ContainsRune("_-.:/+@", r)
-}
-
-// short cuts a text, between two characters.
-func short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }

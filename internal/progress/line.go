@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"hako/internal/text"
 )
 
 const usualWidth = 80
@@ -23,7 +22,7 @@ func (s *Spinner) line() string {
 	}
 	mark := string([]rune(marks)[s.turn%len([]rune(marks))])
 	since := elapsed(time.Since(s.began))
-	label := cut(oneLine(s.label), columns-1-len("x ")-len(" ")-len(since))
+	label := text.ShortenCells(oneLine(s.label), columns-1-len("x ")-len(" ")-len(since))
 	if s.Color {
 		mark, since = "\x1b[36m"+mark+"\x1b[0m", "\x1b[2m"+since+"\x1b[0m"
 	}
@@ -42,49 +41,5 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", n/60, n%60)
 }
 
-// oneLine makes a label fit for a terminal: it may quote a command that a model
-// wrote, and with it anything.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r < ' ':
-			return '␀' + r
-		case unicode.IsControl(r):
-			return unicode.ReplacementChar
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// cut shortens s to at most most columns. What was cut is marked.
-func cut(s string, most int) string {
-	used, fits := 0, 0
-	for i, r := range s {
-		if used += columns(r); used > most {
-			if most < 1 {
-				return ""
-			}
-			return s[:fits] + "…"
-		}
-		if used < most {
-			fits = i + len(string(r)) // here the mark still finds room
-		}
-	}
-	return s
-}
-
-// columns is the width of r on a terminal.
-func columns(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
-		return 2
-	}
-	return 1
-}
+// oneLine makes a label fit for a terminal: it may quote a command of a model, and with it anything.
+func oneLine(s string) string { return text.ForTerminal(strings.Join(strings.Fields(s), " ")) }

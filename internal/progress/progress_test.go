@@ -298,7 +298,7 @@ func TestLine(t *testing.T) {
 		{"anything", 6, "⠋ 0s"},
 		{"anything", 0, "⠋ 0s"},
 		{"two\nlines\t\r x", 80, "⠋ two lines x 0s"},
-		{"\x1b[31mred\u009b\u202e\x7f", 80, "⠋ ␛[31mred�� 0s"},
+		{"\x1b[31mred\u009b\u202e\x7f", 80, "⠋ ␛[31mred�␡ 0s"},
 		{"\xff", 80, "⠋ � 0s"},
 	}
 	for _, tt := range tests {

@@ -1,21 +1,28 @@
 package text
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
 
-// Shorten returns s if it has at most so many characters, and otherwise the first of them with "…" after them.
+// Shorten returns s if it has at most so many characters, and otherwise its beginning with "…" after it, which
+// counts as one of them.
 func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	n := 0
+	n, cut := 0, 0
 	for i := range s {
-		if n++; n > most {
-			return s[:i] + "…"
+		switch n++; {
+		case n > most && most < 1:
+			return ""
+		case n > most:
+			return strings.TrimRight(s[:cut], " ") + "…"
+		case n == most:
+			cut = i
 		}
 	}
 	return s
@@ -31,7 +38,7 @@ func ShortenCells(s string, most int) string {
 			if most < 1 {
 				return ""
 			}
-			return s[:fits] + "…"
+			return strings.TrimRight(s[:fits], " ") + "…"
 		}
 		if i += size; used < most {
 			fits = i // here the mark still finds room

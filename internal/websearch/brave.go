@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,7 @@ type brave struct {
 }
 
 func newBrave(o Options) (Engine, error) {
-	l, err := newLine("brave", orElse(o.BraveURL, braveURL), o, o.BraveKey)
+	l, err := newLine("brave", cmp.Or(o.BraveURL, braveURL), o, o.BraveKey)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (b *brave) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	var hits []Hit
 	for _, r := range found.Web.Results {
-		hits = append(hits, Hit{Title: r.Title, URL: r.URL, Snippet: r.Description, Age: orElse(r.Age, day(r.PageAge))})
+		hits = append(hits, Hit{Title: r.Title, URL: r.URL, Snippet: r.Description, Age: cmp.Or(r.Age, day(r.PageAge))})
 	}
 	return tidy(hits, q.Count), nil
 }

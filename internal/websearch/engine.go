@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -133,7 +134,7 @@ func (l *line) refused(why, hint string) error {
 }
 
 // words makes what an engine said fit for a message.
-func (l *line) words(s string) string { return cutRunes(clean(l.secrets.Text(s)), 200) }
+func (l *line) words(s string) string { return text.Shorten(clean(l.secrets.Text(s)), 200) }
 
 // odd is the error for a status that has no words of its own.
 func (l *line) odd(status int, said string) error {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"time"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -182,7 +183,7 @@ func explain(ctx context.Context, u *url.URL, err error) error {
 		return context.Cause(ctx)
 	}
 	return &fault.Error{Kind: fault.Unavailable, Op: "fetch", Subject: shown(u), Why: "the server could not be asked",
-		Err: errors.New(cutRunes(clean(head(err.Error())), 300)), Hint: "check the address and the network"}
+		Err: errors.New(text.Shorten(clean(head(err.Error())), 300)), Hint: "check the address and the network"}
 }
 
 func (f *Fetcher) late(u *url.URL) error {

@@ -21,8 +21,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -201,7 +201,7 @@ func TestErrorsAreClean(t *testing.T) {
 		"http://x.example/?\u202ey": {Prefixes: []string{"http://docs.example.com"}},
 	} {
 		_, err := f.Get(t.Context(), address)
-		if err == nil || strings.ContainsFunc(err.Error(), func(r rune) bool { return unicode.IsControl(r) || hidden(r) }) || len(err.Error()) > 1500 {
+		if err == nil || text.Line(err.Error(), 2000) != err.Error() || len(err.Error()) > 1500 {
 			t.Errorf("%q: %q", address, err)
 		}
 		for inner := err; inner != nil; inner = errors.Unwrap(inner) {

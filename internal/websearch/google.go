@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -20,15 +21,8 @@ type google struct {
 }
 
 func newGoogle(o Options) (Engine, error) {
-	l, err := newLine("google_cse", orElse(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
+	l, err := newLine("google_cse", cmp.Or(o.GoogleURL, googleURL), o, o.GoogleKey, o.GoogleCX)
 	return &google{l, o.GoogleKey, o.GoogleCX}, err
-}
-
-func orElse(s, usual string) string {
-	if s == "" {
-		return usual
-	}
-	return s
 }
 
 // Search implements [Engine].

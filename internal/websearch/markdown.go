@@ -9,6 +9,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"golang.org/x/net/html"
+
+	"hako/internal/text"
 )
 
 // These two stand for < and > on their way through the converter, which would
@@ -26,10 +28,10 @@ var (
 
 // markdown makes text of a tree. If the converter loses its way or the time is
 // up, it does with what any walk through the tree finds.
-func markdown(ctx context.Context, doc *html.Node) (text string) {
+func markdown(ctx context.Context, doc *html.Node) (content string) {
 	defer func() {
 		if recover() != nil {
-			text = bare(doc)
+			content = bare(doc)
 		}
 	}()
 	if ctx.Err() != nil {
@@ -39,8 +41,7 @@ func markdown(ctx context.Context, doc *html.Node) (text string) {
 	if err != nil {
 		return bare(doc)
 	}
-	text = unveil.Replace(string(out))
-	return trimLines(visible(text, true))
+	return trimLines(text.Visible(unveil.Replace(string(out))))
 }
 
 // trimLines removes blanks from the ends of lines, where they cost and say nothing.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -176,12 +177,7 @@ func shown(u *url.URL) string { return cut(u.Redacted()) }
 
 // cut makes a text from outside short and clean enough for a message.
 func cut(s string) string {
-	const most = 200
-	s = clean(head(s))
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return text.Line(s, 200)
 }
 
 // some lists the first few of many.

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 func TestResults(t *testing.T) {
@@ -97,7 +98,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-func TestCutColumns(t *testing.T) {
+func TestCutCells(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
 		most int
@@ -106,7 +107,7 @@ func TestCutColumns(t *testing.T) {
 		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本", 4, "日本"}, {"日本語", 4, "日…"}, {"日本語", 5, "日本…"}, {"日", 1, "…"},
 		{"ｱｲｳ", 3, "ｱｲｳ"}, {"ＡＢ", 3, "Ａ…"}, {"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"", 1, ""}, {"x", 0, "x"},
 	} {
-		if got := cutColumns(tt.in, tt.most); got != tt.want {
+		if got := cutCells(tt.in, tt.most); got != tt.want {
 			t.Errorf("%q to %d: %q, want %q", tt.in, tt.most, got, tt.want)
 		}
 	}
@@ -125,7 +126,7 @@ func TestPlain(t *testing.T) {
 		"half \x1b[":                                  "half",
 		"c1 \u009b31m":                                "c1 31m",
 		"turn\u202e dnuora":                           "turn dnuora",
-		"zero\u200bwidth\ufeff":                       "zero width",
+		"zero\u200bwidth\ufeff":                       "zerowidth",
 		"tags\U000e0041\U000e0042":                    "tags",
 		"家族 👨\u200d👩\u200d👧":                          "家族 👨\u200d👩\u200d👧",
 		"bad \xff utf":                                "bad \uFFFD utf",
@@ -177,18 +178,18 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := plain(s)
-		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) || hidden(r) }) {
+		if !utf8.ValidString(got) || text.Visible(got) != got || strings.Contains(got, "\n") {
 			t.Fatalf("%q became %q", s, got)
 		}
 		if again := clean(got); again != got {
 			t.Fatalf("%q is not clean: %q", got, again)
 		}
 		used := 0
-		for _, r := range cutColumns(got, 10) {
-			used += columns(r)
+		for _, r := range cutCells(got, 10) {
+			used += text.Cells(string(r))
 		}
 		if used > 10 {
-			t.Fatalf("%q takes %d columns of 10", cutColumns(got, 10), used)
+			t.Fatalf("%q takes %d columns of 10", cutCells(got, 10), used)
 		}
 	})
 }

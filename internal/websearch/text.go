@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -39,7 +40,7 @@ func Text(ctx context.Context, p *Page) (title, text string, err error) {
 	return title, text, err
 }
 
-func read(ctx context.Context, p *Page) (title, text string, err error) {
+func read(ctx context.Context, p *Page) (title, content string, err error) {
 	body, short := p.Body, false
 	if len(body) > maxPage {
 		body, short = body[:maxPage], true
@@ -48,23 +49,23 @@ func read(ctx context.Context, p *Page) (title, text string, err error) {
 	switch {
 	case isHTML(kind):
 		var cut bool
-		title, text, cut = readHTML(ctx, decode(body, p.Type), p.URL)
+		title, content, cut = readHTML(ctx, decode(body, p.Type), p.URL)
 		short = short || cut
 	case isText(kind):
-		if text = decode(body, p.Type); garbage(text) {
+		if content = decode(body, p.Type); garbage(content) {
 			return "", "", notText(p, kind+", but what it holds is not text")
 		}
-		text = visible(strings.ReplaceAll(text, "\r\n", "\n"), true)
+		content = text.Visible(content)
 	default:
 		return "", "", notText(p, "of type "+kind+", which is not text")
 	}
-	if len(text) > maxText {
-		text, short = strings.ToValidUTF8(text[:maxText], ""), true
+	if len(content) > maxText {
+		content, short = text.Prefix(content, maxText), true
 	}
 	if short {
-		text += leftOut
+		content += leftOut
 	}
-	return title, text, nil
+	return title, content, nil
 }
 
 func notText(p *Page, why string) error {
@@ -72,7 +73,7 @@ func notText(p *Page, why string) error {
 }
 
 // readHTML makes markdown of a page.
-func readHTML(ctx context.Context, page, address string) (title, text string, short bool) {
+func readHTML(ctx context.Context, page, address string) (title, content string, short bool) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" {
 		base = nil
@@ -80,17 +81,17 @@ func readHTML(ctx context.Context, page, address string) (title, text string, sh
 		base = nil
 	}
 	g := grow(ctx, page, base)
-	if text = markdown(ctx, shape(g.doc)); text == "" {
-		text = noText
+	if content = markdown(ctx, shape(g.doc)); content == "" {
+		content = noText
 	}
-	title = cutRunes(g.title, maxTitle)
+	title = text.Shorten(g.title, maxTitle)
 	if title == "" {
-		line, _, _ := strings.Cut(text, "\n")
+		line, _, _ := strings.Cut(content, "\n")
 		if heading, ok := strings.CutPrefix(line, "# "); ok {
-			title = cutRunes(clean(heading), maxTitle)
+			title = text.Shorten(clean(heading), maxTitle)
 		}
 	}
-	return title, text, g.cut
+	return title, content, g.cut
 }
 
 // mediaType is what the server calls the page, without parameters, or what it
@@ -100,7 +101,7 @@ func mediaType(p *Page) string {
 	if err != nil || kind == "" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(p.Body))
 	}
-	return cutRunes(clean(kind), 80)
+	return text.Shorten(clean(kind), 80)
 }
 
 func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }

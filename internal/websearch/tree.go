@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"hako/internal/text"
 )
 
 // What a page may amount to. Elements beyond these limits are left out while
@@ -147,7 +149,7 @@ func (g *grower) readTitle(z *html.Tokenizer) {
 // write adds text.
 func (g *grower) write(s string) {
 	if room := maxText - g.chars; len(s) > room {
-		s, g.cut = strings.ToValidUTF8(s[:max(room, 0)], ""), true
+		s, g.cut = text.Prefix(s, max(room, 0)), true
 	}
 	g.chars += len(s)
 	g.text.WriteString(s)
@@ -158,7 +160,7 @@ func (g *grower) flush() {
 	if g.text.Len() == 0 {
 		return
 	}
-	s := strings.ReplaceAll(visible(g.text.String(), true), "\u00a0", " ")
+	s := strings.ReplaceAll(text.Visible(g.text.String()), "\u00a0", " ")
 	g.text.Reset()
 	if s != "" {
 		g.add(&html.Node{Type: html.TextNode, Data: s})
@@ -240,7 +242,7 @@ func (g *grower) void(name string, attrs []html.Attribute) {
 	switch name {
 	case "img":
 		if !unseen(attrs) {
-			g.write(cutRunes(clean(attr(attrs, "alt")), 200))
+			g.write(text.Shorten(clean(attr(attrs, "alt")), 200))
 		}
 	case "base":
 		g.rebase(attr(attrs, "href"))

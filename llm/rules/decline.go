@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hako/internal/lazyregexp"
+	"hako/internal/text"
 )
 
 // ability is what this model says of itself.
@@ -98,7 +99,7 @@ func (t *talk) failure(q *query) string {
 		return text + q.say(" Ask for less, or allow more time: --limit time=30s.", " 範囲を狭めるか、時間の上限を上げてください: --limit time=30s。")
 	}
 	if e := o.Error; e != nil {
-		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", short(o.command), strings.TrimSuffix(e.Reason, "."))
+		text := q.say("The command `%s` was not carried out: %s.", "コマンド `%s` は実行されませんでした: %s。", shortened(o.command), strings.TrimSuffix(e.Reason, "."))
 		if e.Hint != "" {
 			text += q.say(" Hint: %s.", " ヒント: %s。", strings.TrimSuffix(e.Hint, "."))
 		}
@@ -108,26 +109,16 @@ func (t *talk) failure(q *query) string {
 	if why == "" {
 		why = strings.TrimSpace(o.raw)
 	}
-	if len(why) > 500 {
-		why = strings.ToValidUTF8(why[:500], "") + "…"
-	}
+	why = text.Shorten(why, 500)
 	if m := tooLarge.Get().FindStringSubmatch(why); m != nil {
 		return q.say("I could not read the file: it has %s %s, the limit file_size is %s. Raise it: --limit file_size=%[1]s%[2]s",
 			"ファイルを読めませんでした。大きさは %s %s で、上限 file_size は %s です。上限を上げてください: --limit file_size=%[1]s%[2]s", m[1], m[2], m[3])
 	}
-	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", short(o.command)) + "\n\n" + block(strings.Split(why, "\n"))
+	return q.say("The command `%s` did not work:", "コマンド `%s` はうまくいきませんでした:", shortened(o.command)) + "\n\n" + block(strings.Split(why, "\n"))
 }
 
 // tooLarge is how the tree refuses a file.
 var tooLarge = lazyregexp.New(`it has ([0-9.]+) ?([KMGT]?B), the limit file_size is ([0-9.]+ ?[KMGT]?B)`)
-
-// short leaves the programs out of a command.
-func short(command string) string {
-	if len(command) <= 120 {
-		return command
-	}
-	return strings.ToValidUTF8(command[:100], "") + "…"
-}
 
 // noField says that a file has no such column or key, and which it has.
 func (q *query) noField(l *layout, ref fieldRef) string {
@@ -180,3 +171,6 @@ func (l *layout) fieldNames() (list []string) {
 	}
 	return list
 }
+
+// shortened shows enough of a command to know which one is meant.
+func shortened(command string) string { return text.Shorten(command, 100) }

@@ -189,7 +189,7 @@ func (m *deskModel) finish(t *talk, text string) ([]llm.Call, error) {
 	r, ok := m.result(t, text)
 	switch {
 	case t.broken != nil:
-		return nil, m.refusal("the command `" + short(t.broken.command) + "` did not work: " + firstLine(t.broken.Err))
+		return nil, m.refusal("the command `" + shortened(t.broken.command) + "` did not work: " + firstLine(t.broken.Err))
 	case !ok:
 		return nil, m.refusal(firstWords(text))
 	}

@@ -46,7 +46,7 @@ func newBox(t testing.TB) *box {
 			t.Fatal(err)
 		}
 	}
-	runner := shell.NewSession(shell.Options{FS: tree, Limiter: gauge, Commands: tool.Commands(command.All(), nil), Parse: policy.ParseScript})
+	runner := shell.New(shell.Options{FS: tree, Limiter: gauge, Commands: tool.Commands(command.All(), nil), Parse: policy.ParseScript})
 	return &box{t: t, tree: tree, Executor: &tool.Executor{Runner: runner, Actor: "test"}, tools: []llm.Tool{{Name: executeTool}}}
 }
 

@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 // say words a sentence in the language of the request. The values are the same
@@ -27,12 +28,7 @@ func sprintf(format string, values []any) string {
 }
 
 // quoted shows a text of the user.
-func (q *query) quoted(text string) string {
-	if utf8.RuneCountInString(text) > 80 {
-		text = string([]rune(text)[:80]) + "…"
-	}
-	return q.say("%q", "「%[1]s」", text)
-}
+func (q *query) quoted(s string) string { return q.say("%q", "「%[1]s」", text.Shorten(s, 80)) }
 
 // listed joins names.
 func (q *query) listed(names []string) string {

@@ -13,8 +13,8 @@ import (
 
 func TestName(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "gpt-4.1": "gpt-4.1", "名前": "名前", "a b": "a b", "a\x1b[31mb\r\n": "a[31mb", "a\x7f\u0085b": "ab", "a\u202eb\u2066\u200d\ufeff": "ab",
-		"a\u2028\u2029b": "ab", "a\xffb\ufffd": "ab", "\U000e0041a": "a", // a letter of the tags, which cannot be seen
+		"": "", "gpt-4.1": "gpt-4.1", "名前": "名前", "a b": "a b", "a\x1b[31mb\r\n": "ab", "a\x7f\u0085b": "a b", "a\u202eb\u2066\u200d\ufeff": "ab",
+		"a\u2028\u2029b": "a b", "a\xffb\ufffd": "ab", "\U000e0041a": "a", // a letter of the tags, which cannot be seen
 		strings.Repeat("x", 200):         strings.Repeat("x", 200),
 		strings.Repeat("x", 201):         strings.Repeat("x", 200),
 		"x" + strings.Repeat("é", 100):   "x" + strings.Repeat("é", 99),

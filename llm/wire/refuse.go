@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"hako/internal/text"
 	"hako/llm"
 )
 
@@ -188,19 +188,15 @@ func (p *Peer) explain(r *llm.Refusal) (why, hint string) {
 
 // clean makes a server's words fit for an error: on one line, not too long, and
 // without the key, whole or in part.
-func (p *Peer) clean(text string) string {
+func (p *Peer) clean(s string) string {
 	if len(p.Key) >= 4 {
-		text = strings.ReplaceAll(text, p.Key, "[key]")
+		s = strings.ReplaceAll(s, p.Key, "[key]")
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	words := strings.Fields(text.Visible(s))
 	for i, word := range words {
 		words[i] = hideKey(word)
 	}
-	runes := []rune(strings.Join(words, " "))
-	if len(runes) > maxSentence {
-		return string(runes[:maxSentence]) + "…"
-	}
-	return string(runes)
+	return text.Shorten(strings.Join(words, " "), maxSentence)
 }
 
 // hideKey replaces a word that looks like a key. Servers show the first and

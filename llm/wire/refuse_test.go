@@ -94,9 +94,9 @@ func TestClean(t *testing.T) {
 		"Bearer secret-of-mine!":                     "Bearer [key]!",
 		"key 'sk-proj-abc' is bad":                   "key [key] is bad",
 		"ends in ab****cd.":                          "ends in [key]",
-		"a\x1b[31mb\x00c\u202ed\r\ne":                "a [31mb c d e",
+		"a\x1b[31mb\x00c\u202ed\r\ne":                "abcd e",
 		"日本語":                                        "日本語",
-		strings.Repeat("x", 500):                     strings.Repeat("x", maxSentence) + "…",
+		strings.Repeat("x", 500):                     strings.Repeat("x", maxSentence-1) + "…",
 		strings.Repeat("x", 390) + " secret-of-mine": strings.Repeat("x", 390) + " [key]",
 		"risk-free":                                  "risk-free",
 	} {

@@ -13,7 +13,7 @@ import (
 // TestHelpHasExamples wants of every command that help lists a usage line and a
 // line that shows a call of it.
 func TestHelpHasExamples(t *testing.T) {
-	ses := shell.NewSession(shell.Options{Commands: All(), Jobs: true})
+	ses := shell.New(shell.Options{Commands: All(), Jobs: true})
 	names := listedNames(t, said(t, ses, "help"))
 	if len(names) < 100 {
 		t.Fatalf("help lists only %d commands: %v", len(names), names)

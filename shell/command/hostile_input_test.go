@@ -37,7 +37,7 @@ func hostile(t *testing.T, script string, files map[string][]byte, words ...stri
 			t.Fatal(err)
 		}
 	}
-	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
+	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
 	runtime.GC()
 	var out strings.Builder
 	begin := time.Now()

@@ -65,7 +65,7 @@ func confine(t *testing.T, script string, files map[string]string) (said string,
 			t.Fatal(err)
 		}
 	}
-	ses := shell.NewSession(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
+	ses := shell.New(shell.Options{FS: fs, Commands: All(), Limiter: gauge, Dir: "/box"})
 	var out strings.Builder
 	_, err := ses.Run(context.Background(), &run.Request{Script: script, Stdout: io.Discard, Stderr: &out})
 	if err != nil {
@@ -235,7 +235,7 @@ func TestJqDropsValues(t *testing.T) {
 		limits := quota.Lenient()
 		limits.Time, limits.Memory = time.Minute, 24<<20
 		gauge := quota.NewLimiter(limits)
-		ses := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: gauge, Dir: "/"})
+		ses := shell.New(shell.Options{FS: vfs.New(vfs.Options{}), Commands: All(), Limiter: gauge, Dir: "/"})
 		var out strings.Builder
 		_, err := ses.Run(context.Background(), &run.Request{Script: "jq -n '" + program + "'", Stdout: io.Discard, Stderr: &out})
 		if err != nil || out.String() != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/agent/tool/gated"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -230,16 +231,16 @@ func (m *member) plain(err error) string {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	text := err.Error()
+	s := err.Error()
 	for _, noise := range []string{`calling "initialize": `, `calling "tools/list": `, `calling "tools/call": `, `sending "initialize": `, `sending "tools/list": `, `sending "tools/call": `, "rejected by transport: "} {
-		text = strings.ReplaceAll(text, noise, "")
+		s = strings.ReplaceAll(s, noise, "")
 	}
-	return brief(m.o.Secrets.Text(text), mostLine)
+	return text.Line(m.o.Secrets.Text(text.Visible(s)), mostLine)
 }
 
 // words are what a server says in an error.
-func (m *member) words(text string) string {
-	return strings.TrimSpace(cut(visible(m.o.Secrets.Text(text)), mostText))
+func (m *member) words(s string) string {
+	return strings.TrimSpace(text.Shorten(m.o.Secrets.Text(text.Visible(s)), mostText))
 }
 
 // join puts what was said behind what happened.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode"
 
 	"hako/internal/redact"
+	"hako/internal/text"
 )
 
 const (
@@ -67,11 +67,11 @@ func (n *notes) odd(line []byte) {
 // clean makes a line fit to be shown. Secrets go first: half of one is not known
 // as one.
 func (n *notes) clean(line []byte) string {
-	text := string(line)
-	if n.inKey(text) {
+	s := string(line)
+	if n.inKey(s) {
 		return ""
 	}
-	return brief(n.secrets.Text(text), mostLine)
+	return text.Line(n.secrets.Text(text.Visible(s)), mostLine)
 }
 
 // inKey reports whether a line is within a private key. Alone it looks like
@@ -127,33 +127,4 @@ func message(line []byte) bool {
 		Version string `json:"jsonrpc"`
 	}
 	return json.Unmarshal(line, &m) == nil && m.Version == "2.0"
-}
-
-// visible drops what a reader does not see but a model reads: instructions hide
-// there.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r', unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp),
-			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector), r == '\u2800':
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
-}
-
-// brief makes one line of at most so many bytes of a text.
-func brief(text string, most int) string {
-	return cut(strings.Join(strings.Fields(visible(text)), " "), most)
-}
-
-// cut shortens a text to so many bytes and says so.
-func cut(text string, most int) string {
-	const mark = "…"
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
 }

@@ -16,6 +16,7 @@ import (
 
 	"hako/agent/tool"
 	"hako/agent/tool/gated"
+	"hako/internal/text"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -67,7 +68,7 @@ func (m *member) offer(found []*mcp.Tool) (list []gated.Tool, err error) {
 func (m *member) unknown(want string, names []string) error {
 	e := &fault.Error{Kind: fault.NotFound, Op: "offer tool", Subject: m.Name + " " + want, Why: "the server has no such tool", Hint: "see tools: in mcp_servers"}
 	if near, ok := fault.Nearest(want, names); ok {
-		e.Hint = "did you mean " + brief(near, 200) + "? " + e.Hint
+		e.Hint = "did you mean " + text.Line(near, 200) + "? " + e.Hint
 	}
 	return e
 }
@@ -148,7 +149,7 @@ func (m *member) schema(t *mcp.Tool) json.RawMessage {
 func seen(value any) any {
 	switch v := value.(type) {
 	case string:
-		return visible(v)
+		return text.Visible(v)
 	case []any:
 		for i := range v {
 			v[i] = seen(v[i])
@@ -156,7 +157,7 @@ func seen(value any) any {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for key, member := range v {
-			clean[visible(key)] = seen(member)
+			clean[text.Visible(key)] = seen(member)
 		}
 		return clean
 	}

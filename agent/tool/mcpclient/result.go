@@ -52,7 +52,7 @@ func spoken(res *mcp.CallToolResult) string {
 
 // part returns one part of an answer. What is not text is only named, and then
 // whole is false.
-func part(c mcp.Content) (text string, whole bool) {
+func part(c mcp.Content) (s string, whole bool) {
 	switch c := c.(type) {
 	case *mcp.TextContent:
 		return c.Text, c.Text != ""
@@ -61,7 +61,7 @@ func part(c mcp.Content) (text string, whole bool) {
 	case *mcp.AudioContent:
 		return unshown("audio", c.MIMEType, "", len(c.Data)), false
 	case *mcp.ResourceLink:
-		return fmt.Sprintf("[link to %s: %s]", brief(c.Name, 200), brief(c.URI, 1000)), false
+		return fmt.Sprintf("[link to %s: %s]", text.Line(c.Name, 200), text.Line(c.URI, 1000)), false
 	case *mcp.EmbeddedResource:
 		return resource(c.Resource)
 	}
@@ -70,18 +70,18 @@ func part(c mcp.Content) (text string, whole bool) {
 
 // resource shows a text that a server put into its answer as a file, as some do
 // with all they read.
-func resource(r *mcp.ResourceContents) (text string, whole bool) {
+func resource(r *mcp.ResourceContents) (s string, whole bool) {
 	switch {
 	case r == nil:
 		return "", false
 	case r.Text != "":
-		return "[" + brief(r.URI, 1000) + "]\n" + r.Text, true
+		return "[" + text.Line(r.URI, 1000) + "]\n" + r.Text, true
 	}
 	return unshown("resource", r.MIMEType, r.URI, len(r.Blob)), false
 }
 
 func unshown(what, kind, at string, size int) string {
-	for _, more := range []string{brief(kind, 200), brief(at, 1000)} {
+	for _, more := range []string{text.Line(kind, 200), text.Line(at, 1000)} {
 		if more != "" {
 			what += ", " + more
 		}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/internal/text"
 )
 
 // web is the way to a server over HTTP.
@@ -64,9 +66,9 @@ func odd(resp *http.Response) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode >= 300:
-		return brief(fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), mostLine)
+		return text.Line(fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode)), mostLine)
 	case resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/event-stream":
-		return brief("it answered with "+cmp.Or(kind, "something unknown")+", and that is not MCP", mostLine)
+		return text.Line("it answered with "+cmp.Or(kind, "something unknown")+", and that is not MCP", mostLine)
 	}
 	return ""
 }

@@ -97,7 +97,7 @@ func converse(conn net.Conn, line []byte) (gate.Answer, error) {
 	if err != nil {
 		return gate.No, err
 	}
-	answer, known := answers[second.Answer]
+	answer, known := gate.ParseAnswer(second.Answer)
 	if !known {
 		return gate.No, unanswered("its answer is not understood")
 	}

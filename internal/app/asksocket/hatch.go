@@ -252,7 +252,7 @@ func (h *Hatch) attend(life context.Context, c net.Conn, pid int) {
 
 // pass puts a question on record and to a person, and the answer on record.
 func (h *Hatch) pass(life context.Context, c net.Conn, q question, pid int) reply {
-	asked := q.gate(pid)
+	asked := q.from(pid)
 	done, err := h.Record(asked.Actor, "ask a person: "+q.Command)
 	if err != nil {
 		return reply{Error: "it cannot be put on record, so nobody is asked"}
@@ -298,7 +298,7 @@ func (h *Hatch) while(life context.Context, c net.Conn, q question) (context.Con
 func outcome(ctx context.Context, a gate.Answer, err error) reply {
 	switch {
 	case err == nil:
-		return reply{Answer: spelled(a)}
+		return reply{Answer: a.String()}
 	case ctx.Err() == context.DeadlineExceeded:
 		return reply{Silent: true}
 	case ctx.Err() != nil:
@@ -325,7 +325,7 @@ func (r reply) told(q question) (words string, err error) {
 	case r.Error != "":
 		return "", &fault.Error{Kind: fault.Unavailable, Op: "ask", Why: r.Error}
 	}
-	switch answers[r.Answer] {
+	switch answer, _ := gate.ParseAnswer(r.Answer); answer {
 	case gate.Once:
 		return "a person approved it once", nil
 	case gate.Session:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +112,7 @@ func (h *house) pending(n int) []questions.Question {
 	return all
 }
 
-func (h *house) answer(id string, a questions.Answer) {
+func (h *house) answer(id string, a gate.Answer) {
 	h.Helper()
 	if err := h.desk.Answer(h.Context(), access.Actor{Name: "ann", Role: access.Operator}, id, a); err != nil {
 		h.Error(err)
@@ -140,11 +141,11 @@ var push = gate.Question{ID: "r/1", Actor: "mcp:test", Command: "git push > x", 
 func TestAnswersGoBack(t *testing.T) {
 	h := open(t)
 	me := fmt.Sprintf("mcp:test (process %d)", os.Getpid())
-	for a, want := range map[questions.Answer]struct {
+	for a, want := range map[gate.Answer]struct {
 		answer gate.Answer
 		words  string
 	}{
-		questions.Once: {gate.Once, "a person approved it once"}, questions.ForSession: {gate.Session, "a person approved it for the session"}, questions.No: {gate.No, "a person said no"},
+		gate.Once: {gate.Once, "a person approved it once"}, gate.Session: {gate.Session, "a person approved it for the session"}, gate.No: {gate.No, "a person said no"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		reply := h.asks(ctx, push)
@@ -157,7 +158,8 @@ func TestAnswersGoBack(t *testing.T) {
 			t.Errorf("%s: %+v", a, got)
 		}
 		q.ID, q.Asked, q.Ends = "", time.Time{}, time.Time{}
-		if q != (questions.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}) {
+		shown := gate.Question{Actor: me, Command: push.Command, Script: push.Script, Dir: "/p", Reason: "to share", Why: "others see it", Rule: "p:1"}
+		if !reflect.DeepEqual(q, questions.Question{Question: shown}) {
 			t.Errorf("shown: %+v", q)
 		}
 		if got := h.onRecord(want.words); got != me+": ask a person: git push > x; "+want.words {
@@ -339,7 +341,7 @@ func TestSlowPeers(t *testing.T) {
 	}
 	h.until(func() bool { return h.waiting() == 0 }, func() string { return "it is still counted" })
 	reply := h.asks(t.Context(), push)
-	h.answer(h.pending(1)[0].ID, questions.Once)
+	h.answer(h.pending(1)[0].ID, gate.Once)
 	if got := <-reply; got.answer != gate.Once {
 		t.Errorf("%+v", got)
 	}
@@ -381,7 +383,7 @@ func TestNotOnRecordNotAsked(t *testing.T) {
 	}
 	h = open(t, func(h *house) { h.crumbly = errors.New("disk full") })
 	reply := h.asks(t.Context(), push)
-	h.answer(h.pending(1)[0].ID, questions.Once)
+	h.answer(h.pending(1)[0].ID, gate.Once)
 	if got := <-reply; got.answer != gate.No || got.err == nil || !strings.Contains(got.err.Error(), "does not count") {
 		t.Errorf("%+v", got)
 	}
@@ -397,7 +399,7 @@ func TestLongQuestions(t *testing.T) {
 	if q.Script != "" || q.Command != push.Command || len(q.Reason) > 3*longestWords || !strings.HasSuffix(q.Why, "…") {
 		t.Errorf("shown: %.200v", q)
 	}
-	h.answer(q.ID, questions.No)
+	h.answer(q.ID, gate.No)
 	<-reply
 	long.Command = strings.Repeat("c", longestQuestion)
 	if a, err := h.caller().Ask(t.Context(), long); a != gate.No || fault.KindOf(err) != fault.TooLarge {
@@ -456,7 +458,7 @@ func TestTheNextTakesOver(t *testing.T) {
 	<-reply
 	second.until(second.caller().There, func() string { return "nobody takes over" })
 	reply = second.asks(t.Context(), push)
-	second.answer(second.pending(1)[0].ID, questions.Once)
+	second.answer(second.pending(1)[0].ID, gate.Once)
 	if got := <-reply; got.answer != gate.Once {
 		t.Errorf("%+v", got)
 	}

@@ -30,15 +30,9 @@ const (
 
 // A question is what the asker sends: one line.
 type question struct {
-	Version int    `json:"version"`
-	Actor   string `json:"actor"`
-	Command string `json:"command"`
-	Script  string `json:"script,omitempty"`
-	Dir     string `json:"dir,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Why     string `json:"why,omitempty"`
-	Rule    string `json:"rule,omitempty"`
-	Wait    int64  `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the desk says
+	Version int `json:"version"`
+	gate.Question
+	Wait int64 `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the desk says
 }
 
 // A reply is a line to the asker. The first has Taken, or says why not; the
@@ -50,26 +44,12 @@ type reply struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// answers spells what a person says. Whatever is not in it is no.
-var answers = map[string]gate.Answer{"once": gate.Once, "session": gate.Session, "deny": gate.No}
-
-// spelled is an answer as it is sent.
-func spelled(a gate.Answer) string {
-	for word, meant := range answers {
-		if meant == a {
-			return word
-		}
-	}
-	return "deny"
-}
-
 // lineOf is the question of a gate as it is sent. What is only shown beside the
 // command is left out or cut if it is too long; the command never is.
 func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
-	asked := question{
-		Version: version, Actor: q.Actor, Command: q.Command, Script: q.Script, Dir: q.Dir,
-		Reason: cut(q.Reason), Why: cut(q.Why), Rule: q.Rule, Wait: wait.Milliseconds(),
-	}
+	q.ID, q.Argv = "", nil // of no use there, and older releases do not know them
+	q.Reason, q.Why = cut(q.Reason), cut(q.Why)
+	asked := question{Version: version, Question: q, Wait: wait.Milliseconds()}
 	line := encode(asked)
 	if len(line) > longestQuestion {
 		asked.Script = ""
@@ -168,11 +148,10 @@ func parseReply(line []byte) (r reply, err error) {
 	return r, nil
 }
 
-// gate is the question for the desk, asked by a process.
-func (q question) gate(pid int) gate.Question {
-	actor := q.Actor
+// from is the question of a process.
+func (q question) from(pid int) gate.Question {
 	if pid > 0 {
-		actor = fmt.Sprintf("%s (process %d)", actor, pid)
+		q.Actor = fmt.Sprintf("%s (process %d)", q.Actor, pid)
 	}
-	return gate.Question{Actor: actor, Command: q.Command, Script: q.Script, Dir: q.Dir, Reason: q.Reason, Why: q.Why, Rule: q.Rule}
+	return q.Question
 }

@@ -65,7 +65,7 @@ func shells(tree *vfs.FS) func(context.Context) (Worker, error) {
 		limits := quota.Lenient()
 		limits.Time = 2 * time.Minute // the machine may be busy
 		gauge := quota.NewLimiter(limits)
-		s := shell.NewSession(shell.Options{FS: sight, Limiter: gauge, Commands: commands, Parse: policy.ParseScript})
+		s := shell.New(shell.Options{FS: sight, Limiter: gauge, Commands: commands, Parse: policy.ParseScript})
 		return Worker{Runner: s, Pause: gauge.Pause, Close: s.Close}, nil
 	}
 }
@@ -226,5 +226,5 @@ func sessionWith(tree *vfs.FS, gauge *quota.Limiter) *shell.Session {
 	if err != nil {
 		panic(err)
 	}
-	return shell.NewSession(shell.Options{FS: sight, Limiter: gauge, Commands: command.All(), Parse: policy.ParseScript})
+	return shell.New(shell.Options{FS: sight, Limiter: gauge, Commands: command.All(), Parse: policy.ParseScript})
 }

@@ -152,7 +152,7 @@ func (m *virtual) Make(ctx context.Context, caller string, w Wanted) (Box, error
 	}
 	m.made.Add(1)
 	gauge := quota.NewLimiter(quota.Lenient())
-	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: m.set, Limiter: gauge, Parse: policy.ParseScript})
+	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: m.set, Limiter: gauge, Parse: policy.ParseScript})
 	g := gate.New(s, gate.Options{Policy: judge, Budget: quota.New(quota.Unlimited()), Log: m.log, Ask: w.Ask, AskTimeout: m.patient, Pause: gauge.Pause})
 	return &virtualBox{g, s, m}, nil
 }

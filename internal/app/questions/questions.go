@@ -109,9 +109,9 @@ func (d *List) add(ctx context.Context, q gate.Question, session string, wait ti
 		ends = limit
 	}
 	m := &waiting{answer: make(chan gate.Answer, 1), Question: Question{
-		ID: rand.Text(), Actor: q.Actor, Session: session, Command: q.Command, Script: q.Script, Dir: q.Dir,
-		Reason: short(q.Reason), Why: q.Why, Rule: q.Rule, Asked: now, Ends: ends,
+		ID: rand.Text(), Question: q, Session: session, Asked: now, Ends: ends,
 	}}
+	m.Reason = short(q.Reason)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if most := cmp.Or(d.Most, usualMost); len(d.open) >= most {
@@ -202,20 +202,16 @@ func (d *List) Pending(context.Context) ([]Question, error) {
 	return questions, nil
 }
 
-// answers spells the answers of people for a gate.
-var answers = map[Answer]gate.Answer{Once: gate.Once, ForSession: gate.Session, No: gate.No}
-
 // Answer decides a question. Only an operator may. One that was answered already
 // is fault.Invalid, one that ended otherwise or never was is fault.NotFound.
-func (d *List) Answer(_ context.Context, who access.Actor, id string, a Answer) error {
+func (d *List) Answer(_ context.Context, who access.Actor, id string, a gate.Answer) error {
 	e := &fault.Error{Kind: fault.Invalid, Op: "answer question", Subject: id}
-	decided, known := answers[a]
 	switch {
 	case who.Role != access.Operator:
 		e.Kind, e.Why, e.Hint = fault.Denied, "a reader may look but not decide", "log in with the token of an operator"
 		return e
-	case !known:
-		e.Why, e.Hint = fmt.Sprintf("there is no answer %q", a), "it is one of once, session, deny"
+	case a > gate.Session:
+		e.Why = "there is no such answer"
 		return e
 	}
 	d.mu.Lock()
@@ -224,7 +220,7 @@ func (d *List) Answer(_ context.Context, who access.Actor, id string, a Answer) 
 	if m == nil {
 		return d.late(e)
 	}
-	m.answer <- decided
+	m.answer <- a
 	d.remove(id, wasAnswered)
 	return nil
 }

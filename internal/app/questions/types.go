@@ -1,28 +1,16 @@
 package questions
 
-import "time"
+import (
+	"time"
 
-// A Question is what an approver sees.
+	"hako/gate"
+)
+
+// A Question is an open question of a gate.
 type Question struct {
-	ID      string    `json:"id"`
-	Actor   string    `json:"actor"`
+	ID string `json:"id"` // of the question; that in gate.Question is of the request, and not shown
+	gate.Question
 	Session string    `json:"session,omitempty"` // the conversation in which it is asked; empty means none
-	Command string    `json:"command"`
-	Script  string    `json:"script,omitempty"` // what the command is part of; empty means not known
-	Dir     string    `json:"dir,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // of who asks, in its own words
-	Why     string    `json:"why"`              // the rule's
-	Rule    string    `json:"rule,omitempty"`
 	Asked   time.Time `json:"asked"`
 	Ends    time.Time `json:"ends"` // silence until then is a no
 }
-
-// An Answer is what a person decides.
-type Answer string
-
-// The answers.
-const (
-	Once       Answer = "once"
-	ForSession Answer = "session"
-	No         Answer = "deny"
-)

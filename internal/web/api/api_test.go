@@ -295,6 +295,7 @@ func TestApproving(t *testing.T) {
 		path := "/api/v1/approvals/" + id + "/answer"
 		b.refused(400, "POST", path, `{"answer":"perhaps"}`)
 		b.refused(400, "POST", path, `{}`)
+		b.refused(400, "POST", path, `{}`)
 		h.was()
 		b.want(204, nil, "POST", path, `{"answer":"`+said+`"}`)
 		if got := <-answer; got != want {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"hako/internal/app/questions"
+	"hako/gate"
 	"hako/internal/app/secretary/sessions"
 )
 
@@ -292,10 +292,10 @@ func (s *Server) familiarApprove(c *call, _ nothing) (FamiliarAnswer, error) {
 	if err != nil {
 		return FamiliarAnswer{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
 	}
-	decision, said := questions.No, "Command rejected"
+	decision, said := gate.No, "Command rejected"
 	if approved {
-		decision, said = questions.Once, "Command approved"
+		decision, said = gate.Once, "Command approved"
 	}
-	_, err = s.answer(c, Decision{decision})
+	_, err = s.answer(c, Decision{decision.String()})
 	return FamiliarAnswer{approved, said}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/questions"
@@ -41,7 +42,7 @@ type Approvals interface {
 	Pending(ctx context.Context) ([]questions.Question, error)
 	// Answer decides one. One that is not there any more is fault.NotFound, one
 	// that was answered already fault.Invalid.
-	Answer(ctx context.Context, who access.Actor, id string, a questions.Answer) error
+	Answer(ctx context.Context, who access.Actor, id string, a gate.Answer) error
 	// Changed sends something whenever the list has changed, until ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/gate"
 	"hako/internal/app/records"
 	"hako/run/fault"
 )
@@ -145,7 +146,7 @@ func TestTLS(t *testing.T) {
 		if got := e.next(); !strings.Contains(got, id) {
 			t.Errorf("%s", got)
 		}
-		h.desk.Answer(t.Context(), ann, id, "deny")
+		h.desk.Answer(t.Context(), ann, id, gate.No)
 		<-answer
 		e.body.Close()
 	}

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 
+	"hako/gate"
 	"hako/internal/app/questions"
 	"hako/internal/app/records"
 )
@@ -93,13 +95,12 @@ func (s *Server) pendingEvents(*call) (producer, error) {
 
 // A Decision is the answer to a question.
 type Decision struct {
-	Answer questions.Answer `json:"answer"`
+	Answer string `json:"answer"` // once, session or deny
 }
 
 func (d Decision) detail() string {
-	switch d.Answer {
-	case questions.Once, questions.ForSession, questions.No:
-		return string(d.Answer)
+	if a, known := gate.ParseAnswer(d.Answer); known {
+		return a.String()
 	}
 	return "in a way that is not known"
 }
@@ -109,7 +110,11 @@ func (s *Server) answer(c *call, in Decision) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	return nothing{}, desk.Answer(c.Context(), c.visit.Actor, c.PathValue("id"), in.Answer)
+	answer, known := gate.ParseAnswer(in.Answer)
+	if !known {
+		return nothing{}, invalid("answer question", c.PathValue("id"), fmt.Sprintf("there is no answer %q", in.Answer), "it is one of once, session, deny")
+	}
+	return nothing{}, desk.Answer(c.Context(), c.visit.Actor, c.PathValue("id"), answer)
 }
 
 // question tells the record what is decided: the number of a question says

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hako/internal/app/questions"
+	"hako/internal/app/access"
 	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
@@ -80,7 +80,7 @@ func TestWanted(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string
-	}{{"", "a text"}, {questions.No, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
+	}{{"", "a text"}, {access.Operator, "a text"}, {true, "true or false"}, {7, "a whole number"}, {int64(7), "a whole number"}, {0.5, "a number"}, {[]string{}, "a list"}, {map[string]int{}, "an object"}, {Voice{}, "an object"}, {'x', "something else"}} {
 		if got := wanted(reflect.TypeOf(c.of)); got != c.want {
 			t.Errorf("%T: %s", c.of, got)
 		}

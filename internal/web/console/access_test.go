@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/gate"
 	"hako/internal/app/questions"
 	"hako/internal/fakes/browser"
 )
@@ -173,7 +174,7 @@ func liveRegions(b *tab) {
 	b.Visit("/approvals")
 	b.Until("document.querySelector('#waiting').textContent === '2'")
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"}, Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#say').textContent.includes('3') && document.querySelector('#ask-new')")

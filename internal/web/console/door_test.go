@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"hako/gate"
 	"hako/internal/app/access"
-	"hako/internal/app/questions"
 	"hako/internal/app/secretary/sessions"
 	"hako/run/fault"
 )
@@ -178,9 +178,10 @@ func (d *door) watching(mux *http.ServeMux) {
 func (d *door) changing(mux *http.ServeMux) {
 	s, ctx, who := d.world.sources(), context.Background(), access.Actor{Name: "mika", Role: access.Operator}
 	d.change(mux, "POST "+approvalsRoute+"/{id}/answer", func(r *http.Request, body io.Reader) (any, error) {
-		var in struct{ Answer questions.Answer }
+		var in struct{ Answer string }
 		json.NewDecoder(body).Decode(&in)
-		return nil, s.Approvals.Answer(ctx, who, r.PathValue("id"), in.Answer)
+		answer, _ := gate.ParseAnswer(in.Answer)
+		return nil, s.Approvals.Answer(ctx, who, r.PathValue("id"), answer)
 	})
 	d.change(mux, "POST "+sessionsRoute+"/{id}/stop", func(r *http.Request, _ io.Reader) (any, error) {
 		return nil, s.Secretary.Stop(ctx, who, r.PathValue("id"))

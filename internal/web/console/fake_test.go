@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/questions"
@@ -28,7 +29,7 @@ type world struct {
 	events    []records.Entry
 	listeners map[chan records.Entry]bool
 	questions []questions.Question
-	answers   map[string]questions.Answer
+	answers   map[string]gate.Answer
 	changed   map[chan struct{}]bool
 	todos     []sessions.Todo
 	tasks     []tasks.Status
@@ -52,17 +53,13 @@ func (w *world) say(en, ja string) string {
 }
 
 func newWorld(ja bool) *world {
-	w := &world{ja: ja, now: time.Now(), listeners: map[chan records.Entry]bool{}, answers: map[string]questions.Answer{},
+	w := &world{ja: ja, now: time.Now(), listeners: map[chan records.Entry]bool{}, answers: map[string]gate.Answer{},
 		changed: map[chan struct{}]bool{}, steps: map[chan tasks.Step]bool{}}
 	w.fillEvents()
 	w.fillWork()
 	w.questions = []questions.Question{
-		{ID: "q7Hk2", Actor: "agent:coder", Command: "git fetch origin && git rebase origin/main  # bring the branch up to date\ngit push --force-with-lease origin \"hako/issue-12\" 2>&1 | tail -n 20",
-			Dir: "/srv/shop-api", Reason: w.say("The branch is behind main and the tests only pass on top of it.", "ブランチが main より遅れていて、テストは最新の上でしか通りません。"),
-			Why: w.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Rule: "hako.policy:7", Asked: w.now.Add(-70 * time.Second), Ends: w.now.Add(230 * time.Second)},
-		{ID: "q9Zp4", Actor: "secretary", Session: "s1", Command: "find ./reports -name '*.tmp' -mtime +30 -exec rm -v {} +", Dir: "/home/mika",
-			Reason: w.say("You asked me to clear out old temporary reports.", "古い一時レポートの掃除を頼まれました。"),
-			Why:    w.say("deletes files", "ファイルを削除します"), Rule: "default:31", Asked: w.now.Add(-12 * time.Second), Ends: w.now.Add(288 * time.Second)},
+		{ID: "q7Hk2", Question: gate.Question{Actor: "agent:coder", Command: "git fetch origin && git rebase origin/main  # bring the branch up to date\ngit push --force-with-lease origin \"hako/issue-12\" 2>&1 | tail -n 20", Dir: "/srv/shop-api", Reason: w.say("The branch is behind main and the tests only pass on top of it.", "ブランチが main より遅れていて、テストは最新の上でしか通りません。"), Why: w.say("rewrites history that others may rely on", "他の人が使っている履歴を書き換えます"), Rule: "hako.policy:7"}, Asked: w.now.Add(-70 * time.Second), Ends: w.now.Add(230 * time.Second)},
+		{ID: "q9Zp4", Question: gate.Question{Actor: "secretary", Command: "find ./reports -name '*.tmp' -mtime +30 -exec rm -v {} +", Dir: "/home/mika", Reason: w.say("You asked me to clear out old temporary reports.", "古い一時レポートの掃除を頼まれました。"), Why: w.say("deletes files", "ファイルを削除します"), Rule: "default:31"}, Session: "s1", Asked: w.now.Add(-12 * time.Second), Ends: w.now.Add(288 * time.Second)},
 	}
 	return w
 }
@@ -184,7 +181,7 @@ func (d desk) Pending(context.Context) ([]questions.Question, error) {
 	return slices.Clone(d.questions), d.broken
 }
 
-func (d desk) Answer(_ context.Context, _ access.Actor, id string, a questions.Answer) error {
+func (d desk) Answer(_ context.Context, _ access.Actor, id string, a gate.Answer) error {
 	d.Lock()
 	defer d.Unlock()
 	if _, answered := d.answers[id]; answered {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/questions"
@@ -114,7 +115,7 @@ const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u
 func poison(w *world) {
 	bad := hostile
 	w.events = []records.Entry{{Seq: 1, Time: w.now, ID: bad, Actor: bad, What: bad, Text: bad, Effect: bad, Rule: bad, Reason: bad, Error: bad}}
-	w.questions = []questions.Question{{ID: "a/../b?" + bad, Actor: bad, Command: bad, Dir: bad, Reason: bad, Why: bad, Rule: bad, Asked: w.now, Ends: w.now.Add(time.Minute)}}
+	w.questions = []questions.Question{{ID: "a/../b?" + bad, Question: gate.Question{Actor: bad, Command: bad, Dir: bad, Reason: bad, Why: bad, Rule: bad}, Asked: w.now, Ends: w.now.Add(time.Minute)}}
 	w.todos = []sessions.Todo{{ID: 1, Title: bad, Note: bad, Status: "open", Priority: bad, Due: bad}}
 	w.tasks = []tasks.Status{{ID: bad, Name: bad, Title: bad, URL: "javascript:alert(1)", State: bad, Phase: bad, Worker: bad, Plan: []string{bad}, Goal: bad, Why: bad, Summary: bad, Proposal: "javascript:alert(2)", Changed: w.now}}
 	w.boxes = []sandboxes.Sandbox{{ID: bad, Kind: bad, Environment: bad, State: bad, Owner: bad, Network: bad, Created: w.now, Jobs: []sandboxes.Job{{ID: bad, Command: bad, State: bad}}}}

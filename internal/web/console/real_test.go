@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/gate"
 	"hako/internal/app/access"
-	"hako/internal/app/questions"
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
 )
@@ -109,7 +109,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 	csrf, _, _ := strings.Cut(rest, `"`)
 	resp, page = post(answerRoute(w.questions[0]), url.Values{"csrf": {csrf}, "back": {"/approvals"}, "answer": {"once"}})
-	if resp.Request.URL.Path != "/approvals" || strings.Contains(page, "ask-q7Hk2") || w.answers["q7Hk2"] != questions.Once {
+	if resp.Request.URL.Path != "/approvals" || strings.Contains(page, "ask-q7Hk2") || w.answers["q7Hk2"] != gate.Once {
 		t.Errorf("answered at %s: %v", resp.Request.URL, w.answers)
 	}
 	resp, page = post(todosRoute, url.Values{"csrf": {csrf}, "back": {"/secretary"}, "title": {"By form"}, "priority": {"low"}})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"hako/gate"
 	"hako/internal/app/questions"
 	"hako/internal/app/records"
 	"hako/internal/app/secretary/sessions"
@@ -29,9 +30,9 @@ func approveInChat(b *tab) {
 	goOn := make(chan struct{})
 	b.chat = func(tell func(sessions.Turn)) {
 		tell(sessions.Turn{Type: "action", Action: []byte(`{"command":"ls\ntouch made","reason":"to leave a mark"}`)})
-		b.asked(questions.Question{ID: "other", Actor: "agent:coder", Command: "touch made", Script: "ls\ntouch made"})
-		b.asked(questions.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made", Script: "ls\ntouch made"})
-		b.asked(questions.Question{ID: "mine", Actor: "secretary", Session: "s1", Command: "touch made", Script: "ls\ntouch made", Why: "it makes files"})
+		b.asked(questions.Question{ID: "other", Question: gate.Question{Actor: "agent:coder", Command: "touch made", Script: "ls\ntouch made"}})
+		b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made", Script: "ls\ntouch made"}, Session: "s2"})
+		b.asked(questions.Question{ID: "mine", Question: gate.Question{Actor: "secretary", Command: "touch made", Script: "ls\ntouch made", Why: "it makes files"}, Session: "s1"})
 		<-goOn
 		tell(sessions.Turn{Type: "result", Result: &sessions.Outcome{Command: "ls\ntouch made", Seconds: 0.5}})
 		tell(sessions.Turn{Type: "done"})
@@ -51,7 +52,7 @@ func approveInChat(b *tab) {
 	b.Until("document.querySelector('.action .end').textContent === 'exit 0 · 500 ms' && document.querySelector('#stop').hidden")
 	b.world.Lock()
 	defer b.world.Unlock()
-	if b.answers["mine"] != questions.Once || len(b.answers) != 1 {
+	if b.answers["mine"] != gate.Once || len(b.answers) != 1 {
 		b.t.Errorf("answers: %v", b.answers)
 	}
 }
@@ -60,7 +61,7 @@ func approveInChat(b *tab) {
 // what she asks and stop her, and sees what she has said when it is done.
 func comeBack(b *tab) {
 	b.busy, b.messages = true, []sessions.Message{{Role: "user", Text: "make it", Time: b.now}}
-	b.asked(questions.Question{ID: "elsewhere", Actor: "secretary", Session: "s2", Command: "touch made"})
+	b.asked(questions.Question{ID: "elsewhere", Question: gate.Question{Actor: "secretary", Command: "touch made"}, Session: "s2"})
 	b.Visit("/secretary")
 	b.Until("document.querySelector('#answering').textContent.includes('still answering') && !document.querySelector('#stop').hidden && document.querySelector('#answering #ask-q9Zp4') && document.querySelectorAll('#answering .ask').length === 1")
 	b.report(b.accessCheck(), "answering")
@@ -169,8 +170,8 @@ func TestScriptIsMarked(t *testing.T) {
 	}
 	w := newWorld(false)
 	w.questions = []questions.Question{
-		{ID: "a", Actor: "x", Command: "touch a", Script: "ls <b>; touch a", Ends: w.now.Add(time.Minute)},
-		{ID: "b", Actor: "x", Command: "ls\n    ls", Script: "ls\nls", Ends: w.now.Add(2 * time.Minute)},
+		{ID: "a", Question: gate.Question{Actor: "x", Command: "touch a", Script: "ls <b>; touch a"}, Ends: w.now.Add(time.Minute)},
+		{ID: "b", Question: gate.Question{Actor: "x", Command: "ls\n    ls", Script: "ls\nls"}, Ends: w.now.Add(2 * time.Minute)},
 	}
 	_, page := openDoor(t, w).get(t, "/approvals")
 	if !strings.Contains(page, `<mark><span class="t-cmd">touch</span></mark>`) || strings.Count(page, "The whole script") != 2 || strings.Contains(page, "<b>") {

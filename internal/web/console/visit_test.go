@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"hako/gate"
 	"hako/internal/app/access"
 	"hako/internal/app/questions"
 	"hako/internal/app/records"
@@ -66,7 +67,7 @@ func approve(b *tab) {
 	b.Insist("document.querySelector('#questions .calm') && document.querySelector('#waiting').hidden", chromedp.Click("#ask-q9Zp4 button[value=deny]"))
 	b.world.Lock()
 	defer b.world.Unlock()
-	if b.answers["q7Hk2"] != questions.Once || b.answers["q9Zp4"] != questions.No {
+	if b.answers["q7Hk2"] != gate.Once || b.answers["q9Zp4"] != gate.No {
 		b.t.Errorf("answers: %v", b.answers)
 	}
 }
@@ -74,7 +75,7 @@ func approve(b *tab) {
 func answeredElsewhere(b *tab) {
 	b.Visit("/approvals")
 	b.Until("document.querySelector('#waiting').textContent === '2'")
-	desk{b.world}.Answer(b, access.Actor{}, "q7Hk2", questions.No)
+	desk{b.world}.Answer(b, access.Actor{}, "q7Hk2", gate.No)
 	b.Until("document.querySelectorAll('.ask').length === 1")
 	browser.JS[chromedp.Void](b.Tab, "document.querySelector('#ask-q9Zp4 form').dataset.api = '/api/v1/approvals/q7Hk2/answer'")
 	b.Insist("document.querySelector('.toast')?.textContent.includes('answered already')", chromedp.Click("#ask-q9Zp4 button[value=session]"))
@@ -85,7 +86,7 @@ func newQuestion(b *tab) {
 	b.Visit("/budget")
 	b.Until("document.title.startsWith('(2)')") // it listens
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "new", Actor: "x", Command: "ls", Asked: b.now, Ends: b.now.Add(time.Minute)})
+	b.questions = append(b.questions, questions.Question{ID: "new", Question: gate.Question{Actor: "x", Command: "ls"}, Asked: b.now, Ends: b.now.Add(time.Minute)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#waiting').textContent === '3' && document.title.startsWith('(3)') && document.querySelector('#say').textContent.includes('3')")
@@ -93,7 +94,7 @@ func newQuestion(b *tab) {
 	b.Visit("/approvals")
 	b.Do(chromedp.Focus("#ask-q9Zp4 button[value=session]"))
 	b.world.Lock()
-	b.questions = append(b.questions, questions.Question{ID: "newer", Actor: "x", Command: "pwd", Asked: b.now, Ends: b.now.Add(30 * time.Second)})
+	b.questions = append(b.questions, questions.Question{ID: "newer", Question: gate.Question{Actor: "x", Command: "pwd"}, Asked: b.now, Ends: b.now.Add(30 * time.Second)})
 	desk{b.world}.tell()
 	b.world.Unlock()
 	b.Until("document.querySelector('#ask-newer')")

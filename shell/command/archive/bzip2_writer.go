@@ -2,10 +2,11 @@ package archive
 
 import (
 	"context"
-	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/posixcrc"
 	"io"
 	"slices"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/posixcrc"
 )
 
 // bzip2Writer writes the bzip2 format: run lengths, Burrows-Wheeler transform,

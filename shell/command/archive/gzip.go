@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path"
+
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"io"
-	"path"
 )
 
 const gzipHelp = `  -c, --stdout      write to standard output, keep the files

@@ -6,15 +6,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
-	"hako/shell/vfs"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
 )
 
 // A tarReader lists or unpacks an archive.

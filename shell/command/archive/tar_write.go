@@ -4,15 +4,16 @@ import (
 	"archive/tar"
 	"cmp"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
-	"hako/shell/vfs"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
 )
 
 // A tarWriter adds files of the tree to an archive.

@@ -6,15 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
-	"hako/shell/vfs"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
 )
 
 var Unzip = shell.Command{

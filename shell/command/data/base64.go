@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/base32"
 	"encoding/base64"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"strconv"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Base64 = shell.Command{

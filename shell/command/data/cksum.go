@@ -7,10 +7,11 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"fmt"
+	"io"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/posixcrc"
-	"io"
 )
 
 var Cksum = shell.Command{

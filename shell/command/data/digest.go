@@ -8,12 +8,13 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"hash"
 	"io"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 var (

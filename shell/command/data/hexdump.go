@@ -2,10 +2,11 @@ package data
 
 import (
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Hexdump = shell.Command{

@@ -3,11 +3,12 @@ package data
 import (
 	"encoding/binary"
 	"fmt"
-	"hako/shell/command/internal/cli"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // A hexUnit is one element of a hexdump format: count/size "text".

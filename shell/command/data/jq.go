@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/jq"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"strconv"
-	"strings"
 )
 
 var Jq = shell.Command{

@@ -1,12 +1,13 @@
 package data
 
 import (
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io"
 	"math"
 	"strconv"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 // What od, hexdump and xxd share.

@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

@@ -2,11 +2,12 @@ package data
 
 import (
 	"bytes"
+	"io"
+	"strconv"
+
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"strconv"
 )
 
 // row prints one line of the usual dump.

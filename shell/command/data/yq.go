@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
 	"hako/internal/lazyregexp"
 	"hako/run/fault"
 	"hako/shell"
@@ -11,9 +15,6 @@ import (
 	"hako/shell/jq"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"strconv"
-	"strings"
 )
 
 var Yq = shell.Command{

@@ -1,14 +1,15 @@
 package data
 
 import (
-	"hako/internal/lazyregexp"
-	"hako/shell/jq"
-	"hako/shell/stream"
 	"math"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"hako/internal/lazyregexp"
+	"hako/shell/jq"
+	"hako/shell/stream"
 )
 
 // writeYAML prints one value. Parts that were shared are written out each

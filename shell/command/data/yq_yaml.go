@@ -2,13 +2,14 @@ package data
 
 import (
 	"errors"
-	"hako/shell/jq"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"hako/shell/jq"
 )
 
 // A yqBadData error is YAML that cannot be read.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"strings"
 )
 
 var Basename = shell.Command{

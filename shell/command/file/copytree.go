@@ -3,14 +3,15 @@ package file
 import (
 	"context"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 // A transfer is what cp and mv have in common: options, the search for the

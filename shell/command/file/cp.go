@@ -3,11 +3,12 @@ package file
 import (
 	"context"
 	"fmt"
+	"path"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"path"
-	"strings"
 )
 
 var Cp = shell.Command{

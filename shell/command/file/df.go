@@ -3,9 +3,10 @@ package file
 import (
 	"context"
 	"fmt"
+	"strconv"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"strconv"
 )
 
 var Df = shell.Command{

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

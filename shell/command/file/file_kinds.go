@@ -5,11 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hako/shell/command/internal/cli"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"hako/shell/command/internal/cli"
 )
 
 // A dataKind is what file says about some data.

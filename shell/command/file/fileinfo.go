@@ -2,12 +2,13 @@ package file
 
 import (
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 // lookAt is Lstat, or Stat for a name that follows links: one that ends in a

@@ -2,15 +2,16 @@ package file
 
 import (
 	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 	"hako/shell/strftime"
 	"hako/shell/vfs"
-	"io/fs"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 // action makes the actions without a value.

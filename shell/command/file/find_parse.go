@@ -3,11 +3,12 @@ package file
 import (
 	"errors"
 	"fmt"
-	"hako/run/fault"
-	"hako/shell/command/internal/datetime"
 	"strconv"
 	"strings"
 	"time"
+
+	"hako/run/fault"
+	"hako/shell/command/internal/datetime"
 )
 
 // A findParser reads the expression: "," binds weakest, then -o, then -a, then !.

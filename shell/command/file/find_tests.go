@@ -2,9 +2,6 @@ package file
 
 import (
 	"fmt"
-	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/datetime"
-	"hako/shell/vfs"
 	"io/fs"
 	"math"
 	"regexp"
@@ -12,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
+	"hako/shell/vfs"
 )
 
 // findTests makes the tests and options that take one value.

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/strftime"
-	"hako/shell/vfs"
 	"io/fs"
 	"slices"
 	"strings"
 	"time"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/strftime"
+	"hako/shell/vfs"
 )
 
 var Ls = shell.Command{

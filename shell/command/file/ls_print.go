@@ -2,12 +2,13 @@ package file
 
 import (
 	"fmt"
-	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/datetime"
 	"io/fs"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
 )
 
 func (l *ls) total(entries []lsEntry) {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 var Mktemp = shell.Command{

@@ -2,9 +2,10 @@ package file
 
 import (
 	"errors"
-	"hako/shell/command/internal/cli"
 	"strconv"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // A modeChange is what chmod, mkdir -m and find -perm understand: an octal

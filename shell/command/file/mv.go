@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"io/fs"
-	"strings"
 )
 
 var Mv = shell.Command{

@@ -3,10 +3,11 @@ package file
 import (
 	"context"
 	"errors"
+	"io/fs"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"io/fs"
 )
 
 var Readlink = shell.Command{

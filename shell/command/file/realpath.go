@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io/fs"
 	"path"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 var Realpath = shell.Command{

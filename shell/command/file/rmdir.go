@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"strings"
 )
 
 var Rmdir = shell.Command{

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 	"hako/shell/strftime"
 	"hako/shell/vfs"
-	"io/fs"
-	"strconv"
-	"strings"
 )
 
 var Stat = shell.Command{

@@ -3,14 +3,15 @@ package file
 import (
 	"context"
 	"errors"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/datetime"
-	"hako/shell/vfs"
 	"io/fs"
 	"os"
 	"strings"
 	"time"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
+	"hako/shell/vfs"
 )
 
 var Touch = shell.Command{

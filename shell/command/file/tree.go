@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/command/internal/datetime"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/command/internal/datetime"
 )
 
 var Tree = shell.Command{

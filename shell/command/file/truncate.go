@@ -3,11 +3,12 @@ package file
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"os"
-	"strings"
 )
 
 var Truncate = shell.Command{

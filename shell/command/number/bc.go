@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Bc = shell.Command{

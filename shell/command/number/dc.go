@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Dc = shell.Command{

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/regex"
 	"math/big"
 	"strings"
 	"unicode/utf8"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
 )
 
 var Expr = shell.Command{

@@ -3,13 +3,14 @@ package number
 import (
 	"bufio"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"math/big"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Factor = shell.Command{

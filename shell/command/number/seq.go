@@ -3,12 +3,13 @@ package number
 import (
 	"context"
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Seq = shell.Command{

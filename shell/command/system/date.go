@@ -3,13 +3,14 @@ package system
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 	"hako/shell/strftime"
 	"hako/shell/vfs"
-	"strings"
-	"time"
 )
 
 var Date = shell.Command{

@@ -2,9 +2,10 @@ package system
 
 import (
 	"context"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"strings"
 )
 
 var Env = shell.Command{

@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hako/run/fault"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"math"
 	"strconv"
 	"time"
+
+	"hako/run/fault"
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Sleep = shell.Command{

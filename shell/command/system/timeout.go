@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

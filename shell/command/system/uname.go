@@ -3,9 +3,10 @@ package system
 import (
 	"context"
 	"fmt"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"strings"
 )
 
 var Uname = shell.Command{

@@ -3,10 +3,11 @@ package system
 import (
 	"bytes"
 	"context"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
-	"strings"
 )
 
 var Yes = shell.Command{

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/awk"
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 	"hako/shell/vfs"
-	"io"
-	"os"
-	"slices"
-	"strings"
-	"time"
 )
 
 const awkArgs = "[-F fs] [-v var=value] [-f program-file | 'program'] [file | var=value...]"

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+
 	"hako/quota"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"

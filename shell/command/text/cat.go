@@ -2,9 +2,10 @@ package text
 
 import (
 	"context"
+	"strconv"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
-	"strconv"
 )
 
 var Cat = shell.Command{

@@ -3,13 +3,14 @@ package text
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"strconv"
-	"strings"
 )
 
 var Csplit = shell.Command{

@@ -3,14 +3,15 @@ package text
 import (
 	"bytes"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
 	"math"
 	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
 )
 
 var Cut = shell.Command{

@@ -3,11 +3,12 @@ package text
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"slices"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"io/fs"
-	"slices"
 )
 
 // dirs compares two directories name by name. above are the directories on the

@@ -3,12 +3,13 @@ package text
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
+
 	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/datetime"
 	"hako/shell/stream"
 	"hako/shell/strftime"
-	"slices"
-	"strings"
 )
 
 // A diffPrinter writes the changes between two files in one of the styles.

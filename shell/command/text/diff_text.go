@@ -3,11 +3,12 @@ package text
 import (
 	"bytes"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"io"
 	"strings"
 	"time"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 // A diffFile is one side of a comparison, cut into lines.

@@ -2,11 +2,12 @@ package text
 
 import (
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"math"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 var Expand = shell.Command{

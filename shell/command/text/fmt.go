@@ -3,11 +3,12 @@ package text
 import (
 	"bytes"
 	"context"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"strconv"
-	"strings"
 )
 
 var Fmt = shell.Command{

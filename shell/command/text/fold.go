@@ -2,11 +2,12 @@ package text
 
 import (
 	"context"
+	"strconv"
+	"unicode/utf8"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
-	"strconv"
-	"unicode/utf8"
 )
 
 var Fold = shell.Command{

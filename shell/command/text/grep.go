@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
 	"hako/run/fault"
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 	"hako/shell/vfs"
-	"io"
-	"strconv"
-	"strings"
 )
 
 const grepArgs = "[option]... PATTERNS [file...]"

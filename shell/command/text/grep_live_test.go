@@ -22,7 +22,7 @@ func TestGrepOfALiveInput(t *testing.T) {
 	text := strings.Repeat("an ERROR\nnothing\n", 600_000)
 	for _, script := range []string{"grep ERROR", "grep -n ERROR", "cat | grep ERROR"} {
 		var out bytes.Buffer
-		s := shell.NewSession(shell.Options{Commands: command.All()})
+		s := shell.New(shell.Options{Commands: command.All()})
 		if _, err := s.Run(t.Context(), &run.Request{Script: script, Stdin: trickle{strings.NewReader(text)}, Stdout: &out}); err != nil {
 			t.Fatal(err)
 		}

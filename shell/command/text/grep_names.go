@@ -3,12 +3,13 @@ package text
 import (
 	"context"
 	"errors"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io/fs"
 	"path"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 // grepNames decides which files grep searches, and whether it names them.

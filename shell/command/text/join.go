@@ -3,12 +3,13 @@ package text
 import (
 	"bytes"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
 	"io"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
 )
 
 var Join = shell.Command{

@@ -2,11 +2,12 @@ package text
 
 import (
 	"context"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
-	"strconv"
-	"strings"
 )
 
 var Nl = shell.Command{

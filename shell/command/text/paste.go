@@ -3,13 +3,14 @@ package text
 import (
 	"bytes"
 	"context"
+	"io"
+	"strings"
+	"unicode/utf8"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"strings"
-	"unicode/utf8"
 )
 
 var Paste = shell.Command{

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 // choose picks the file to patch: the one given, else of the names in the patch

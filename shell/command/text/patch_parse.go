@@ -3,9 +3,10 @@ package text
 import (
 	"bytes"
 	"fmt"
-	"hako/internal/lazyregexp"
 	"strconv"
 	"strings"
+
+	"hako/internal/lazyregexp"
 )
 
 // A filePatch is the part of a patch that concerns one file.

@@ -2,10 +2,11 @@ package text
 
 import (
 	"context"
+	"unicode/utf8"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"unicode/utf8"
 )
 
 var Rev = shell.Command{

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hako/shell/command/internal/cli"
-	"hako/shell/regex"
 	"strconv"
 	"unicode/utf8"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/regex"
 )
 
 // A sedQueued is what a, r and R put out at the end of the cycle.

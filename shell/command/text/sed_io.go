@@ -3,13 +3,14 @@ package text
 import (
 	"bytes"
 	"errors"
+	"io"
+	"io/fs"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"io/fs"
-	"strings"
 )
 
 // A sedOutput writes lines, and puts the newline that a last line lacked when

@@ -3,15 +3,16 @@ package text
 import (
 	"bytes"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
-	"hako/shell/vfs"
 	"io"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
+	"hako/shell/vfs"
 )
 
 var Shuf = shell.Command{

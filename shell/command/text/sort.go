@@ -2,11 +2,12 @@ package text
 
 import (
 	"context"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"strings"
 )
 
 var Sort = shell.Command{

@@ -3,10 +3,11 @@ package text
 import (
 	"bytes"
 	"cmp"
-	"hako/shell/command/internal/cli"
 	"math"
 	"strconv"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // compareLines is the whole order: keys, then the last resort.

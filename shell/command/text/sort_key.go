@@ -3,9 +3,10 @@ package text
 import (
 	"bytes"
 	"fmt"
-	"hako/shell/command/internal/cli"
 	"strconv"
 	"strings"
+
+	"hako/shell/command/internal/cli"
 )
 
 // A sortKey is a part of a line and the way to compare it.

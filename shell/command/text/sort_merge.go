@@ -2,11 +2,12 @@ package text
 
 import (
 	"errors"
+	"io"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
 )
 
 // checkOrder reports the first line that is not where it belongs.

@@ -3,10 +3,11 @@ package text
 import (
 	"bytes"
 	"cmp"
-	"hako/shell/command/internal/cli"
 	"runtime"
 	"slices"
 	"sync"
+
+	"hako/shell/command/internal/cli"
 )
 
 // sortWorkers lets parts of the work run beside each other.

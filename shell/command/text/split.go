@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"strconv"
-	"strings"
 )
 
 var Split = shell.Command{

@@ -2,11 +2,12 @@ package text
 
 import (
 	"context"
+	"io"
+	"strconv"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
-	"io"
-	"strconv"
 )
 
 var Strings = shell.Command{

@@ -3,11 +3,12 @@ package text
 import (
 	"bytes"
 	"context"
+	"io"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/regex"
 	"hako/shell/vfs"
-	"io"
 )
 
 var Tac = shell.Command{

@@ -3,11 +3,12 @@ package text
 import (
 	"bytes"
 	"context"
+	"io"
+	"strings"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
-	"io"
-	"strings"
 )
 
 var Tail = shell.Command{

@@ -2,12 +2,13 @@ package text
 
 import (
 	"context"
+	"io"
+	"os"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
-	"io"
-	"os"
 )
 
 var Tee = shell.Command{

@@ -3,10 +3,11 @@ package text
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
-	"unicode/utf8"
 )
 
 var Tr = shell.Command{

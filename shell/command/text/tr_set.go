@@ -3,13 +3,14 @@ package text
 import (
 	"errors"
 	"fmt"
-	"hako/shell/command/internal/cli"
-	"hako/shell/stream"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hako/shell/command/internal/cli"
+	"hako/shell/stream"
 )
 
 // A byte that is no character is carried through runes as a lone surrogate,

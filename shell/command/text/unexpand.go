@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+
 	"hako/shell"
 	"hako/shell/command/internal/cli"
 )

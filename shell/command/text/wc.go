@@ -3,14 +3,15 @@ package text
 import (
 	"bytes"
 	"context"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
-	"hako/shell/vfs"
 	"io"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
+	"hako/shell/vfs"
 )
 
 var Wc = shell.Command{

@@ -48,7 +48,7 @@ func open(t *testing.T, rules string) *room {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	gauge := quota.NewLimiter(quota.Lenient())
-	s := shell.NewSession(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: command.All(), Limiter: gauge, Parse: policy.ParseScript})
+	s := shell.New(shell.Options{FS: vfs.New(vfs.Options{Limiter: gauge}), Commands: command.All(), Limiter: gauge, Parse: policy.ParseScript})
 	t.Cleanup(s.Close)
 	more, err := policy.Parse("test.policy", strings.NewReader(rules))
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+
 	"hako/shell"
 )
 

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"hako/shell"
-	"hako/shell/vfs"
 	"io/fs"
 	"slices"
+
+	"hako/shell"
+	"hako/shell/vfs"
 )
 
 func NotDirReason(err error) string {

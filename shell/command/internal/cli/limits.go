@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+
 	"hako/shell"
 	"hako/shell/regex"
 )

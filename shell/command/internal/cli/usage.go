@@ -2,8 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"hako/shell"
 	"io"
+
+	"hako/shell"
 )
 
 // WithStatus gives an error that only carries a status another status, for commands

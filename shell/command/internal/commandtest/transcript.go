@@ -205,7 +205,7 @@ func limitsFor(want string) quota.ScriptLimits {
 // runWithin is Run with other limits.
 func runWithin(t *testing.T, commands shell.Set, fs *vfs.FS, script string, limits quota.ScriptLimits) string {
 	t.Helper()
-	ses := shell.NewSession(shell.Options{
+	ses := shell.New(shell.Options{
 		FS: fs, Commands: commands, Limiter: quota.NewLimiter(limits), Dir: "/box",
 		Env: []string{"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/box", "PATH=/usr/bin:/bin"},
 	})

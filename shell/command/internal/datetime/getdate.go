@@ -1,10 +1,11 @@
 package datetime
 
 import (
-	"hako/shell/command/internal/cli"
 	"strconv"
 	"strings"
 	"time"
+
+	"hako/shell/command/internal/cli"
 )
 
 // Parse reads a date as people write it for date -d and touch -d: absolute

@@ -1,10 +1,11 @@
 package datetime
 
 import (
-	"hako/shell/command/internal/cli"
 	"slices"
 	"strings"
 	"time"
+
+	"hako/shell/command/internal/cli"
 )
 
 var (

@@ -3,10 +3,11 @@ package datetime
 
 import (
 	"fmt"
-	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"strings"
 	"time"
+
+	"hako/shell"
+	"hako/shell/command/internal/cli"
 )
 
 // Zone returns the time zone the script asked for by TZ: one that is written
