@@ -120,8 +120,8 @@ func (h *house) openParlour(ctx context.Context) error {
 		return err
 	}
 	h.later(func() { _ = st.Close() })
-	o := &secretaryOptions{hostFlags: h.hostFlags, modelFlags: modelFlags{model: h.model}, workers: h.Workers}
-	p := o.parlour(h.conf, st, h.desk.AskIn)
+	o := app.SecretaryOptions{Model: h.model, NeedRoot: h.root != "", Store: st, Workers: h.Workers}
+	p := app.SecretarySessions(h.conf, o, h.desk.AskIn)
 	h.later(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
@@ -316,7 +316,7 @@ func (h *house) introduce(ctx context.Context) (enough func()) {
 
 // tellModel says which model the secretary has. Everything else works without.
 func (h *house) tellModel(ctx context.Context) {
-	c, err := chooseSecretaryModel(ctx, app.ModelSource{Conf: h.conf, Record: h.RecordNetwork("serve")}, h.model)
+	c, err := app.ChooseSecretaryModel(ctx, app.ModelSource{Conf: h.conf, Record: h.RecordNetwork("serve")}, h.model)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:

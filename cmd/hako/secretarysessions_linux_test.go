@@ -22,7 +22,7 @@ import (
 	"hako/run/fault"
 )
 
-// A salon is a parlour over a model that plays a scenario.
+// A salon is a session manager over a model that plays a scenario.
 type salon struct {
 	*sessions.Manager
 	t      *testing.T
@@ -47,7 +47,7 @@ func newSalon(t *testing.T, scenario string, settings ...string) *salon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s.Manager = new(secretaryOptions).parlour(s.conf, st, s.askIn)
+	s.Manager = app.SecretarySessions(s.conf, app.SecretaryOptions{Store: st}, s.askIn)
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -124,9 +124,9 @@ func (s *salon) hears(text string, all ...string) {
 	}
 }
 
-// TestSecretaryParlour has a conversation from elsewhere: commands that are run,
+// TestSecretarySessions has a conversation from elsewhere: commands that are run,
 // asked about and refused, to-dos, what is for no model, and what is remembered.
-func TestSecretaryParlour(t *testing.T) {
+func TestSecretarySessions(t *testing.T) {
 	s := newSalon(t, `
 models: [qwen3]
 steps:
@@ -160,16 +160,16 @@ steps:
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	next := new(secretaryOptions).parlour(s.conf, s.Store, func(string) app.Asker { return nil })
+	next := app.SecretarySessions(s.conf, app.SecretaryOptions{Store: s.Store}, func(string) app.Asker { return nil })
 	defer next.Close(context.Background())
 	s.Manager = next
 	s.hears("覚えていますか", "done: 覚えています。")
 	wentAsWritten(t, s.server)
 }
 
-// TestSecretaryParlourAsksForJobs: who talks to her is asked about what she has in
+// TestSecretarySessionsAsksForJobs: who talks to her is asked about what she has in
 // the background, too.
-func TestSecretaryParlourAsksForJobs(t *testing.T) {
+func TestSecretarySessionsAsksForJobs(t *testing.T) {
 	s := newSalon(t, `
 models: [qwen3]
 steps:
@@ -187,8 +187,8 @@ steps:
 	}
 }
 
-// TestSecretaryParlourEnds ends an answer and a command when nobody waits for them.
-func TestSecretaryParlourEnds(t *testing.T) {
+// TestSecretarySessionsEnds ends an answer and a command when nobody waits for them.
+func TestSecretarySessionsEnds(t *testing.T) {
 	s := newSalon(t, `
 models: [qwen3]
 steps:
@@ -217,8 +217,8 @@ steps:
 	wentAsWritten(t, s.server)
 }
 
-// TestSecretaryParlourSpeaks is heard as long as somebody wants to hear her.
-func TestSecretaryParlourSpeaks(t *testing.T) {
+// TestSecretarySessionsSpeaks is heard as long as somebody wants to hear her.
+func TestSecretarySessionsSpeaks(t *testing.T) {
 	sound := filepath.Join(t.TempDir(), "said.wav")
 	s := newSalon(t, `
 models: [qwen3]
@@ -253,8 +253,8 @@ steps:
 	wentAsWritten(t, s.server)
 }
 
-// TestSecretaryParlourWithoutModel says what is missing, each time.
-func TestSecretaryParlourWithoutModel(t *testing.T) {
+// TestSecretarySessionsWithoutModel says what is missing, each time.
+func TestSecretarySessionsWithoutModel(t *testing.T) {
 	s := newSalon(t, "steps: []", "speech.enabled=false")
 	for range 2 {
 		if _, err := s.talk(t.Context(), "x"); fault.KindOf(err) != fault.Unavailable || fault.Hint(err) == "" {
@@ -263,8 +263,8 @@ func TestSecretaryParlourWithoutModel(t *testing.T) {
 	}
 }
 
-// TestSecretaryParlourWarns tells of what does not work, with what to do about it.
-func TestSecretaryParlourWarns(t *testing.T) {
+// TestSecretarySessionsWarns tells of what does not work, with what to do about it.
+func TestSecretarySessionsWarns(t *testing.T) {
 	s := newSalon(t, `
 models: [qwen3]
 steps:
@@ -280,12 +280,12 @@ func TestVoiceless(t *testing.T) {
 		"speak: the settings say that she is silent | set speech.enabled to true": {"speech.enabled=false"},
 		"<nil> | ": {"speech.enabled=true", "speech.file=x.wav"},
 	} {
-		err := voiceless(settingsFor(t, nil, settings...))
+		err := app.SecretarySessions(settingsFor(t, nil, settings...), app.SecretaryOptions{}, nil).Silent
 		if got := fmt.Sprint(err, " | ", fault.Hint(err)); got != says {
 			t.Errorf("%v: %s", settings, got)
 		}
 	}
-	if err := voiceless(settingsFor(t, nil, "speech.player=afplay")); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no program here that plays sound") {
+	if err := app.SecretarySessions(settingsFor(t, nil, "speech.player=afplay"), app.SecretaryOptions{}, nil).Silent; fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "no program here that plays sound") {
 		t.Error(err)
 	}
 }
