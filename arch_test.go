@@ -53,6 +53,7 @@ var arrows = map[string]string{
 	"shell/jq":                             "quota run/fault shell/stream",
 	"shell/pattern":                        "",
 	"shell/regex":                          "",
+	"shell/spec":                           "",
 	"shell/stream":                         "",
 	"shell/strftime":                       "",
 	"shell/vfs":                            "internal/protect quota run/fault",
