@@ -96,7 +96,7 @@ func robot(user string) bool {
 	return strings.HasSuffix(user, "[bot]")
 }
 
-// An Event is something that happens in the crew.
+// An Event is something that happens to tasks.
 type Event struct {
 	// Type is, of a producer: polled, picked, requeued, resumed, told, refused
 	// (an issue that the queue does not take); of a worker: taken, ended, parked,
