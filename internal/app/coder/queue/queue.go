@@ -150,7 +150,7 @@ type Queue struct {
 	records jetstream.Stream // the bucket, as a stream
 	dead    jetstream.Stream // letters about tasks that were given up
 	blobs   jetstream.Stream // what is too large for a record
-	values jetstream.Stream // a bucket for small things of others
+	values  jetstream.Stream // a bucket for small things of others
 
 	ctx   context.Context // ends when the queue is closed
 	close context.CancelFunc
