@@ -7,6 +7,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/asksocket"
 	"hako/internal/config"
+	"hako/internal/term"
 )
 
 // askFor returns what puts a question to the person at the terminal, or else to
@@ -26,7 +27,7 @@ func askElsewhere(conf *config.Config, note func(string)) app.Asker {
 		return nil
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
-		note("waiting for an answer at the page of hako serve: " + brief(oneLine(q.Command), mostReason))
+		note("waiting for an answer at the page of hako serve: " + term.Brief(term.OneLine(q.Command), term.MostReason))
 		return page.Ask(ctx, q)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/ask/conversation"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/internal/websearch"
 	"hako/llm"
 	"hako/llm/tokens"
@@ -382,7 +383,7 @@ func (j *job) describe(w io.Writer) error {
 	for _, f := range j.request.Files {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
 	}
-	fmt.Fprintf(w, "request:  %s\n", brief(j.box.Secrets.Text(j.request.Text), 200))
+	fmt.Fprintf(w, "request:  %s\n", term.Brief(j.box.Secrets.Text(j.request.Text), 200))
 	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", fixed)
 	for _, p := range parts {
 		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)

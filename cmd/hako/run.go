@@ -13,6 +13,7 @@ import (
 	"hako/agent"
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/run/fault"
 )
 
@@ -172,7 +173,7 @@ func (w *show) finish(err error) error {
 		return w.err
 	}
 	if w.json && err != nil && !errors.Is(err, context.Canceled) {
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	}
 	return err
 }
