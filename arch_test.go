@@ -37,13 +37,13 @@ var arrows = map[string]string{
 	"gate":            "audit internal/redact policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"shell":                                "quota run run/fault shell/pattern shell/regex shell/spec shell/stream shell/strftime shell/vfs",
 	"shell/awk":                            "shell/regex shell/stream shell/strftime",
 	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
 	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
 	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
 	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
-	"shell/command/internal/cli":           "shell shell/regex shell/stream shell/vfs",
+	"shell/command/internal/cli":           "shell shell/regex shell/spec shell/stream shell/vfs",
 	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
 	"shell/command/internal/datetime":      "shell shell/command/internal/cli",
 	"shell/command/internal/posixcrc":      "",
