@@ -60,7 +60,7 @@ func checkReadable(names []string, limit int64) error {
 		if err == nil && info.Size() > limit {
 			return &fault.Error{
 				Kind: fault.TooLarge, Op: "read file", Subject: name,
-				Why:  fmt.Sprintf("it has %d bytes, the limit file_size is %d", info.Size(), limit),
+				Why:      fmt.Sprintf("it has %d bytes, the limit file_size is %d", info.Size(), limit),
 				FlagHint: fmt.Sprintf("raise it: --limit file_size=%d", info.Size()),
 			}
 		}
