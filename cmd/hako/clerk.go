@@ -118,7 +118,7 @@ func (c *clerk) touched(what, path string, bytes int64) {
 // commands are the builtins, among them a llmcmd that works for this one.
 func (c *clerk) commands(all shell.Set) shell.Set {
 	all["llmcmd"] = shell.Command{
-		Name: "llmcmd", Args: "[-r preset] instructions", Summary: "have a language model work on standard input",
+		Name: "llmcmd", Usage: "[-r preset] instructions", Summary: "have a language model work on standard input",
 		Help: "Reads standard input, writes what the model makes of it to standard output. Uses what is left of the budget.\n",
 		Run:  c.nested,
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package term
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// outliveReader keeps the system from ending hako at once when nobody reads its
+// OutliveReader keeps the system from ending hako at once when nobody reads its
 // output any more: the record still has to say how the request ended.
-func outliveReader() { signal.Ignore(syscall.SIGPIPE) }
+func OutliveReader() { signal.Ignore(syscall.SIGPIPE) }
 
 // readerGone reports that an error is about output nobody reads.
 func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
