@@ -121,13 +121,13 @@ type fakeContainers struct {
 	pace   pace
 }
 
-// Prepare implements [work.Hands].
-func (h fakeContainers) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Place, error) {
+// Prepare implements [work.Workspaces].
+func (h fakeContainers) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Workspace, error) {
 	p := &fakeWorkspace{h.clocks.of(t.Number), h.pace}
 	return p, p.busy(ctx, h.pace.Prepare)
 }
 
-// Cleanup implements [work.Hands].
+// Cleanup implements [work.Workspaces].
 func (h fakeContainers) Cleanup(context.Context, string) error { return nil }
 
 // A fakeWorkspace is the place of one task.

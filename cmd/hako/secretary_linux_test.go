@@ -241,7 +241,9 @@ func TestSecretaryTerminated(t *testing.T) {
 func TestSecretarySpeaksUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &thinker{text: `{"text": "牛乳の期限は今日です。", "bashActions": [{"command": "ls", "reason": ""}]}`, asked: make(chan *llm.Dialog), speak: make(chan struct{})}
-		f := &front{Secretary: &secretary.Secretary{Model: m, Jobs: board{}, Hands: noHands{t}}, show: newShow(streams{err: io.Discard}, false, false)}
+		f := newSecretaryTerminal(streams{err: io.Discard}, nil, false)
+		f.Conversation = secretary.NewConversation(f.event)
+		f.Use(&secretary.Secretary{Model: m, Jobs: board{}, Hands: noHands{t}})
 		lines, heard := make(chan typed), make(chan typed)
 		var screen bytes.Buffer
 		began := time.Now()
@@ -256,7 +258,7 @@ func TestSecretarySpeaksUp(t *testing.T) {
 		if last := d.Items[len(d.Items)-1].Text; !strings.Contains(last, "しばらく誰も話していません") || !strings.Contains(last, "list: job-1 done") {
 			t.Errorf("she was told %q", last)
 		}
-		if answer, err := f.unless(agree)(t.Context(), gate.Question{}); answer != gate.No || err != nil {
+		if answer, err := f.Attended(agree)(t.Context(), gate.Question{}); answer != gate.No || err != nil {
 			t.Errorf("meanwhile a person was asked: %v, %v", answer, err)
 		}
 		m.speak <- struct{}{}
@@ -269,7 +271,7 @@ func TestSecretarySpeaksUp(t *testing.T) {
 		if got := <-heard; got.line != "hello" || got.err != nil {
 			t.Errorf("heard %v", got)
 		}
-		if answer, _ := f.unless(agree)(t.Context(), gate.Question{}); answer != gate.Once {
+		if answer, _ := f.Attended(agree)(t.Context(), gate.Question{}); answer != gate.Once {
 			t.Errorf("afterwards nobody was asked: %v", answer)
 		}
 	})
@@ -278,7 +280,7 @@ func TestSecretarySpeaksUp(t *testing.T) {
 // TestSecretaryKeepsSilent never speaks up unless she is told to.
 func TestSecretaryKeepsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &front{Secretary: &secretary.Secretary{}}
+		f := &secretaryTerminal{}
 		lines := make(chan typed, 1)
 		time.AfterFunc(100*time.Hour, func() { lines <- typed{err: io.EOF} })
 		if _, err := f.await(t.Context(), lines, 0, nil); err != io.EOF {

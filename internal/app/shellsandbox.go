@@ -27,7 +27,7 @@ type shellSandbox struct {
 	options jobs.Options
 
 	mu   sync.Mutex // guards desk
-	jobs *jobs.Desk // nil before the first job: most sandboxes have none
+	jobs *jobs.List // nil before the first job: most sandboxes have none
 }
 
 // newShellSandbox makes one. More makes a runner for each job.
@@ -59,14 +59,14 @@ func (b *shellSandbox) Edit(ctx context.Context, req *run.Request, call []byte) 
 }
 
 // opened is the desk, if there is one.
-func (b *shellSandbox) opened() *jobs.Desk {
+func (b *shellSandbox) opened() *jobs.List {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.jobs
 }
 
 // open opens the desk when the first job is wanted.
-func (b *shellSandbox) open() (desk *jobs.Desk, err error) {
+func (b *shellSandbox) open() (desk *jobs.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.jobs == nil {
@@ -164,7 +164,7 @@ func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
 	if desk == nil {
 		return nil
 	}
-	for _, st := range desk.List() {
+	for _, st := range desk.All() {
 		list = append(list, sandboxes.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
 	}
 	return list

@@ -14,7 +14,7 @@ import (
 )
 
 // behindGates opens a desk whose jobs pass a real gate, each its own.
-func behindGates(t *testing.T, do runner) (*Desk, string) {
+func behindGates(t *testing.T, do runner) (*List, string) {
 	t.Helper()
 	record := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := audit.Open(record, audit.Options{})

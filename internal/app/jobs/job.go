@@ -20,7 +20,7 @@ const (
 	Running  State = "running"
 	Done     State = "done"      // it ended with status 0
 	Failed   State = "failed"    // it ended with another status, or could not go on
-	Killed   State = "killed"    // somebody stopped it, or the desk was closed
+	Killed   State = "killed"    // somebody stopped it, or the list was closed
 	TimedOut State = "timed out" // the time allowed ran out
 	Denied   State = "denied"    // the policy, or a person, said no
 )
@@ -59,7 +59,7 @@ type job struct {
 }
 
 // work runs a job to its end.
-func (d *Desk) work(j *job) {
+func (d *List) work(j *job) {
 	res, err := d.run(j)
 	d.mu.Lock()
 	j.finish(res, err, d.opts.Now())
@@ -72,7 +72,7 @@ func (d *Desk) work(j *job) {
 
 // run runs the request of a job with a runner of its own. One that breaks must
 // not take the jobs beside it along, nor leave this one running for ever.
-func (d *Desk) run(j *job) (res run.Result, err error) {
+func (d *List) run(j *job) (res run.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &fault.Error{Op: "run job", Subject: string(j.handle), Why: fmt.Sprint("the runner broke: ", p), Hint: "this is a mistake in hako; please report it"}

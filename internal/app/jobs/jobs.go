@@ -2,7 +2,7 @@
 // once and asks later how it goes, what it printed, or to have it stopped.
 //
 // There is no runner in it, and no rule about what may run: each job gets a
-// runner of its own from whoever opened the desk, and that is a gate. Nothing
+// runner of its own from whoever opened the list, and that is a gate. Nothing
 // here outlives the process. The rule to keep: every job comes to an end that is
 // told, whatever becomes of its runner, its disk or its caller.
 package jobs
@@ -24,14 +24,14 @@ import (
 	"hako/run/fault"
 )
 
-// Options say what a [Desk] is made of. Only New is required.
+// Options say what a [List] is made of. Only New is required.
 type Options struct {
 	// New makes the runner of one job, and what puts it away afterwards, which
 	// may be nil. Its context ends with the job. Every job has its own, so that
 	// none waits for another.
 	New func(ctx context.Context) (runner run.Runner, putAway func(), err error)
 
-	Spool      string // where the desk makes a private directory for outputs; empty means the system's for temporary files
+	Spool      string // where the list makes a private directory for outputs; empty means the system's for temporary files
 	Limit      int64  // bytes of output kept of each job; zero means 64 MB
 	MaxRunning int    // jobs at the same time; zero means 8
 	Keep       int    // jobs that are remembered after their end, the oldest go first; zero means 50
@@ -76,12 +76,12 @@ func (o Options) filled() Options {
 // A Handle names a job. It cannot be guessed.
 type Handle string
 
-// A Desk keeps background jobs. It is safe for concurrent use.
-type Desk struct {
+// A List keeps background jobs. It is safe for concurrent use.
+type List struct {
 	opts    Options
 	dir     *ownerfile.Dir
 	create  func() (file, error) // makes an empty file for an output
-	ctx     context.Context      // ends with the desk
+	ctx     context.Context      // ends with the list
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 
@@ -90,8 +90,8 @@ type Desk struct {
 	closed bool
 }
 
-// Open makes a desk and the directory for its outputs.
-func Open(o Options) (*Desk, error) {
+// Open makes a list and the directory for its outputs.
+func Open(o Options) (*List, error) {
 	if o.New == nil {
 		return nil, &fault.Error{Op: "open jobs", Why: "there is nothing that makes runners"}
 	}
@@ -101,7 +101,7 @@ func Open(o Options) (*Desk, error) {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "open jobs", Subject: o.Spool, Why: "no directory for outputs can be made there", Err: cause(err),
 			Hint: "name one that can be written"}
 	}
-	d := &Desk{opts: o, dir: dir}
+	d := &List{opts: o, dir: dir}
 	d.create = d.createFile
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d, nil
@@ -112,8 +112,8 @@ func Open(o Options) (*Desk, error) {
 const early = 50 * time.Millisecond
 
 // Start runs a request in the background. The job outlives ctx, but not the
-// desk. A request that is refused is a job that has ended, see [Desk.Status].
-func (d *Desk) Start(ctx context.Context, req run.Request) (Handle, error) {
+// list. A request that is refused is a job that has ended, see [List.Status].
+func (d *List) Start(ctx context.Context, req run.Request) (Handle, error) {
 	if err := ctx.Err(); err != nil {
 		return "", &fault.Error{Op: "start job", Why: "the caller is gone", Err: err}
 	}
@@ -135,7 +135,7 @@ func (d *Desk) Start(ctx context.Context, req run.Request) (Handle, error) {
 }
 
 // admit takes a new job in if there is room for it, and has it begin.
-func (d *Desk) admit(req run.Request) (*job, error) {
+func (d *List) admit(req run.Request) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -151,8 +151,8 @@ func (d *Desk) admit(req run.Request) (*job, error) {
 	return j, nil
 }
 
-// running names the jobs that have not ended. The desk is locked.
-func (d *Desk) running() (handles []string) {
+// running names the jobs that have not ended. The list is locked.
+func (d *List) running() (handles []string) {
 	for _, j := range d.jobs {
 		if !j.over() {
 			handles = append(handles, string(j.handle))
@@ -161,8 +161,8 @@ func (d *Desk) running() (handles []string) {
 	return handles
 }
 
-// newJob makes a job that has not begun. The desk is locked.
-func (d *Desk) newJob(req run.Request) *job {
+// newJob makes a job that has not begun. The list is locked.
+func (d *List) newJob(req run.Request) *job {
 	j := &job{handle: d.newHandle(), req: req, ended: make(chan struct{})}
 	if j.req.ID == "" {
 		j.req.ID = string(j.handle) // so that the record can be searched for it
@@ -175,7 +175,7 @@ func (d *Desk) newJob(req run.Request) *job {
 }
 
 // newHandle makes up a handle of 40 bits that no job has.
-func (d *Desk) newHandle() Handle {
+func (d *List) newHandle() Handle {
 	for {
 		h := Handle("job-" + strings.ToLower(rand.Text()[:8]))
 		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.handle == h }) {
@@ -185,14 +185,14 @@ func (d *Desk) newHandle() Handle {
 }
 
 // Busy reports whether a job is running.
-func (d *Desk) Busy() bool {
+func (d *List) Busy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.running()) > 0
 }
 
 // find returns a job by its handle.
-func (d *Desk) find(h Handle) (*job, error) {
+func (d *List) find(h Handle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
@@ -203,7 +203,7 @@ func (d *Desk) find(h Handle) (*job, error) {
 	return nil, d.unknown(h)
 }
 
-func (d *Desk) unknown(h Handle) error {
+func (d *List) unknown(h Handle) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%q", brief(string(h))),
 		Why: "there is no such job, or it ended long ago", Hint: d.opts.Lists}
 }
@@ -217,7 +217,7 @@ func brief(s string) string {
 }
 
 // Status tells how a job is.
-func (d *Desk) Status(h Handle) (Status, error) {
+func (d *List) Status(h Handle) (Status, error) {
 	j, err := d.find(h)
 	if err != nil {
 		return Status{}, err
@@ -226,7 +226,7 @@ func (d *Desk) Status(h Handle) (Status, error) {
 }
 
 // List tells how all jobs are, in the order in which they were started.
-func (d *Desk) List() []Status {
+func (d *List) All() []Status {
 	d.mu.Lock()
 	jobs := slices.Clone(d.jobs)
 	d.mu.Unlock()
@@ -239,7 +239,7 @@ func (d *Desk) List() []Status {
 
 // Wait waits until a job has ended. If ctx ends first the job goes on, and the
 // status that is returned with the error says how it is.
-func (d *Desk) Wait(ctx context.Context, h Handle) (Status, error) {
+func (d *List) Wait(ctx context.Context, h Handle) (Status, error) {
 	j, err := d.find(h)
 	if err != nil {
 		return Status{}, err
@@ -249,7 +249,7 @@ func (d *Desk) Wait(ctx context.Context, h Handle) (Status, error) {
 
 // Kill stops a job and waits until it has ended. One that has already stays as
 // it is.
-func (d *Desk) Kill(ctx context.Context, h Handle) (Status, error) {
+func (d *List) Kill(ctx context.Context, h Handle) (Status, error) {
 	j, err := d.find(h)
 	if err != nil {
 		return Status{}, err
@@ -259,8 +259,8 @@ func (d *Desk) Kill(ctx context.Context, h Handle) (Status, error) {
 }
 
 // forget takes the oldest of the jobs that have ended out of the list, if there
-// are too many. The desk is locked.
-func (d *Desk) forget() (old []*job) {
+// are too many. The list is locked.
+func (d *List) forget() (old []*job) {
 	for _, j := range d.jobs {
 		if j.over() {
 			old = append(old, j)
@@ -274,7 +274,7 @@ func (d *Desk) forget() (old []*job) {
 
 // Close kills all jobs, waits for them, and removes what they printed. Closing
 // twice does nothing.
-func (d *Desk) Close() error {
+func (d *List) Close() error {
 	d.mu.Lock()
 	d.closed = true
 	jobs := d.jobs

@@ -30,7 +30,7 @@ type runner func(ctx context.Context, req *run.Request) (run.Result, error)
 func (r runner) Run(ctx context.Context, req *run.Request) (run.Result, error) { return r(ctx, req) }
 
 // desk opens a desk whose jobs all do the same.
-func desk(t testing.TB, o Options, do runner) *Desk {
+func desk(t testing.TB, o Options, do runner) *List {
 	t.Helper()
 	if o.New == nil {
 		o.New = func(context.Context) (run.Runner, func(), error) { return do, nil, nil }
@@ -45,7 +45,7 @@ func desk(t testing.TB, o Options, do runner) *Desk {
 }
 
 // shut closes a desk and looks for what it left.
-func shut(t testing.TB, d *Desk) {
+func shut(t testing.TB, d *List) {
 	t.Helper()
 	if err := d.Close(); err != nil {
 		t.Error(err)
@@ -55,7 +55,7 @@ func shut(t testing.TB, d *Desk) {
 	}
 }
 
-func start(t testing.TB, d *Desk, script string) Handle {
+func start(t testing.TB, d *List, script string) Handle {
 	t.Helper()
 	h, err := d.Start(t.Context(), run.Request{Actor: "user", Reason: "a test", Script: script})
 	if err != nil {
@@ -64,7 +64,7 @@ func start(t testing.TB, d *Desk, script string) Handle {
 	return h
 }
 
-func wait(t testing.TB, d *Desk, h Handle) Status {
+func wait(t testing.TB, d *List, h Handle) Status {
 	t.Helper()
 	s, err := d.Wait(context.Background(), h)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestTheOldestGo(t *testing.T) {
 	wait(t, d, slow)
 	wait(t, d, start(t, d, "c"))
 	var got []string
-	for _, s := range d.List() {
+	for _, s := range d.All() {
 		got = append(got, s.Command)
 	}
 	if fmt.Sprint(got) != "[slow c]" {
@@ -332,7 +332,7 @@ func TestClose(t *testing.T) {
 	if s := <-ended; s.State != Killed && s.State != "" {
 		t.Errorf("%+v", s)
 	}
-	if len(d.List()) != 0 {
+	if len(d.All()) != 0 {
 		t.Error("jobs of a closed desk")
 	}
 	if _, err := d.Start(t.Context(), run.Request{Script: "x"}); fault.KindOf(err) != fault.Unavailable {
@@ -384,7 +384,7 @@ func TestAThousandJobs(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 	}
-	if n := len(d.List()); n != 5 {
+	if n := len(d.All()); n != 5 {
 		t.Errorf("%d jobs", n)
 	}
 	if n := openFiles() - files; n > 2*6 {
@@ -418,7 +418,7 @@ func TestConcurrentUse(t *testing.T) {
 					continue // too many at once
 				}
 				d.Kill(t.Context(), h)
-				for _, s := range d.List() {
+				for _, s := range d.All() {
 					d.Output(s.Handle, Both, 0, 0)
 					d.Status(s.Handle)
 				}
@@ -426,7 +426,7 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := len(d.List()); n != 3 {
+	if n := len(d.All()); n != 3 {
 		t.Errorf("%d jobs", n)
 	}
 }

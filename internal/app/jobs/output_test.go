@@ -48,7 +48,7 @@ func errs(s string) func(*run.Request) {
 	return func(req *run.Request) { io.WriteString(req.Stderr, s) }
 }
 
-func page(t *testing.T, d *Desk, h Handle, from Stream, offset, limit int64) Page {
+func page(t *testing.T, d *List, h Handle, from Stream, offset, limit int64) Page {
 	t.Helper()
 	p, err := d.Output(h, from, offset, limit)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestOutputWhileItGrows(t *testing.T) {
 }
 
 // ended runs a job that prints a text and returns its handle.
-func ended(t *testing.T, o Options, text string) (*Desk, Handle) {
+func ended(t *testing.T, o Options, text string) (*List, Handle) {
 	t.Helper()
 	d := desk(t, o, func(_ context.Context, req *run.Request) (run.Result, error) {
 		n, err := io.WriteString(req.Stdout, text)

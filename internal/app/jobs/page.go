@@ -38,7 +38,7 @@ const (
 // without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB, and a single character is returned even if it is longer. Beyond
 // what was printed so far there is an empty page.
-func (d *Desk) Output(h Handle, from Stream, offset, limit int64) (Page, error) {
+func (d *List) Output(h Handle, from Stream, offset, limit int64) (Page, error) {
 	if limit == 0 {
 		limit = usualPage
 	}
@@ -77,7 +77,7 @@ func checkPage(h Handle, from Stream, offset, limit int64) error {
 
 // unreadable says why there is no page: most likely the job was forgotten while
 // somebody was reading.
-func (d *Desk) unreadable(j *job, err error) error {
+func (d *List) unreadable(j *job, err error) error {
 	if _, gone := d.find(j.handle); gone != nil {
 		return gone
 	}

@@ -95,10 +95,10 @@ func (s *spool) read(p []byte, from int64) ([]byte, error) {
 	return p, nil
 }
 
-// createFile makes a file of the desk's own. Its name is taken away at once
+// createFile makes a file of the list's own. Its name is taken away at once
 // where the system permits that: nobody else can open it, and it is gone with
 // the process, however that ends.
-func (d *Desk) createFile() (file, error) {
+func (d *List) createFile() (file, error) {
 	f, err := os.CreateTemp(d.dir.Path, "")
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func (t *turn) changeTodos(ctx context.Context, actions []TodoAction) {
 			fmt.Fprintf(&b, "\n✅ %s", r.Said)
 		}
 		t.answer.Todos = append(t.answer.Todos, r)
-		t.observe(Event{Type: "todo", Text: r.Said + r.Error})
+		t.observe(Event{Type: TodoDone, Text: r.Said + r.Error})
 	}
 	t.add(llm.System, b.String())
 	t.keep(ctx, Message{Role: llm.System, Text: b.String()})
@@ -126,7 +126,7 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 	busy := s.busy()
 	for i, a := range actions {
 		results[i] = Result{Command: s.clean(a.Command), Reason: s.clean(a.Reason)}
-		s.observe(Event{Type: "action", Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}, Beside: len(actions) > 1})
+		s.observe(Event{Type: Started, Action: &Action{results[i].Command, results[i].Reason, a.Timeout, a.Confirm}, Beside: len(actions) > 1})
 		if !s.settled(ctx, a, &results[i], from+i) {
 			open = append(open, i)
 		}
@@ -141,7 +141,7 @@ func (s *Secretary) together(ctx context.Context, actions []Action, results []Re
 		if !busy {
 			s.keepSight(actions[i], results[i])
 		}
-		s.observe(Event{Type: "result", Result: &results[i], Beside: len(actions) > 1})
+		s.observe(Event{Type: Ended, Result: &results[i], Beside: len(actions) > 1})
 	}
 }
 

@@ -140,7 +140,7 @@ func (t *turn) remember(ctx context.Context, reply Reply) {
 	t.spoken = true
 	t.add(llm.Assistant, shown.said())
 	t.keep(ctx, Message{Role: llm.Assistant, Text: shown.Text, Meta: json.RawMessage(jsonText(shown))})
-	t.observe(Event{Type: "reply", Text: shown.Text})
+	t.observe(Event{Type: ReplyDone, Text: shown.Text})
 	t.speak(ctx, shown.Speech)
 }
 
@@ -191,7 +191,7 @@ func (t *turn) reply(ctx context.Context, aside []llm.Item) (Reply, error) {
 	reply, perr := Parse(said, t.usual())
 	why := t.wrong(reply, perr)
 	if why != "" {
-		t.observe(Event{Type: "again"})
+		t.observe(Event{Type: Again})
 		second, err := t.next(ctx, Schema(), t.onceMore(aside, said, why), true)
 		if err != nil {
 			return Reply{}, err
@@ -267,11 +267,11 @@ func (t *turn) passOn(text string) {
 		return
 	}
 	if rest, ok := strings.CutPrefix(text, heard); ok {
-		t.observe(Event{Type: "text", Text: rest})
+		t.observe(Event{Type: Text, Text: rest})
 		return
 	}
-	t.observe(Event{Type: "again"})
-	t.observe(Event{Type: "text", Text: text})
+	t.observe(Event{Type: Again})
+	t.observe(Event{Type: Text, Text: text})
 }
 
 // next asks the model once, and again with less if the dialog was too long. What
@@ -317,5 +317,5 @@ func (t *turn) hear(piece string) {
 		return
 	}
 	t.heard.WriteString(piece)
-	t.observe(Event{Type: "text", Text: piece})
+	t.observe(Event{Type: Text, Text: piece})
 }

@@ -182,7 +182,7 @@ func (t *turn) keep(ctx context.Context, m Message) {
 
 func (t *turn) warn(text string) {
 	t.answer.Warnings = append(t.answer.Warnings, text)
-	t.observe(Event{Type: "warning", Text: text})
+	t.observe(Event{Type: Warning, Text: text})
 }
 
 // plainWords is what can be said of an answer that is not the form asked for:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"hako/internal/app/secretary/speech"
 	"hako/llm"
 )
 
@@ -120,4 +121,13 @@ func (r *Reply) said() string {
 		BashActions []Action     `json:"bashActions,omitempty"`
 		TodoActions []TodoAction `json:"todoActions,omitempty"`
 	}{r.Text, r.BashActions, r.TodoActions})
+}
+
+// speech is what the engine is told.
+func (s Speech) speech() (words speech.Speech, err error) {
+	spelled, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(spelled, &words)
+	}
+	return words, err
 }

@@ -136,15 +136,6 @@ type Secretary struct {
 	}
 }
 
-// An Event is something that happens in a turn.
-type Event struct {
-	Type   string  `json:"type"`             // text, again, reply, action, result, todo, warning
-	Text   string  `json:"text,omitempty"`   // of text a piece of what she says; of again nothing: forget the pieces
-	Action *Action `json:"action,omitempty"` // that begins
-	Result *Result `json:"result,omitempty"` // of one that ended
-	Beside bool    `json:"-"`                // of an action or a result: others run at the same time
-}
-
 // Options are about one turn.
 type Options struct {
 	// Proactive says that nobody has spoken: she may say something, or not.

@@ -42,7 +42,7 @@ func (t *turn) steps(ctx context.Context) error {
 			t.warn(t.word("doubt") + " " + problem)
 			return nil
 		}
-		t.observe(Event{Type: "again"})
+		t.observe(Event{Type: Again})
 		t.answer.Reply = Reply{} // nothing that stands
 	}
 }

@@ -95,7 +95,7 @@ func (p *Manager) Chat(ctx context.Context, who access.Actor, session, text stri
 		return context.Cause(ctx)
 	}
 	if err == nil {
-		tell(Turn{Type: "done", Text: heard.words})
+		tell(Turn{Type: secretary.Done, Text: heard.words})
 	}
 	return err
 }

@@ -17,13 +17,20 @@ type listener struct {
 
 func (l *listener) hear(e secretary.Event) {
 	switch e.Type {
-	case "text", "again", "todo", "warning":
+	case secretary.Text, secretary.Again, secretary.TodoDone, secretary.Warning:
 		l.tell(Turn{Type: e.Type, Text: e.Text})
-	case "reply": // which was heard piece by piece
+	case secretary.Note, secretary.Retry:
+		l.tell(Turn{Type: secretary.Warning, Text: e.Text})
+	case secretary.Printed:
+		if e.Err == nil {
+			l.tell(Turn{Type: secretary.Text, Text: e.Text})
+			l.words = e.Text
+		}
+	case secretary.ReplyDone: // which was heard piece by piece
 		l.words = e.Text
-	case "action":
+	case secretary.Started:
 		l.action(e.Action)
-	case "result":
+	case secretary.Ended:
 		l.result(e.Result)
 	}
 }
@@ -33,7 +40,7 @@ func (l *listener) action(a *secretary.Action) {
 	if err != nil || a == nil {
 		return
 	}
-	l.tell(Turn{Type: "action", Action: text})
+	l.tell(Turn{Type: secretary.Started, Action: text})
 }
 
 func (l *listener) result(r *secretary.Result) {
@@ -41,7 +48,7 @@ func (l *listener) result(r *secretary.Result) {
 		return
 	}
 	o := outcome(r)
-	l.tell(Turn{Type: "result", Result: &o})
+	l.tell(Turn{Type: secretary.Ended, Result: &o})
 }
 
 // refused begins the error of a command that was not allowed.

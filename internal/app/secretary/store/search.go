@@ -1,12 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -18,6 +21,13 @@ type Hit struct {
 	Role    string    `json:"role"`
 	Time    time.Time `json:"time"`
 	Snippet string    `json:"snippet"` // the text around what was found, on one line
+}
+
+// Line shows a hit on a terminal.
+func (h Hit) Line() string {
+	name := cmp.Or(h.Name, strconv.FormatInt(h.Session, 10))
+	said := text.Visible(strings.Join(strings.Fields(h.Snippet), " "))
+	return fmt.Sprintf("%s  %s  %s: %s", h.Time.Local().Format("2006-01-02 15:04"), text.Visible(name), h.Role, said)
 }
 
 const (

@@ -1,0 +1,393 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"hako/agent"
+	"hako/internal/app/jobs"
+	"hako/internal/app/secretary"
+	"hako/internal/app/secretary/sessions"
+	"hako/internal/app/secretary/speech"
+	"hako/internal/app/secretary/speech/player"
+	"hako/internal/app/secretary/store"
+	"hako/internal/config"
+	"hako/internal/redact"
+	"hako/internal/websearch"
+	"hako/internal/worker"
+	"hako/llm"
+	"hako/policy"
+	"hako/quota"
+	"hako/run"
+	"hako/run/fault"
+)
+
+// SecretaryOptions say how a conversation with the secretary is opened.
+type SecretaryOptions struct {
+	Model     string // empty means that of the settings
+	Session   string // of the store; empty means a new one
+	Record    string // the file for the turns of the model; empty means none
+	Stats     bool   // what the model cost is noted at the end
+	Modelless bool   // she opens without a model, too: what is said needs none
+	NeedRoot  bool   // a root that cannot be used is an error, not a warning
+	NeedVoice bool   // so is a voice that cannot be used
+
+	Ask        Asker                 // nil means that nobody can be asked
+	Background Asker                 // about what jobs want to run; nil means that nobody can be asked
+	Store      *store.Store          // nil means that the conversation opens it itself
+	Report     func(secretary.Event) // is told what happens
+	Speaks     func() bool           // whether she is to be heard just now; nil means always
+	Workers    *worker.Pool          // where her commands run; nil means in this process
+}
+
+// A secretaryBuilder puts a conversation together.
+type secretaryBuilder struct {
+	*Host
+	*secretary.Conversation
+	SecretaryOptions
+	conf  *config.Config
+	model *MeteredModel
+}
+
+// OpenSecretary puts a conversation together. The caller closes it.
+func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions) (_ *secretary.Conversation, err error) {
+	b := &secretaryBuilder{SecretaryOptions: o, conf: conf, Conversation: secretary.NewConversation(o.Report)}
+	defer func() {
+		if err != nil {
+			b.Conversation.Close()
+		}
+	}()
+	if b.Host, err = OpenHost(conf, quota.DefaultLimits(), o.Ask); err != nil {
+		return nil, err
+	}
+	b.OnClose(b.App.Close)
+	b.App.ID, b.App.Workers = agent.NewID(), o.Workers
+	if err := b.chooseModel(ctx); err != nil && !o.Modelless {
+		return nil, err
+	} else if err != nil {
+		b.model = &MeteredModel{Front: absent{err}}
+	}
+	b.Use(b.settings())
+	b.ModelName, b.Deadline = b.model.String(), b.Meter.Deadline
+	if err := b.openStore(); err != nil {
+		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err, Hint: fault.Hint(err)})
+	}
+	if err := b.addRunners(ctx); err != nil && o.NeedRoot && mistaken(err) {
+		return nil, err
+	} else if err != nil {
+		b.Warn(err)
+	}
+	if err := b.addVoice(ctx); err != nil && o.NeedVoice {
+		return nil, err
+	} else if err != nil {
+		b.Warn(err)
+	}
+	b.addSearch()
+	return b.Conversation, nil
+}
+
+// mistaken tells what the user can put right from what the machine lacks.
+func mistaken(err error) bool {
+	kind := fault.KindOf(err)
+	return kind == fault.Invalid || kind == fault.NotFound
+}
+
+// absent is the model that could not be found.
+type absent struct{ err error }
+
+func (a absent) Next(context.Context, *llm.Dialog) (*llm.Turn, error) { return nil, a.err }
+
+// chooseModel chooses the model and puts before it what counts, records and retries.
+func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
+	c, err := ChooseSecretaryModel(ctx, ModelSource{Conf: b.conf, Record: b.RecordNetwork("secretary")}, b.SecretaryOptions.Model)
+	if err != nil {
+		return err
+	}
+	if c.Why != "" {
+		b.Note(c.Why)
+	}
+	if err := CheckGrants(b.conf, b.Record); err != nil {
+		return err
+	}
+	turns, err := NewTurnRecorder(b.Record, b.App.Secrets)
+	if err != nil {
+		return err
+	}
+	b.OnClose(turns.Discard)
+	m, err := b.App.Metered(c, b.conf, b.Meter, ModelOptions{Recorder: turns, Notify: b.Retrying})
+	if err != nil {
+		return err
+	}
+	b.model, b.Book = m, func() error { return m.Book(b.conf, b.Meter.Used()) }
+	b.OnClose(func() {
+		if err := errors.Join(b.Book(), turns.Commit()); err != nil {
+			b.Warn(err)
+		}
+		if b.Stats {
+			b.Note(m.Stats())
+		}
+	})
+	return nil
+}
+
+// ChooseSecretaryModel prefers a model on this machine: a conversation is
+// nobody else's business unless somebody says so.
+func ChooseSecretaryModel(ctx context.Context, at ModelSource, spec string) (Model, error) {
+	if spec == "" {
+		spec = config.SecretaryModel.Of(at.Conf).V
+	}
+	if spec == "" && config.ModelName.Of(at.Conf).V == "" {
+		probe, cancel := context.WithTimeout(ctx, ProbeTime)
+		defer cancel()
+		if local, err := at.Ollamas(probe); err == nil && len(local) > 0 {
+			return OllamaModel(ctx, at, local[0].Name)
+		}
+	}
+	c, err := ChooseModel(ctx, at, spec)
+	if err == nil && c.Provider == "builtin" {
+		const hint = "start Ollama (ollama serve), export OPENAI_API_KEY=…, or name a model"
+		return c, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "the secretary needs a model, and the built-in rules cannot talk",
+			Hint: hint + " in secretary.model; hako doctor says more", FlagHint: hint + ": --model ollama:qwen3; hako doctor says more"}
+	}
+	return c, err
+}
+
+// settings are what the configuration says about her.
+func (b *secretaryBuilder) settings() *secretary.Secretary {
+	conf := b.conf
+	return &secretary.Secretary{
+		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V, Extra: b.extra(),
+		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.App.ID,
+		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V,
+		ThreeStep: config.SecretaryThreeStep.Of(conf).V, Actions: config.BashMaxActions.Of(conf).V,
+		Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,
+		CacheTTL: orNever(config.BashCacheTTL.Of(conf).V), RateLimit: orNever(config.BashRateLimit.Of(conf).V),
+		Context: int64(config.SecretaryContext.Of(conf).V), Unlisted: unlisted, Left: b.left,
+	}
+}
+
+// left is what remains of the budget.
+func (b *secretaryBuilder) left() string {
+	var parts []string
+	left := b.Meter.Left()
+	for _, name := range []string{"calls", "tokens"} {
+		if n := left.Of(name); n != quota.NoLimit {
+			parts = append(parts, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "left: " + strings.Join(parts, ", ")
+}
+
+// unlisted names the command that was refused for want of a rule.
+func unlisted(err error) (name string, ok bool) {
+	var u *policy.UnlistedError
+	if !errors.As(err, &u) {
+		return "", false
+	}
+	return u.Name, true
+}
+
+// orNever turns a setting whose zero means never into an option whose zero
+// means the usual.
+func orNever[T int | ~int64](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// extra are the instructions of the user's own.
+func (b *secretaryBuilder) extra() string {
+	name := config.SecretarySystem.Of(b.conf).V
+	if name == "" {
+		return ""
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: ReasonOf(err), Hint: "secretary.system names a text file"})
+		return ""
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
+// openStore keeps the conversation in the store.
+func (b *secretaryBuilder) openStore() error {
+	st := b.Store
+	if st == nil {
+		var err error
+		if st, err = store.Open(config.SecretaryDatabase.Of(b.conf).V); err != nil {
+			return err
+		}
+		b.OnClose(func() { _ = st.Close() })
+	}
+	return b.Keep(st, b.SecretaryOptions.Session)
+}
+
+// addRunners lets her run commands: with a runner of her own, with others for what
+// runs at the same time, and with one for each job in the background. Without a
+// sandbox she has none.
+func (b *secretaryBuilder) addRunners(ctx context.Context) error {
+	if !config.BashEnabled.Of(b.conf).V {
+		return nil
+	}
+	b.Host.Ask = b.Attended(b.Host.Ask)
+	own, err := b.NewRunner(ctx)
+	if err != nil {
+		return err
+	}
+	b.OnClose(own.Close)
+	b.Hands, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.rules()
+	b.ReadOnly = func(script string) bool { return b.look(ctx, script).ReadOnly }
+	b.Declares = func(script string) bool { return b.look(ctx, script).Declares }
+	pool := &secretary.RunnerPool{New: func() (run.Runner, func(), error) {
+		h, err := b.NewRunner(ctx)
+		return h.Runner, h.Close, err
+	}}
+	b.OnClose(pool.Close)
+	b.Spare = pool.Lend
+	if err := b.RunInBackground(b.jobOptions()); err != nil {
+		b.Warn(err)
+	}
+	return nil
+}
+
+// jobOptions are those of jobs in the background, about which somebody at a page is
+// asked: the keyboard belongs to the conversation that goes on.
+func (b *secretaryBuilder) jobOptions() jobs.Options {
+	return jobs.Options{
+		New: func(ctx context.Context) (run.Runner, func(), error) {
+			h, err := b.HostRunner(ctx, b.Host.Options, b.Policy, b.Background)
+			return h.Runner, h.Close, err
+		},
+		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, b.App.Secrets) },
+		Lists: "@job list shows which there are",
+	}
+}
+
+// look returns what is known of a script before it runs. One that cannot be read
+// may do anything.
+func (b *secretaryBuilder) look(ctx context.Context, script string) (a JudgeResult) {
+	unknown := JudgeResult{Declares: true}
+	if b.App.Workers != nil {
+		if err := b.App.Workers.Judge(ctx, JudgeRequest{Profile: "host", Script: script}, &a); err != nil {
+			return unknown
+		}
+		return a
+	}
+	file, err := policy.ParseScript(script)
+	if err != nil {
+		return unknown
+	}
+	return JudgeResult{ReadOnly: b.Policy.ReadOnly(file), Declares: policy.Declares(file)}
+}
+
+// rules are the live policy in the words of her prompt.
+func (b *secretaryBuilder) rules() string {
+	var lines []string
+	for _, l := range b.Policy.Summary(config.SecretaryLanguage.Of(b.conf).V, 12) {
+		lines = append(lines, l.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// speechOf is the voice of the settings.
+func speechOf(conf *config.Config) secretary.Speech {
+	return secretary.Speech{
+		SpeakerUUID: config.SpeechSpeaker.Of(conf).V, StyleID: config.SpeechStyle.Of(conf).V,
+		SpeedScale: config.SpeechSpeed.Of(conf).V, VolumeScale: config.SpeechVolume.Of(conf).V, PitchScale: config.SpeechPitch.Of(conf).V,
+		IntonationScale: config.SpeechIntonation.Of(conf).V, PrePhonemeLength: config.SpeechPre.Of(conf).V, PostPhonemeLength: config.SpeechPost.Of(conf).V,
+		OutputSamplingRate: config.SpeechRate.Of(conf).V, ProsodyDetail: [][]secretary.Mora{},
+	}
+}
+
+// addVoice lets her speak. Without a voice everything else works.
+func (b *secretaryBuilder) addVoice(ctx context.Context) error {
+	conf := b.conf
+	if !config.SpeechEnabled.Of(conf).V {
+		return nil
+	}
+	engine, err := speech.New(speech.Options{
+		URL: config.SpeechURL.Of(conf).V, Remote: config.SpeechURL.Of(conf).From != "default",
+		Voice: speech.Voice{Speaker: config.SpeechSpeaker.Of(conf).V, Style: config.SpeechStyle.Of(conf).V}, Warn: b.Warn,
+	})
+	if err != nil {
+		return err
+	}
+	s := &secretary.Speaker{Engine: engine, File: config.SpeechFile.Of(conf).V, Warn: b.Warn, Speaks: b.SecretaryOptions.Speaks}
+	if s.File != "" {
+		if err := speech.CheckFile(s.File); err != nil {
+			return err
+		}
+	} else if found, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(conf).V}); ok {
+		s.Player = found
+	} else {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	b.OnClose(cancel)
+	s.Begin(ctx)
+	b.SpeakWith(s)
+	return nil
+}
+
+// addSearch lets her search the web, if there is an engine.
+func (b *secretaryBuilder) addSearch() {
+	e, name, err := SearchEngine(b.conf)
+	if err != nil { // which says what to set
+		b.Search = func(context.Context, string) (string, error) { return "", err }
+		return
+	}
+	b.Search = func(ctx context.Context, query string) (string, error) {
+		query = b.App.Secrets.Text(query)
+		if err := b.RecordNetwork("secretary")(name + ": " + query); err != nil {
+			return "", err
+		}
+		hits, err := e.Search(ctx, websearch.Query{Text: query})
+		return websearch.Results(hits), err
+	}
+}
+
+// SecretarySessions keeps conversations open for people at a page. She is silent at
+// first unless the settings want her to speak. ask returns who is asked about what is
+// to be done in a conversation.
+func SecretarySessions(conf *config.Config, o SecretaryOptions, ask func(session string) Asker) *sessions.Manager {
+	return &sessions.Manager{
+		Store: o.Store, Silent: voiceless(conf), Aloud: config.SpeechEnabled.Of(conf).From != "default",
+		Open: func(ctx context.Context, a sessions.OpenOptions) (sessions.Conversation, error) {
+			own := o
+			own.Session, own.Report, own.Speaks = a.Session, a.Observe, a.Speaks
+			own.Ask = ask(a.Name)
+			own.Background = own.Ask
+			c, err := OpenSecretary(ctx, conf, own)
+			if err != nil {
+				return nil, err
+			}
+			c.Keeps = true
+			return c, nil
+		},
+	}
+}
+
+// voiceless says why she cannot speak here; nil means that she can.
+func voiceless(conf *config.Config) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "speak"}
+	if !config.SpeechEnabled.Of(conf).V {
+		e.Why, e.Hint = "the settings say that she is silent", "set speech.enabled to true"
+		return e
+	}
+	if config.SpeechFile.Of(conf).V != "" {
+		return nil
+	}
+	if _, ok := player.Find(player.Options{Name: config.SpeechPlayer.Of(conf).V}); !ok {
+		e.Why, e.Hint = "there is no program here that plays sound", "install pw-play, paplay or aplay, or name a file with speech.file"
+		return e
+	}
+	return nil
+}
