@@ -53,6 +53,7 @@ var arrows = map[string]string{
 	"shell/jq":                             "quota run/fault shell/stream",
 	"shell/pattern":                        "",
 	"shell/regex":                          "",
+	"shell/spec":                           "",
 	"shell/stream":                         "",
 	"shell/strftime":                       "",
 	"shell/vfs":                            "internal/protect quota run/fault",
@@ -123,8 +124,9 @@ var arrows = map[string]string{
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
+	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/websearch llm llm/tokens quota run/fault", // run and chat
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
-		"internal/app/asksocket internal/app/coder/forge internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
+		"agent/tool/mcpclient internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
 	"cmd/hako/man": "",
@@ -146,7 +148,7 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "shell/command/internal/commandtest internal/testload internal/app cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "shell/command/internal/commandtest internal/testload internal/app internal/app/ask cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
 	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
 	"os/user":                  "",

@@ -18,7 +18,7 @@ use run to have them read.`,
   cat mail.txt | hako chat --stats
   hako chat --continue=ideas "and shorter?"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.noTools = true
+			o.NoTools = true
 			return o.run(cmd, s, args)
 		},
 	}
@@ -26,8 +26,8 @@ use run to have them read.`,
 	o.common.register(f)
 	o.modelFlags.register(f)
 	f.StringArrayVar(&o.Files, "file", nil, "tell the model of `FILE`; it is not read")
-	f.StringVar(&o.system, "system", "", "add the instructions in `FILE`")
-	f.StringVar(&o.thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
+	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
+	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
 	f.Lookup("continue").NoOptDefVal = "last"
 	return cmd
 }

@@ -102,7 +102,7 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 // scripts do is the business of their gates.
 func (c *clerk) touched(what, path string, bytes int64) {
 	var u quota.Usage
-	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.box.Id, Mode: what, Path: path, Bytes: bytes}
+	e := audit.Event{What: audit.Closed, Actor: "llmcmd", ID: c.box.ID, Mode: what, Path: path, Bytes: bytes}
 	switch what {
 	case "read":
 		u.Read = bytes
@@ -393,7 +393,7 @@ func (c *clerk) instructions(model string) (string, error) {
 
 func (c *clerk) agent(m *app.MeteredModel) *agent.Agent {
 	a := &agent.Agent{
-		ID: c.box.Id, Model: m.Front, Budget: c.meter, Log: c.box.Log, Actor: "llmcmd", Secrets: c.box.Secrets,
+		ID: c.box.ID, Model: m.Front, Budget: c.meter, Log: c.box.Log, Actor: "llmcmd", Secrets: c.box.Secrets,
 		Turns: int(min(c.meter.Left().Calls(), 1000)), Calls: 64, Threads: 1, Context: m.Context, Observe: c.event,
 	}
 	if !config.LlmcmdDisableTools.Of(c.conf).V {

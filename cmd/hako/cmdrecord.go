@@ -44,13 +44,13 @@ func (c *clerk) recordEnd(err error) error {
 
 // ofSession is an event of this session.
 func (c *clerk) ofSession(e audit.Event) audit.Event {
-	e.ID, e.Actor, e.Mode = c.box.Id, "llmcmd", "llmcmd"
+	e.ID, e.Actor, e.Mode = c.box.ID, "llmcmd", "llmcmd"
 	return e
 }
 
 // recordRefusal puts a file on record that the model did not get.
 func (c *clerk) recordRefusal(path, mode string, err error) {
-	e := audit.Event{What: audit.Denied, ID: c.box.Id, Actor: "llmcmd", Mode: "read", Effect: policy.Deny.String(), Path: path,
+	e := audit.Event{What: audit.Denied, ID: c.box.ID, Actor: "llmcmd", Mode: "read", Effect: policy.Deny.String(), Path: path,
 		Reason: c.box.Secrets.Text(err.Error()), Kind: fault.KindOf(err).String()}
 	if mode != "r" {
 		e.Mode = "written"
@@ -65,7 +65,7 @@ func (c *clerk) keepOutput() error {
 	if err != nil {
 		name = c.out.Name
 	}
-	e := audit.Event{What: audit.Opened, ID: c.box.Id, Actor: "llmcmd", Mode: "written", Path: name}
+	e := audit.Event{What: audit.Opened, ID: c.box.ID, Actor: "llmcmd", Mode: "written", Path: name}
 	if err := c.box.Log.Append(e); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"hako/audit"
 	"hako/internal/app"
 	"hako/internal/app/access"
+	"hako/internal/app/ask"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
 	"hako/internal/app/llmcmd/preset"
@@ -41,8 +42,8 @@ var flagValues = map[string]look{
 	"session":         sessionNames,
 	"continue":        threadNames,
 	"preset":          presetNames,
-	"available-tools": always(toolNames...),
-	"force-tool":      always(toolNames...),
+	"available-tools": always(ask.ToolNames...),
+	"force-tool":      always(ask.ToolNames...),
 	"priority":        always("low", "normal", "high"),
 	"status":          always(store.StatusOpen, store.StatusDone),
 	"network":         always("none", "open", "allow-list"),
@@ -178,7 +179,7 @@ func limitNames(context.Context, *config.Config) (list []string) {
 }
 
 func threadNames(_ context.Context, conf *config.Config) (list []string) {
-	all, err := threads(conf).List()
+	all, err := ask.Threads(conf).List()
 	if err != nil {
 		return nil
 	}
@@ -240,7 +241,7 @@ func tokenNames(_ context.Context, conf *config.Config) (list []string) {
 }
 
 func taskNames(ctx context.Context, conf *config.Config) (list []string) {
-	o := queueOptions(conf)
+	o := app.QueueOptions(conf)
 	if o.URL == "" && !exists(o.Dir) {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hako/agent"
 	"hako/audit"
 	"hako/container"
 	"hako/internal/app"
+	"hako/internal/app/ask"
 	"hako/internal/config"
 	"hako/quota"
 	"hako/run"
@@ -195,8 +195,8 @@ func (d *demonstration) ask(model, question string) error {
 }
 
 func (d *demonstration) request(model, question string, change func(*config.Config) error) error {
-	o := runOptions{modelFlags: modelFlags{model: model}, turns: 4, calls: 8, threads: 4}
-	o.common, o.Files = d.common, []string{"app.log"}
+	o := runOptions{common: d.common, modelFlags: modelFlags{model: model}, Options: ask.Options{Request: question, Turns: 4, Calls: 8, Threads: 4}}
+	o.Files = []string{"app.log"}
 	conf, err := o.load()
 	if err != nil {
 		return err
@@ -207,12 +207,12 @@ func (d *demonstration) request(model, question string, change func(*config.Conf
 		}
 	}
 	w := newShow(streams{in: d.s.in, out: d.s.out, err: d.s.out}, false, true)
-	job := &job{runOptions: &o, conf: conf, show: w, request: agent.Request{Text: question}}
-	defer job.close()
-	if err := job.prepare(d.ctx, d.cmd); err != nil {
+	session, err := o.open(d.ctx, conf, w, d.cmd)
+	if err != nil {
 		return err
 	}
-	_, err = job.agent.Run(d.ctx, &job.dialog, job.request)
+	defer session.Close()
+	_, err = session.Answer(d.ctx)
 	w.close(err)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // typed: what it shows differs from machine to machine.
 func TestPages(t *testing.T) {
 	pipesAsUsual(t)
-	for _, page := range []string{"README.md", "docs/limits.md"} {
+	for _, page := range []string{"README.md", "docs/tour.md", "docs/limits.md"} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			at := newReader(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hako/agent"
-	"hako/internal/app"
+	"hako/agent/tool"
+	"hako/internal/app/ask"
 	"hako/internal/config"
 	"hako/run/fault"
 )
@@ -19,21 +19,11 @@ import (
 // runOptions are the flags of hako run.
 type runOptions struct {
 	common
-	app.ReadOnlyOptions
 	modelFlags
-	system     string
-	stdin      bool
-	turns      int
-	calls      int
-	threads    int
-	noTools    bool
-	tools      []string
-	force      string
-	autoSearch bool
-	thread     string
-	dryRun     bool
-	verbose    bool
-	maxOutput  int64
+	ask.Options
+	stdin   bool
+	dryRun  bool
+	verbose bool
 }
 
 func newRun(s streams) *cobra.Command {
@@ -63,16 +53,16 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	o.modelFlags.register(f)
 	f.StringArrayVar(&o.Files, "file", nil, "grant the real `FILE` for reading")
 	f.StringArrayVar(&o.URLs, "allow-url", nil, "let pages below `PREFIX` be fetched")
-	f.StringVar(&o.system, "system", "", "add the instructions in `FILE`")
+	f.StringVar(&o.System, "system", "", "add the instructions in `FILE`")
 	f.BoolVar(&o.stdin, "stdin", false, "grant standard input as the file stdin")
-	f.IntVar(&o.turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")
-	f.IntVar(&o.calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
-	f.IntVar(&o.threads, "tool-threads", 0, "carry out up to `N` calls at a time, 1 to 16 (default 4)")
-	f.BoolVar(&o.noTools, "disable-all-tools", false, "offer no tools")
-	f.StringSliceVar(&o.tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
-	f.StringVar(&o.force, "force-tool", "", "have the model call `TOOL` first")
-	f.BoolVar(&o.autoSearch, "auto-search", false, "search the web first if the model finds that needed")
-	f.StringVar(&o.thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
+	f.IntVar(&o.Turns, "turns", 0, "ask the model at most `N` times, 1 to 32 (default 4)")
+	f.IntVar(&o.Calls, "max-tool-calls", 0, "carry out at most `N` calls of a turn, 1 to 64 (default 8)")
+	f.IntVar(&o.Threads, "tool-threads", 0, "carry out up to `N` calls at a time, 1 to 16 (default 4)")
+	f.BoolVar(&o.NoTools, "disable-all-tools", false, "offer no tools")
+	f.StringSliceVar(&o.Tools, "available-tools", nil, "offer only these `TOOLS`, as execute,web_fetch")
+	f.StringVar(&o.Force, "force-tool", "", "have the model call `TOOL` first")
+	f.BoolVar(&o.AutoSearch, "auto-search", false, "search the web first if the model finds that needed")
+	f.StringVar(&o.Thread, "continue", "", "go on with the conversation `NAME` and keep it (default NAME: last)")
 	f.Lookup("continue").NoOptDefVal = "last"
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be sent, and how many tokens are fixed")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
@@ -92,9 +82,9 @@ func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
 		to        *int
 		of        config.Key[int]
 	}{
-		{"turns", "run.turns", &o.turns, config.RunTurns},
-		{"max-tool-calls", "run.max_tool_calls", &o.calls, config.RunMaxToolCalls},
-		{"tool-threads", "run.tool_threads", &o.threads, config.RunToolThreads},
+		{"turns", "run.turns", &o.Turns, config.RunTurns},
+		{"max-tool-calls", "run.max_tool_calls", &o.Calls, config.RunMaxToolCalls},
+		{"tool-threads", "run.tool_threads", &o.Threads, config.RunToolThreads},
 	} {
 		if cmd.Flags().Changed(n.flag) {
 			if err := conf.Set(n.key, "--"+n.flag, fmt.Sprint(*n.to)); err != nil {
@@ -103,10 +93,10 @@ func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
 		}
 		*n.to = n.of.Of(conf).V
 	}
-	if o.system == "" {
-		o.system = config.RunSystem.Of(conf).V
+	if o.System == "" {
+		o.System = config.RunSystem.Of(conf).V
 	}
-	o.maxOutput = int64(config.ModelMaxOutput.Of(conf).V)
+	o.MaxOutput = int64(config.ModelMaxOutput.Of(conf).V)
 	return nil
 }
 
@@ -146,22 +136,75 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	if err := o.settle(cmd, conf); err != nil {
 		return err
 	}
-	request, err := requestFrom(s, args, o.stdin)
-	if err != nil {
+	if o.Request, err = requestFrom(s, args, o.stdin); err != nil {
 		return err
 	}
 	w := newShow(s, o.json, o.verbose)
 	w.cancel = cancel
-	job := &job{runOptions: o, conf: conf, show: w, request: agent.Request{Text: request}}
 	defer func() { err = w.finish(err) }()
-	defer job.close()
-	if err := job.prepare(ctx, cmd); err != nil {
+	if o.Stdin, err = o.takeStdin(s); err != nil {
 		return err
 	}
-	if o.dryRun {
-		return job.describe(s.out)
+	session, err := o.open(ctx, conf, w, cmd)
+	if err != nil {
+		return err
 	}
-	return job.work(ctx)
+	defer session.Close()
+	if o.dryRun {
+		return o.describe(s.out, session)
+	}
+	defer watchdog(session.Shell.Gauge, s.err)()
+	err = session.Run(ctx)
+	if o.stats {
+		w.endText()
+		w.note(session.Model.Stats())
+	}
+	return err
+}
+
+// open opens a session that w shows.
+func (o *runOptions) open(ctx context.Context, conf *config.Config, w *show, cmd *cobra.Command) (*ask.Session, error) {
+	help := tool.CLIHelp(helpOf(w.s.wholeOf(cmd)))
+	o.Model, o.Record, o.Help = o.model, o.record, &help
+	o.Ask, o.Observe, o.Busy = askElsewhere(conf, w.note), w.event, w.spinner.Start
+	return ask.Open(ctx, conf, o.Options)
+}
+
+// takeStdin reads standard input if it is to be a file.
+func (o *runOptions) takeStdin(s streams) ([]byte, error) {
+	if !o.stdin {
+		return nil, nil
+	}
+	if isTerminal(s.in) {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read standard input", Why: "it is the terminal", Hint: "pipe something in: git log | hako run --stdin …"}
+	}
+	b, err := io.ReadAll(io.LimitReader(s.in, largestInput+1))
+	if len(b) > largestInput {
+		err = tooMuchInput("read")
+	}
+	return append([]byte{}, b...), err
+}
+
+// describe prints what a run would send.
+func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
+	d, err := session.Describe()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return encode(w, d)
+	}
+	fmt.Fprintf(w, "model:    %s\nlimits:   %d turns, %d calls a turn, %d at a time\n", session.Model, o.Turns, o.Calls, o.Threads)
+	fmt.Fprintf(w, "budget:   %s\n", d.Left)
+	for _, f := range d.Files {
+		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
+	}
+	fmt.Fprintf(w, "request:  %s\n", brief(d.Request, 200))
+	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", d.Fixed)
+	for _, p := range d.Parts {
+		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)
+	}
+	return nil
 }
 
 // finish ends the show. Programs that read events have the failure there

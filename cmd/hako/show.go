@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"hako/agent"
+	"hako/internal/app"
 	"hako/internal/markdown"
 	"hako/internal/progress"
 	"hako/llm"
@@ -196,10 +196,7 @@ func brief(text string, most int) string {
 }
 
 // retry tells of a pause before another try.
-func (w *show) retry(p llm.Waiting) {
-	w.event(agent.Event{Type: "retry", Kind: fault.KindOf(p.Err).String(),
-		Text: fmt.Sprintf("%v; trying again in %v (%d of %d)", p.Err, p.Wait.Round(10*time.Millisecond), p.Tried+1, p.Tries)})
-}
+func (w *show) retry(p llm.Waiting) { w.event(app.RetryEvent(p)) }
 
 // close ends the text. A failure is an event too, for programs.
 func (w *show) close(err error) {

@@ -295,7 +295,7 @@ func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o Model
 	if o.Recorder != nil {
 		inner = &replay.Recorder{Model: inner, W: o.Recorder.clean}
 	}
-	m.Ledger = &agent.Ledger{Model: inner, ID: b.Id, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
+	m.Ledger = &agent.Ledger{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
 	m.Front = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
 	return m, nil
 }
@@ -399,4 +399,12 @@ func (c Model) ExpectedUsage() func() quota.Usage {
 		return func() quota.Usage { return quota.Usage{} }
 	}
 	return nil
+}
+
+// RetryEvent tells of a pause before a model is asked again.
+func RetryEvent(w llm.Waiting) agent.Event {
+	return agent.Event{
+		Type: "retry", Kind: fault.KindOf(w.Err).String(),
+		Text: fmt.Sprintf("%v; trying again in %v (%d of %d)", w.Err, w.Wait.Round(10*time.Millisecond), w.Tried+1, w.Tries),
+	}
 }

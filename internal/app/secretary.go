@@ -65,7 +65,7 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 		return nil, err
 	}
 	b.OnClose(b.App.Close)
-	b.App.Id, b.App.Workers = agent.NewID(), o.Workers
+	b.App.ID, b.App.Workers = agent.NewID(), o.Workers
 	if err := b.chooseModel(ctx); err != nil && !o.Modelless {
 		return nil, err
 	} else if err != nil {
@@ -161,7 +161,7 @@ func (b *secretaryBuilder) settings() *secretary.Secretary {
 	conf := b.conf
 	return &secretary.Secretary{
 		Model: b.model.Front, Lang: config.SecretaryLanguage.Of(conf).V, Name: config.SecretaryName.Of(conf).V, Extra: b.extra(),
-		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.Id,
+		Speech: speechOf(conf), Scripts: config.SecretaryCommands.Of(conf).V, Secrets: b.App.Secrets, ID: b.App.ID,
 		Requery: config.BashRequery.Of(conf).V, Rounds: config.BashMaxRounds.Of(conf).V,
 		ThreeStep: config.SecretaryThreeStep.Of(conf).V, Actions: config.BashMaxActions.Of(conf).V,
 		Timeout: config.BashTimeout.Of(conf).V, Parallel: config.BashParallel.Of(conf).V,

@@ -60,7 +60,7 @@ type App struct {
 	Meter      *quota.Budget
 	Secrets    *redact.Set
 	AskTimeout time.Duration // of a question to a person
-	Id         string        // begins the ids of what models do, on record
+	ID         string        // begins the ids of what models do, on record
 	Workers    *worker.Pool  // where others' scripts are judged and run; nil means in this process
 }
 
@@ -279,7 +279,7 @@ func (b *App) Record(actor, what string) (done func(error), err error) {
 
 // Open opens the record alone, for what needs no box.
 func Open(conf *config.Config) (*App, error) {
-	b := &App{Secrets: secretsOf(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, Id: agent.NewID()}
+	b := &App{Secrets: secretsOf(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
 	var err error
 	b.Log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: b.Secrets})
 	return b, err

@@ -71,7 +71,7 @@ const hostStopTime = 2 * time.Second
 
 // workerHostRunner are hands in a worker.
 func (b *App) workerHostRunner(ctx context.Context, o host.Options, ask Asker) (HostRunner, error) {
-	r, err := b.remoteSandbox(ctx, "hako:"+b.Id, b.sandboxWanted(SandboxSpec{Host: true}, o.Timeout, hostStopTime), ask)
+	r, err := b.remoteSandbox(ctx, "hako:"+b.ID, b.sandboxWanted(SandboxSpec{Host: true}, o.Timeout, hostStopTime), ask)
 	if err != nil {
 		return HostRunner{}, err
 	}

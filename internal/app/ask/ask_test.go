@@ -1,7 +1,6 @@
-package main
+package ask
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"hako/agent"
+	"hako/internal/config"
 	"hako/llm"
 )
 
@@ -37,22 +37,28 @@ func TestAFileThatVanishes(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, err bytes.Buffer
-	s := newStreams(strings.NewReader(""), &out, &err)
-	o := &runOptions{modelFlags: modelFlags{model: "builtin"}, turns: 4, calls: 8, threads: 1}
-	o.noConfig, o.audit, o.Files = true, filepath.Join(dir, "audit.jsonl"), []string{file}
-	conf, lerr := o.load()
-	if lerr != nil {
-		t.Fatal(lerr)
+	conf, err := config.Load(config.Source{NoFile: true})
+	if err == nil {
+		err = conf.Set("audit.path", "test", filepath.Join(dir, "audit.jsonl"))
 	}
-	j := &job{runOptions: o, conf: conf, show: newShow(s, false, true), request: agent.Request{Text: "read it"}}
-	if err := j.prepare(t.Context(), newRoot(s)); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
+	var out strings.Builder
+	o := Options{Request: "read it", Model: "builtin", Turns: 4, Calls: 8, Threads: 1, Observe: func(e agent.Event) {
+		if e.Type == "text" {
+			out.WriteString(e.Text)
+		}
+	}}
+	o.Files = []string{file}
+	s, err := Open(t.Context(), conf, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	v := &vandal{file: file}
-	j.agent.Model = v
-	if _, err := j.agent.Run(t.Context(), &j.dialog, j.request); err != nil {
+	s.agent.Model = v
+	if _, err := s.Answer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(v.heard, "No such file") || out.String() != "It is gone." {
