@@ -30,7 +30,7 @@ const listsFile = "know/lists.txt"
 //	listed                 "no": the spec has only what takes and runs say
 //	flags, tests, tools, orders, words  lists that a function reads
 func programForm() spec.Dialect {
-	return spec.Dialect{NoHelp: true, Like: builtinSpec, Fields: programFields[:]}
+	return spec.Dialect{Host: true, Like: builtinSpec, Fields: programFields[:]}
 }
 
 var programFields = [...]string{
@@ -100,19 +100,32 @@ func (s *programSet) find(name string) *program {
 	if ok {
 		return prog
 	}
+	found := s.parse(name)
+	if found == nil {
+		return nil
+	}
+	prog = newProgram(found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parsed[name] = prog
+	return prog
+}
+
+// parse returns the spec of a name, that of hako's own command if the files have
+// none, or nil.
+func (s *programSet) parse(name string) *spec.Spec {
 	text, ok := s.texts[name]
 	if !ok {
+		if own := spec.Lookup(name); own != nil && !own.OffHost {
+			return own
+		}
 		return nil
 	}
 	specs, err := programForm().Parse(text)
 	if err != nil {
 		return nil // TestKnowFiles sees to it that there is none such
 	}
-	prog = newProgram(specs[0])
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.parsed[name] = prog
-	return prog
+	return specs[0]
 }
 
 func builtinSpec(name string) *spec.Spec {
@@ -144,8 +157,15 @@ func wrapping(name string) *program {
 
 // knownReads is what the field reads says about a program.
 func knownReads(name string) string {
-	if prog := builtinPrograms().find(name); prog != nil {
+	switch prog := builtinPrograms().find(name); {
+	case prog == nil:
+		return ""
+	case prog.reads != "":
 		return prog.reads
+	case inList(listed("reading-commands"), name):
+		return "always"
+	case inList(listed("checked-commands"), name):
+		return "checked"
 	}
 	return ""
 }
@@ -161,7 +181,7 @@ func newProgram(s *spec.Spec) *program {
 		prog.given = append(prog.given, dashed(name))
 	}
 	for _, field := range programFields {
-		if words, line := s.Extra(field); line > 0 {
+		if words, ok := s.Extra(field); ok {
 			prog.lists[field] = " " + strings.Join(words, " ") + " "
 		}
 	}
@@ -173,20 +193,20 @@ func newProgram(s *spec.Spec) *program {
 }
 
 func (p *program) setOperands() {
-	s := p.spec
-	p.writes = slices.Contains(s.Operands, spec.KindWrite)
-	switch i := slices.Index(s.Operands, spec.KindCommand); {
+	kinds := p.spec.Host.Kinds
+	p.writes = slices.Contains(kinds, spec.KindWrite)
+	switch i := slices.Index(kinds, spec.KindCommand); {
 	case i >= 0:
 		p.command, p.skip = true, i
-	case len(s.Operands) == 0:
+	case len(kinds) == 0:
 		p.args = nothing
-	case s.Operands[len(s.Operands)-1] == spec.KindText:
+	case kinds[len(kinds)-1] == spec.KindText:
 		p.args = texts
-	case s.Operands[0] == spec.KindText:
+	case kinds[0] == spec.KindText:
 		p.args = textFirst
 	}
-	if !s.Repeated && p.args != nothing {
-		p.most = len(s.Operands)
+	if !p.spec.Host.Repeated && p.args != nothing {
+		p.most = len(kinds)
 	}
 }
 
