@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/app"
 	"hako/internal/config"
 	"hako/internal/text"
 	"hako/run/fault"
@@ -56,24 +57,8 @@ func newStreams(in io.Reader, out, err io.Writer) streams {
 	return s
 }
 
-// status gives each kind of failure its exit status; docs/exit-status.md says
-// the same in words.
-var status = map[fault.Kind]int{
-	fault.Other:       1,
-	fault.Invalid:     2,
-	fault.Unavailable: 3,
-	fault.NotFound:    4,
-	fault.TooLarge:    4,
-	fault.Denied:      5,
-	fault.Timeout:     6,
-	fault.Exhausted:   7,
-}
-
-// exitStatus passes on a status that has already been explained, or needs no
-// explanation.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+// exitStatus is a status that has already been explained.
+type exitStatus = app.ExitStatus
 
 // Main runs hako with the words args, the first of which is the name it was
 // called by, and returns the exit status.
@@ -230,16 +215,12 @@ func nearestFlag(cmd *cobra.Command, text string) (string, bool) {
 // report explains an error and returns the exit status.
 func report(err error, stderr io.Writer) int {
 	var exit exitStatus
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return int(exit)
-	case readerGone(err):
-		return 141 // what shells say of a writer whose reader went away
-	case errors.Is(err, context.Canceled):
+	switch status := app.StatusOf(err); {
+	case err == nil, errors.As(err, &exit), status == app.StatusReaderGone:
+		return status
+	case status == app.StatusInterrupted:
 		fmt.Fprintln(stderr, "hako: interrupted")
-		return 130
+		return status
 	}
 	err = unknownCommand(err)
 	// Servers and files have their say in errors; none of it may steer the terminal.
@@ -247,7 +228,7 @@ func report(err error, stderr io.Writer) int {
 	if h := fault.FlagHint(err); h != "" {
 		fmt.Fprintf(stderr, "hako: hint: %s\n", text.ForTerminal(h))
 	}
-	return status[fault.KindOf(err)]
+	return app.StatusOf(err)
 }
 
 // unknownCommand gives cobra's own errors, which have no kind, their kind.

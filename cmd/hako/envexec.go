@@ -164,7 +164,7 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containe
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case out.Error != nil:
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(app.StatusOf(err))
 	case res.ExitCode < 0:
 		return exitStatus(124)
 	case res.ExitCode > 0:

@@ -92,7 +92,7 @@ func printAnswer(s streams, out tool.Output, dir string) error {
 		return err
 	}
 	if out.Error != nil {
-		return exitStatus(status[out.Error.Kind])
+		return exitStatus(app.KindStatus(out.Error.Kind))
 	}
 	return answerStatus(out)
 }

@@ -180,7 +180,7 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 		return err
 	}
 	if out.Error != nil && out.ExitCode == 0 {
-		out.ExitCode = status[fault.KindOf(err)]
+		out.ExitCode = app.StatusOf(err)
 	}
 	if err := encode(s.out, out); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 	case res.TimedOut:
 		return exitStatus(124)
 	case out.Error != nil:
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(app.StatusOf(err))
 	}
 	return finished(res, nil)
 }
@@ -230,7 +230,7 @@ func (o *hostStatusOptions) run(ctx context.Context, s streams) error {
 		err = printHostStatus(s.out, st)
 	}
 	if err == nil && !st.Enough {
-		return exitStatus(status[fault.Denied])
+		return exitStatus(app.KindStatus(fault.Denied))
 	}
 	return err
 }

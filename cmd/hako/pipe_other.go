@@ -3,5 +3,3 @@
 package main
 
 func outliveReader() {}
-
-func readerGone(error) bool { return false }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"os/signal"
 	"syscall"
 )
@@ -11,6 +10,3 @@ import (
 // outliveReader keeps the system from ending hako at once when nobody reads its
 // output any more: the record still has to say how the request ended.
 func outliveReader() { signal.Ignore(syscall.SIGPIPE) }
-
-// readerGone reports that an error is about output nobody reads.
-func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

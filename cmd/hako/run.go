@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hako/agent/tool"
+	"hako/internal/app"
 	"hako/internal/app/ask"
 	"hako/internal/config"
 	"hako/run/fault"
@@ -215,7 +216,7 @@ func (w *show) finish(err error) error {
 		return w.err
 	}
 	if w.json && err != nil && !errors.Is(err, context.Canceled) {
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(app.StatusOf(err))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hako/agent"
+	"hako/internal/app"
 	"hako/internal/app/secretary"
 	"hako/internal/config"
 	"hako/internal/redact"
@@ -218,7 +219,7 @@ func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	}
 	err := t.carryOut(ctx, line)
 	if t.json && err != nil && t.show.err == nil {
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(app.StatusOf(err))
 	}
 	t.Speaker().Wait(ctx)
 	return err
