@@ -1,10 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,6 @@ import (
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
-	"hako/internal/worker"
 	"hako/run/fault"
 )
 
@@ -20,8 +18,6 @@ import (
 type agentFlags struct {
 	common
 	modelFlags
-	asked   app.Asker    // about what the rules want asked; nil means that nobody is there
-	workers *worker.Pool // where scripts are judged; nil means in this process
 }
 
 func newAgent(s streams) *cobra.Command {
@@ -67,12 +63,12 @@ brought to an end.`,
 		Example: "  hako agent once\n  hako agent once --json | jq -r 'select(.type==\"ended\") | .thread + \" \" + .state'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := o.studio(cmd.Context(), s, true, true)
+			v, err := o.open(cmd.Context(), s, app.CoderOptions{Produce: true, Work: true})
 			if err != nil {
 				return err
 			}
-			defer w.close()
-			return w.once(cmd.Context())
+			defer v.Close()
+			return v.once(cmd.Context())
 		},
 	}
 }
@@ -99,110 +95,72 @@ func (o *agentFlags) work(s streams) *cobra.Command {
 	}
 }
 
+// open puts the agent together, with what shows its work.
+func (o *agentFlags) open(ctx context.Context, s streams, c app.CoderOptions) (*view, error) {
+	q, err := o.queue(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	c.Model = o.model
+	return newView(ctx, s, q, c, o.json)
+}
+
+// queue opens the queue and the record.
+func (o *agentFlags) queue(ctx context.Context, s streams) (*app.TaskQueue, error) {
+	conf, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	return app.OpenTaskQueue(ctx, conf, s.waiting)
+}
+
 // serve picks up, works, or both, until it is interrupted.
-func (o *agentFlags) serve(ctx context.Context, s streams, produce, labour bool) error {
-	w, err := o.studio(ctx, s, produce, labour)
+func (o *agentFlags) serve(ctx context.Context, s streams, produce, work bool) error {
+	v, err := o.open(ctx, s, app.CoderOptions{Produce: produce, Work: work})
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	w.view.daemon = true
-	if err := w.known(ctx); err != nil {
+	defer v.Close()
+	v.daemon = true
+	if err := v.CheckForges(ctx); err != nil {
 		return err
 	}
-	w.view.begun(produce, labour)
-	return w.serve(ctx)
-}
-
-// known asks the forges who we are, so that a wrong token is said at once.
-// One that does not answer now may do so later.
-func (w *studio) known(ctx context.Context) error {
-	for _, f := range w.office.Forges {
-		over := meanwhile(w.view.s, "asking "+f.Provider+" who we are")
-		_, err := f.Self(ctx)
-		over()
-		switch kind := fault.KindOf(err); {
-		case kind == fault.Denied || kind == fault.Invalid:
-			return err
-		case err != nil:
-			w.view.trouble(err)
-		}
-	}
-	return nil
+	v.begun(produce, work)
+	return v.serve(ctx)
 }
 
 // once does what there is to do.
-func (w *studio) once(ctx context.Context) error {
-	end, err := w.watched(ctx)
+func (v *view) once(ctx context.Context) error {
+	end, err := v.health(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	over := meanwhile(w.view.s, "asking for issues to work on; a forge that does not answer is asked again for some seconds")
-	_, polling := w.producer.Poll(ctx) // one forge that is away keeps nobody from what the others have
-	over()
-	endings, err := w.worker.Drain(ctx)
-	for _, f := range w.office.Forges { // who waits for what was given up is not left waiting for the next poll
-		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
-			w.view.trouble(telling)
-		}
-	}
-	if err == nil && polling == nil && len(endings) == 0 {
-		w.view.nothing(w.office.Forges)
-	}
-	if ctx.Err() != nil {
-		w.view.interrupted(endings)
-		return ctx.Err()
-	}
-	return cmp.Or(err, polling, verdict(endings))
-}
-
-// verdict is what once ends with.
-func verdict(endings []dispatch.Ending) error {
-	status := 0
-	for _, e := range endings {
-		switch {
-		case e.Err != nil && !errors.Is(e.Err, coder.ErrLost):
-			return &fault.Error{Kind: fault.Unavailable, Op: "work on", Subject: e.Task.Thread(), Why: "it could not be brought to an end now", Err: e.Err, Hint: "it stays in the queue; hako agent once goes on with it"}
-		case e.Record.State == coder.Failed:
-			status = 1
-		}
-	}
-	if status != 0 {
-		return exitStatus(status) // the task and the issue say why
+	endings, err := v.Once(ctx)
+	switch {
+	case ctx.Err() != nil:
+		v.interrupted(endings)
+		return err
+	case err != nil:
+		return err
+	case len(endings) == 0:
+		v.nothing(v.Client.Forges)
+	case slices.ContainsFunc(endings, func(e dispatch.Ending) bool { return e.Record.State == coder.Failed }):
+		return exitStatus(1) // the task and the issue say why
 	}
 	return nil
 }
 
 // serve does its part until it is interrupted.
-func (w *studio) serve(ctx context.Context) error {
-	end, err := w.watched(ctx)
+func (v *view) serve(ctx context.Context) error {
+	end, err := v.health(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	done := make(chan error, 2)
-	parts := 0
-	for _, run := range w.loops() {
-		parts++
-		go func() { done <- run(ctx) }()
-	}
-	for range parts {
-		err = errors.Join(err, <-done)
-	}
-	w.view.stopped()
+	err = v.Serve(ctx)
+	v.stopped()
 	return err
-}
-
-// loops are what this process does: pick up, work, or both.
-func (w *studio) loops() (list []func(context.Context) error) {
-	if w.producer != nil {
-		list = append(list, w.producer.Run)
-	}
-	if w.worker != nil {
-		list = append(list, w.worker.Run)
-	}
-	return list
 }
 
 // orderTexts are the words of the commands that give orders.
@@ -237,12 +195,12 @@ func (o *agentFlags) order(s streams, what queue.Command) *cobra.Command {
 }
 
 func (o *agentFlags) give(ctx context.Context, s streams, name string, what queue.Command) error {
-	l, err := o.ledgers(ctx, s)
+	l, err := o.queue(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	t, err := l.find(ctx, name)
+	defer l.Close()
+	t, err := dispatch.Find(ctx, l.Queue, name)
 	if err != nil {
 		return err
 	}
@@ -250,7 +208,7 @@ func (o *agentFlags) give(ctx context.Context, s streams, name string, what queu
 	if err != nil {
 		return err
 	}
-	err = dispatch.Order(ctx, l.queue, t.Thread, what)
+	err = dispatch.Order(ctx, l.Queue, t.Thread, what)
 	done(err)
 	if err != nil {
 		return err

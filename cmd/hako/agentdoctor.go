@@ -15,8 +15,8 @@ import (
 
 // checkForges asks the forges who we are there.
 func checkForges(ctx context.Context, at app.ModelSource) finding {
-	list, err := forges(at.Conf, new(redact.Set))
-	if len(list) == 0 && !anyForge(at.Conf) {
+	list, err := app.Forges(at.Conf, new(redact.Set))
+	if len(list) == 0 && !app.AnyForge(at.Conf) {
 		return off("no token of GitHub or GitLab", "export GITHUB_PERSONAL_ACCESS_TOKEN=… or GITLAB_PERSONAL_ACCESS_TOKEN=… to use hako agent; docs/agent.md says how")
 	}
 	if err != nil {
@@ -38,15 +38,6 @@ func checkForges(ctx context.Context, at app.ModelSource) finding {
 		names = append(names, f.Provider+" as "+visible(name))
 	}
 	return good("%s", strings.Join(names, ", "))
-}
-
-func anyForge(conf *config.Config) bool {
-	for _, p := range providers {
-		if p.keys.Enabled.Of(conf).V {
-			return true
-		}
-	}
-	return false
 }
 
 // checkServers looks whether the MCP servers of the settings could be started.
@@ -74,7 +65,7 @@ func checkQueue(ctx context.Context, at app.ModelSource) finding {
 	if config.QueueURL.Of(at.Conf).V == "" {
 		return good("embedded; it is served by whichever hako agent runs first")
 	}
-	o := queueOptions(at.Conf)
+	o := app.QueueOptions(at.Conf)
 	o.Patience = checkTime / 3 // so that it says what is wrong before our time is over
 	q, err := queue.Open(ctx, o)
 	switch {

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/dispatch"
-	"hako/internal/app/coder/queue"
 )
 
 func (o *agentFlags) status(s streams) *cobra.Command {
@@ -20,11 +19,11 @@ func (o *agentFlags) status(s streams) *cobra.Command {
 		Example: "  hako agent status\n  hako agent status owner/project#12\n  hako agent status --json | jq -r '.tasks[] | select(.state==\"failed\") | .thread'",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := o.ledgers(cmd.Context(), s)
+			l, err := o.queue(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
-			defer l.close()
+			defer l.Close()
 			if len(args) == 1 {
 				return o.one(cmd.Context(), s, l, args[0])
 			}
@@ -33,8 +32,8 @@ func (o *agentFlags) status(s streams) *cobra.Command {
 	}
 }
 
-func (o *agentFlags) list(ctx context.Context, s streams, l *ledgers) error {
-	lines, err := dispatch.Standings(ctx, l.queue)
+func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) error {
+	lines, err := dispatch.Standings(ctx, l.Queue)
 	if err != nil {
 		return err
 	}
@@ -51,13 +50,13 @@ func (o *agentFlags) list(ctx context.Context, s streams, l *ledgers) error {
 		if t.State.Final() || t.State == coder.Pending {
 			phase = ""
 		}
-		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.worker(t)})
+		rows = append(rows, []string{visible(t.Short()), shortLine(visible(t.Job.Title), 30), shownState(t), phase, fmt.Sprint(t.Tokens), changedAt(t), visible(t.Job.ID), l.Worker(t)})
 	}
 	return table(s.out, rows)
 }
 
-func (o *agentFlags) one(ctx context.Context, s streams, l *ledgers, name string) error {
-	t, err := l.find(ctx, name)
+func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name string) error {
+	t, err := dispatch.Find(ctx, l.Queue, name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *ledgers, name string
 	}
 	rows := [][]string{}
 	for _, r := range [][]string{
-		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", l.worker(t)}, {"order:", t.Order},
+		{"issue:", t.Thread + " " + t.Job.URL}, {"title:", t.Job.Title}, {"task:", t.Job.ID}, {"state:", string(t.State)}, {"phase:", string(t.Phase)}, {"worker:", l.Worker(t)}, {"order:", t.Order},
 		{"environment:", t.Environment}, {"goal:", t.Objective}, {"tokens:", fmt.Sprint(t.Tokens)}, {"why:", t.Why}, {"hint:", t.Hint}, {"summary:", t.Summary}, {"commit:", t.Commit}, {"proposed:", t.Proposal},
 	} {
 		if r[1] = shortLine(r[1], 400); r[1] != "" {
@@ -89,18 +88,4 @@ func changedAt(t dispatch.Standing) string {
 		return t.Job.Created.Local().Format("2006-01-02 15:04")
 	}
 	return t.Changed.Local().Format("2006-01-02 15:04")
-}
-
-// worker is who has a task. One whose time has run out says nothing any more: it
-// was killed, or is cut off, and the next worker takes the task over.
-func (l *ledgers) worker(t dispatch.Standing) string {
-	if t.Worker == "" || time.Now().Before(l.queue.Due(queue.Task{State: queue.Held, Changed: t.Changed})) {
-		return t.Worker
-	}
-	return t.Worker + " (silent)"
-}
-
-// find returns the task that a person names: by its issue or by its own name.
-func (l *ledgers) find(ctx context.Context, name string) (dispatch.Standing, error) {
-	return dispatch.Find(ctx, l.queue, name)
 }

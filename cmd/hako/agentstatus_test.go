@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hako/internal/app"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
 )
@@ -15,13 +16,13 @@ func TestAgentStatusOfSilentWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	l := &ledgers{queue: q}
+	l := &app.TaskQueue{Queue: q}
 	for _, c := range []struct {
 		worker string
 		age    time.Duration
 		want   string
 	}{{"vm/1", 10 * time.Second, "vm/1"}, {"vm/1", 31 * time.Second, "vm/1 (silent)"}, {"", time.Hour, ""}} {
-		if got := l.worker(dispatch.Standing{Worker: c.worker, Changed: time.Now().Add(-c.age)}); got != c.want {
+		if got := l.Worker(dispatch.Standing{Worker: c.worker, Changed: time.Now().Add(-c.age)}); got != c.want {
 			t.Errorf("%q after %v: %q", c.worker, c.age, got)
 		}
 	}

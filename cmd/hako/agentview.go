@@ -10,12 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"hako/internal/app"
 	"hako/internal/app/coder"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/config"
 	"hako/internal/health"
+	"hako/internal/redact"
 	"hako/internal/text"
-	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -23,11 +24,12 @@ import (
 // A view is what people and programs see of an agent at work: lines, events or a
 // log, and metrics.
 type view struct {
-	*studio
+	*app.Coder
 	s       streams
 	asJSON  bool
 	daemon  bool // it runs until it is interrupted: a log, not lines
 	log     *slog.Logger
+	secrets *redact.Set
 	metrics *health.Metrics
 
 	mu     sync.Mutex // one line at a time
@@ -40,38 +42,41 @@ type phase struct {
 	since time.Time
 }
 
-func newView(s streams, w *studio, asJSON bool) *view {
-	v := &view{studio: w, s: s, asJSON: asJSON, phases: make(map[string]phase)}
-	format := config.AgentLogFormat.Of(w.conf).V
+// newView puts the agent together over a queue, and shows its work. Who closes it
+// closes the queue.
+func newView(ctx context.Context, s streams, q *app.TaskQueue, o app.CoderOptions, asJSON bool) (*view, error) {
+	v := &view{s: s, asJSON: asJSON, phases: make(map[string]phase)}
+	format := config.AgentLogFormat.Of(q.Conf).V
 	if asJSON {
 		format = health.JSON
 	}
-	v.log = health.Logger(s.err, format, nil, w.Secrets)
+	v.log = health.Logger(s.err, format, nil, q.Secrets)
 	v.metrics = health.NewMetrics(health.Sources{Version: version, Queue: v.queued, Containers: v.containers, Log: v.log})
-	return v
+	o.Version, o.Observe, o.Progress, o.Trouble, o.Waiting = version, v.event, v.progress, v.trouble, s.waiting
+	o.Turn = func(model string, u quota.Usage, cost float64) {
+		v.metrics.TurnEnded(model, u.Input, u.Cached, u.Output, cost)
+	}
+	v.secrets = q.Secrets
+	var err error
+	v.Coder, err = app.NewCoder(ctx, q, o)
+	return v, err
 }
 
 // queued counts tasks for the metrics.
 func (v *view) queued(ctx context.Context) (map[string]int, error) {
-	n, err := v.queue.Stats(ctx)
+	n, err := v.Queue.Stats(ctx)
 	return map[string]int{"queued": int(n.Queued), "held": int(n.Held), "dead": int(n.Dead)}, err
 }
 
-func (v *view) containers(ctx context.Context) (int, error) {
-	if v.dock == nil {
-		return 0, nil
-	}
-	list, err := v.dock.Tasks(ctx)
-	return len(list), err
-}
+func (v *view) containers(ctx context.Context) (int, error) { return v.Containers(ctx) }
 
 // health serves the page of health, if there is to be one.
 func (v *view) health(ctx context.Context) (stop func(), err error) {
-	addr := config.AgentHealth.Of(v.conf).V
+	addr := config.AgentHealth.Of(v.Conf).V
 	if addr == "" {
 		return func() {}, nil
 	}
-	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.conf).V, Ready: v.ready, Metrics: v.metrics.Handler(), Secrets: v.Secrets, Log: v.log}
+	server := &health.Server{Addr: addr, Public: config.AgentHealthPublic.Of(v.Conf).V, Ready: v.Ready, Metrics: v.metrics.Handler(), Secrets: v.Secrets, Log: v.log}
 	at, end, err := server.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -82,28 +87,6 @@ func (v *view) health(ctx context.Context) (stop func(), err error) {
 		defer cancel()
 		_ = end(ctx) // whoever still asks is cut off
 	}, nil
-}
-
-// counted counts the turns of a model.
-func (v *view) counted(m llm.Model, price func(string, quota.Usage) (float64, bool)) llm.Model {
-	return countedModel{m, func(t *llm.Turn) {
-		dollars, _ := price(t.Model, t.Usage)
-		v.metrics.TurnEnded(t.Model, t.Usage.Input, t.Usage.Cached, t.Usage.Output, dollars)
-	}}
-}
-
-type countedModel struct {
-	llm.Model
-	count func(*llm.Turn)
-}
-
-// Next implements [llm.Model].
-func (c countedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
-	t, err := c.Model.Next(ctx, d)
-	if err == nil {
-		c.count(t)
-	}
-	return t, err
 }
 
 // event shows what happens in the crew.
@@ -321,11 +304,6 @@ func shortLine(text string, most int) string {
 	return string(letters)
 }
 
-// note says something about a task.
-func (v *view) note(task, text string) {
-	v.event(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: v.Secrets.Text(text)}})
-}
-
 // progress says what is being done about a container.
 func (v *view) progress(s string) {
 	s = strings.TrimPrefix(s, "| ")
@@ -346,7 +324,7 @@ func (v *view) trouble(err error) {
 		v.log.LogAttrs(context.Background(), slog.LevelWarn, "trouble", troubleAttrs(err)...)
 		return
 	}
-	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.Secrets.Text(err.Error())))
+	fmt.Fprintln(v.s.err, "hako: "+text.ForTerminal(v.secrets.Text(err.Error())))
 }
 
 func troubleAttrs(err error) []slog.Attr {
@@ -382,10 +360,10 @@ func (v *view) interrupted(endings []dispatch.Ending) {
 // begun says what a daemon does from now on.
 func (v *view) begun(produce, labour bool) {
 	var names []string
-	for _, f := range v.office.Forges {
+	for _, f := range v.Client.Forges {
 		names = append(names, fmt.Sprintf("%s (label %q)", f.Provider, f.Labels.Filled().Ready))
 	}
-	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds", config.AgentPoll.Of(v.conf).V)
+	v.log.Info("started", "forges", strings.Join(names, ", "), "picks_up", produce, "works", labour, "poll_seconds", config.AgentPoll.Of(v.Conf).V)
 }
 
 // stopped says goodbye.

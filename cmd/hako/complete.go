@@ -242,7 +242,7 @@ func tokenNames(_ context.Context, conf *config.Config) (list []string) {
 }
 
 func taskNames(ctx context.Context, conf *config.Config) (list []string) {
-	o := queueOptions(conf)
+	o := app.QueueOptions(conf)
 	if o.URL == "" && !exists(o.Dir) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hako/internal/app"
 	"hako/internal/app/coder/queue"
 	"hako/internal/app/secretary/store"
 )
@@ -158,7 +159,7 @@ func TestTasksAreOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := queue.Open(t.Context(), queueOptions(conf))
+	q, err := queue.Open(t.Context(), app.QueueOptions(conf))
 	if err != nil {
 		t.Fatal(err)
 	}

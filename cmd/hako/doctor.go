@@ -431,7 +431,7 @@ func checkDocker(ctx context.Context, at app.ModelSource) finding {
 			missing = append(missing, e.Name)
 		}
 	}
-	wanted := config.ContainerEnabled.Of(at.Conf).V || anyForge(at.Conf)
+	wanted := config.ContainerEnabled.Of(at.Conf).V || app.AnyForge(at.Conf)
 	switch {
 	case list.Engine != "" && wanted:
 		return finding{State: broken, What: list.Engine, Hint: "start Docker, join its group, or set DOCKER_HOST"}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-
 	"hako/gate"
 	"hako/internal/app"
-	"hako/internal/app/asksocket"
 	"hako/internal/config"
 )
 
@@ -21,20 +18,7 @@ func askFor(s streams, conf *config.Config) app.Asker {
 // askElsewhere returns what puts a question to who watches the page of hako serve,
 // after a note about it. Nil means that it does not run.
 func askElsewhere(conf *config.Config, note func(string)) app.Asker {
-	page := asksocket.Caller{Dir: app.AskSocketDir(conf)}
-	if !page.There() {
-		return nil
-	}
-	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
+	return app.PageAsker(conf, func(q gate.Question) {
 		note("waiting for an answer at the page of hako serve: " + brief(oneLine(q.Command), mostReason))
-		return page.Ask(ctx, q)
-	}
-}
-
-// approver is who is asked about what a task wants to run.
-func (w *studio) approver(string) app.Asker {
-	if w.asked != nil {
-		return w.asked
-	}
-	return askElsewhere(w.conf, func(string) {})
+	})
 }

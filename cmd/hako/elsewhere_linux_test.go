@@ -16,8 +16,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/gate"
-	"hako/internal/app"
-	"hako/internal/app/asksocket"
 	"hako/internal/app/questions"
 )
 
@@ -294,36 +292,6 @@ func (h *served) knockWithoutNamespaces(t *testing.T) {
 		if out, _ := cmd.CombinedOutput(); !bytes.Contains(out, []byte(want)) || bytes.Contains(out, []byte("reached")) {
 			t.Errorf("%s: %s", root, out)
 		}
-	}
-}
-
-// TestApproverOfTasks: an agent in a process of its own asks at the page while
-// that is there.
-func TestApproverOfTasks(t *testing.T) {
-	state := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
-	conf, err := (&common{noConfig: true}).load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &studio{ledgers: &ledgers{conf: conf}}
-	if w.approver("t") != nil {
-		t.Error("somebody is there")
-	}
-	shut, err := (&asksocket.Hatch{Dir: app.AskSocketDir(conf), Ask: agree, Record: func(string, string) (func(string, error) error, error) {
-		return func(string, error) error { return nil }, nil
-	}}).Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ask := w.approver("t"); ask == nil {
-		t.Error("nobody is there")
-	} else if a, err := ask(t.Context(), gate.Question{Actor: "agent:t", Command: "git push"}); a != gate.Once || err != nil {
-		t.Errorf("%v, %v", a, err)
-	}
-	shut()
-	if w.asked = agree; w.approver("t") == nil {
-		t.Error("who was named is not asked")
 	}
 }
 

@@ -22,3 +22,6 @@ func meanwhile(s streams, waiting string) (over func()) {
 		}
 	}
 }
+
+// waiting is [meanwhile] for these streams.
+func (s streams) waiting(what string) (over func()) { return meanwhile(s, what) }

@@ -44,7 +44,7 @@ type house struct {
 	sandbox *app.Sandboxes
 	door    *mcpserver.Door
 	metrics *health.Metrics
-	agents  *studio  // nil without --agent
+	agents  *view    // nil without --agent
 	put     []func() // what is to be put away at the end, in reverse
 }
 
@@ -155,7 +155,7 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 	if h.agent {
 		return h.openAgent(ctx)
 	}
-	queued, err := openQueue(ctx, h.s, h.conf)
+	queued, err := app.OpenQueue(ctx, h.conf, h.s.waiting)
 	if err != nil { // everything else can be watched
 		h.says.Warn("tasks are not shown", "error", err)
 		return nil
@@ -167,14 +167,19 @@ func (h *house) openTasks(ctx context.Context) (err error) {
 
 // openAgent is the coding agent in this process. Its questions go to the page.
 func (h *house) openAgent(ctx context.Context) (err error) {
-	o := &agentFlags{common: h.common, modelFlags: modelFlags{model: h.model}, asked: h.desk.Ask, workers: h.Workers}
-	if h.agents, err = o.studio(ctx, h.s, true, true); err != nil {
+	q, err := app.OpenTaskQueue(ctx, h.conf, h.s.waiting)
+	if err != nil {
 		return err
 	}
-	h.later(h.agents.close)
-	h.agents.view.daemon = true
-	h.metrics, h.sources.Tasks = h.agents.view.metrics, &tasks.Service{Queue: h.agents.queue, Record: h.deedOf}
-	return h.agents.known(ctx)
+	q.Workers = h.Workers
+	o := app.CoderOptions{Produce: true, Work: true, Model: h.model, Ask: h.desk.Ask}
+	if h.agents, err = newView(ctx, h.s, q, o, false); err != nil {
+		return err
+	}
+	h.later(h.agents.Close)
+	h.agents.daemon = true
+	h.metrics, h.sources.Tasks = h.agents.metrics, &tasks.Service{Queue: h.agents.Queue, Record: h.deedOf}
+	return h.agents.CheckForges(ctx)
 }
 
 // openBoxes shows the sandboxes and containers.

@@ -1,26 +1,24 @@
-package main
+package app
 
 import (
 	"context"
-	"io"
 	"os"
 	"testing"
 
 	"hako/agent"
 	"hako/audit"
-	"hako/internal/app"
 	"hako/internal/config"
 	"hako/llm"
 	"hako/quota"
 	"hako/run/fault"
 )
 
-// TestRation: the model of a task is not asked for what would pass the total, nor
+// TestTotalOfTasks: the model of a task is not asked for what would pass the total, nor
 // while nothing can be reserved.
-func TestRation(t *testing.T) {
-	w, lock := rationStudio(t, "1000")
+func TestTotalOfTasks(t *testing.T) {
+	w, lock := coderWithTotal(t, "1000")
 	costly := &costlyModel{}
-	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: app.TotalBudget(w.conf)}
+	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: TotalBudget(w.Conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
 		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil && fault.KindOf(err) != want || costly.asked != asked {
@@ -39,21 +37,20 @@ func TestRation(t *testing.T) {
 	ask(fault.Other, 1)
 	ask(fault.Other, 2)
 	ask(fault.Exhausted, 2)
-	w.settleUsage(&errand{bill: m}) // nothing is booked twice
-	if spent, err := w.usage().Spent(nil); spent != 1000 || err != nil {
+	w.settleUsage(&taskResources{bill: m}) // nothing is booked twice
+	if spent, err := UsageState(w.Conf).Spent(nil); spent != 1000 || err != nil {
 		t.Errorf("%d tokens are booked, %v", spent, err)
 	}
 }
 
-func rationStudio(t *testing.T, total string) (w *studio, lock string) {
+func coderWithTotal(t *testing.T, total string) (w *Coder, lock string) {
 	t.Helper()
 	set := map[string]string{"HOME": t.TempDir(), "XDG_STATE_HOME": t.TempDir(), "HAKO_QUOTA_TOTAL_TOKENS": total}
 	conf, err := config.Load(config.Source{NoFile: true, Getenv: func(name string) (string, bool) { v, ok := set[name]; return v, ok }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &studio{ledgers: &ledgers{App: new(app.App), conf: conf}}
-	w.view = &view{studio: w, s: streams{err: io.Discard}}
+	w = &Coder{TaskQueue: &TaskQueue{App: new(App), Conf: conf}, o: CoderOptions{Trouble: func(err error) { t.Error(err) }}}
 	return w, conf.StateFile("usage.json") + ".lock"
 }
 

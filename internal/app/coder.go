@@ -1,0 +1,318 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"hako/agent"
+	"hako/agent/tool"
+	"hako/agent/tool/mcpclient"
+	"hako/container"
+	"hako/container/lang"
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/app/coder/store"
+	"hako/internal/config"
+	"hako/llm"
+	"hako/policy"
+	"hako/quota"
+	"hako/run/fault"
+)
+
+// CoderOptions say what a [Coder] does, and who is told about it. The functions are
+// required, and may be called by several at once.
+type CoderOptions struct {
+	Produce bool   // issues are picked up here
+	Work    bool   // tasks are worked on here
+	Model   string // empty means that of the settings
+	Version string // told to MCP servers
+	Ask     Asker  // about what the rules want asked; nil means whoever watches the page of hako serve
+
+	Observe  func(dispatch.Event)                               // what happens to tasks
+	Progress func(text string)                                  // what is done about a container
+	Trouble  func(error)                                        // what goes wrong without ending the work
+	Turn     func(model string, used quota.Usage, cost float64) // a turn of a model
+	Waiting  Waiting
+}
+
+// A Coder is the coding agent: it picks issues up, works on them, or both.
+type Coder struct {
+	*TaskQueue
+	Client *dispatch.Office // of the forges
+
+	o        CoderOptions
+	producer *dispatch.Producer // nil means that others pick up
+	worker   *dispatch.Worker   // nil means that others work
+	manager  *container.Manager // nil without a worker
+	options  container.Options
+	model    Model
+	prices   func(model string, u quota.Usage) (float64, bool)
+	servers  []mcpclient.Server
+	outside  *policy.Policy // of tools that reach beyond this machine
+
+	mu    sync.Mutex
+	tasks map[string]*taskResources
+}
+
+// taskResources are what there is of a task in this process besides its container.
+type taskResources struct {
+	bill    *agent.Ledger
+	booked  quota.Usage        // of the bill
+	servers []*mcpclient.Party // nil until the model is offered tools
+	opened  bool               // they were started
+}
+
+// Close closes what the coder holds.
+func (w *Coder) Close() {
+	for _, f := range w.Client.Forges {
+		f.Close()
+	}
+	if w.manager != nil {
+		w.manager.Close()
+	}
+	w.TaskQueue.Close()
+}
+
+// NewCoder puts a coder together over a queue, which it closes. Settings are
+// validated before anything is picked up.
+func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err error) {
+	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.Office{Record: q.RecordTask}, tasks: make(map[string]*taskResources)}
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	if w.Client.Forges, err = Forges(q.Conf, w.Secrets); err != nil {
+		return w, err
+	}
+	for _, f := range w.Client.Forges {
+		if err := q.RecordNetwork("agent")(f.Provider); err != nil {
+			return w, err
+		}
+	}
+	if o.Work {
+		if err = w.addWorker(ctx); err != nil {
+			return w, err
+		}
+	}
+	if o.Produce {
+		w.producer = &dispatch.Producer{Office: w.Client, Queue: w.Queue, Every: time.Duration(config.AgentPoll.Of(w.Conf).V) * time.Second, Secrets: w.Secrets, Observe: o.Observe}
+	}
+	return w, nil
+}
+
+// addWorker puts a worker together: a model, containers, tools.
+func (w *Coder) addWorker(ctx context.Context) (err error) {
+	if err := w.chooseModel(ctx, w.o.Model); err != nil {
+		return err
+	}
+	if err := w.openContainers(ctx); err != nil {
+		return err
+	}
+	if w.servers, err = mcpServers(w.Conf); err != nil {
+		return err
+	}
+	if w.outside, err = OutsidePolicy(w.Conf); err != nil {
+		return err
+	}
+	w.worker = &dispatch.Worker{Queue: w.Queue, Office: w.Client, Coordinator: w.coordinator(), Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
+	return nil
+}
+
+// chooseModel chooses the model.
+func (w *Coder) chooseModel(ctx context.Context, spec string) (err error) {
+	w.model, err = ChooseModel(ctx, ModelSource{Conf: w.Conf, Record: w.RecordNetwork("agent")}, spec)
+	if err != nil {
+		return withoutBuiltin(err)
+	}
+	if w.model.Provider == "builtin" {
+		return &fault.Error{Kind: fault.Unavailable, Op: "choose model", Subject: "builtin", Why: "the built-in rules cannot write programs", Hint: "export OPENAI_API_KEY=…, or set model.name to ollama:NAME; hako models lists what can be used", FlagHint: "export OPENAI_API_KEY=…, or --model ollama:NAME; hako models lists what can be used"}
+	}
+	table, err := Prices(w.Conf)
+	m := &MeteredModel{Model: w.model, Prices: table}
+	w.prices = m.Price
+	return err
+}
+
+// withoutBuiltin takes out of a hint what is no help here.
+func withoutBuiltin(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		f.Hint, f.FlagHint = strings.TrimSuffix(f.Hint, BuiltinHint), strings.TrimSuffix(f.FlagHint, BuiltinFlag)
+	}
+	return err
+}
+
+// openContainers opens the manager of containers. They belong to this process: whoever kills it
+// leaves them to the next.
+func (w *Coder) openContainers(ctx context.Context) error {
+	if err := ContainersAllowed(w.Conf); err != nil {
+		return err
+	}
+	options, err := ContainerOptions(w.Conf)
+	if err != nil {
+		return err
+	}
+	options.Enabled, options.Detached, options.Push = true, false, false
+	options.Progress = w.o.Progress
+	if _, err := options.Engine.Ping(ctx); err != nil {
+		return err
+	}
+	judge, err := ContainerPolicy(w.Conf)
+	if err != nil {
+		return err
+	}
+	options.Clones.Keys.Hide(w.Secrets.Add)
+	w.Meter, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
+	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
+	options.Keep = StartProxy(w.Conf)
+	w.options = options
+	w.manager, err = w.App.ManagerAsking(options, judge, w.approver)
+	return err
+}
+
+// coordinator puts together what carries tasks out.
+func (w *Coder) coordinator() *coder.Coordinator {
+	st := &store.Store{Dir: w.Conf.StateFile("agent")}
+	if config.QueueURL.Of(w.Conf).V != "" {
+		st.Shelf = w.Queue.Shelf("store") // accounts and what is inherited are those of all workers
+	}
+	return &coder.Coordinator{
+		Hands: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)}, Log: w.Log, Model: w.ask, Price: w.prices,
+		Environments: coder.Environments{Table: w.manager.SelectionPrompt, Choose: w.choose, Prompt: w.manager.SystemPrompt},
+		Execute:      functionOf(w.manager.Functions()), Edit: functionOf(w.manager.TextEditorFunctions()), Tools: w.tools,
+		Archive: st, Accounts: st, Verify: config.PlanningVerify.Of(w.Conf).V, Limits: planningLimits(w.Conf),
+		Context: cmp.Or(w.model.Context, int64(config.ModelContext.Of(w.Conf).V)), Secrets: w.Secrets,
+	}
+}
+
+// guarded are the files that nobody's model changes: they run with the rights of
+// the project as soon as they are on a branch.
+func guarded(conf *config.Config) []string {
+	if config.AgentCIFiles.Of(conf).V {
+		return nil
+	}
+	return []string{".github/workflows/", ".github/actions/", ".gitlab-ci.yml", ".gitlab/"}
+}
+
+func functionOf(list []container.Function) llm.Tool {
+	return llm.Tool{Name: list[0].Name, Text: list[0].Description, Schema: list[0].Parameters}
+}
+
+func (w *Coder) choose(asked string) (name, warning string) {
+	return lang.Choose(asked, w.options.Images, w.options.Default)
+}
+
+func planningLimits(conf *config.Config) coder.Limits {
+	never := func(n int) int { // in the settings zero means never
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
+	return coder.Limits{
+		Turns: config.PlanningTurns.Of(conf).V, Actions: config.PlanningActions.Of(conf).V, Tokens: config.PlanningTokens.Of(conf).V, Cost: config.PlanningCost.Of(conf).V,
+		Same: config.PlanningSame.Of(conf).V, Replans: never(config.PlanningReplans.Of(conf).V), ReflectEvery: never(config.PlanningReflect.Of(conf).V),
+		UserTokens: config.PlanningUserTokens.Of(conf).V, UserCost: config.PlanningUserCost.Of(conf).V,
+	}
+}
+
+// author is whom commits are by: the settings say it, or it is the account whose
+// token pushes them.
+func (w *Coder) author(t coder.Task) string {
+	if a := config.AgentAuthor.Of(w.Conf).V; a != "" {
+		return a
+	}
+	name := "hako"
+	for _, f := range w.Client.Forges {
+		if f.Provider == t.Provider && f.Bot != "" {
+			name = f.Bot
+		}
+	}
+	return name + " <" + strings.NewReplacer("[", "", "]", "").Replace(name) + "@users.noreply.invalid>"
+}
+
+// ask returns the model for a task, with what counts, records and retries before
+// it.
+func (w *Coder) ask(t coder.Task, meter *quota.Budget) llm.Model {
+	bill := &agent.Ledger{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
+		Cap: TotalBudget(w.Conf), Ahead: w.model.ExpectedUsage()}
+	e := &taskResources{bill: bill}
+	w.mu.Lock()
+	w.tasks[t.ID] = e
+	w.mu.Unlock()
+	return &llm.Retry{Model: w.counted(bill), Notify: func(p llm.Waiting) { w.note(t.ID, retryText(p)) }}
+}
+
+func retryText(p llm.Waiting) string {
+	return fmt.Sprintf("the model is asked again in %v: %v", p.Wait, p.Err)
+}
+
+// settle ends what belongs to a task, and books what it used of the model.
+func (w *Coder) settle(task string) {
+	w.mu.Lock()
+	e := w.tasks[task]
+	delete(w.tasks, task)
+	w.mu.Unlock()
+	if e == nil {
+		return
+	}
+	for _, s := range e.servers {
+		_ = s.Close() // they are ended in any case
+	}
+	w.settleUsage(e)
+}
+
+// tools are those of a task that reach beyond its container: of its forge, and
+// of MCP servers, which end with ctx.
+func (w *Coder) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
+	list, err := w.Client.Tools(t, w.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	for _, party := range w.serversOf(ctx, t.ID) {
+		list = append(list, party.Tools()...)
+	}
+	return w.GatedTools(list, w.outside, w.approver(t.ID), t.ID)
+}
+
+// serversOf are the MCP servers of a task, one process each for all of it. One
+// that cannot be used is done without, and that is said.
+func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Party {
+	w.mu.Lock()
+	e := w.tasks[task]
+	w.mu.Unlock()
+	if e == nil || e.opened {
+		return e.parties()
+	}
+	for _, s := range w.servers {
+		party, err := mcpclient.Open(ctx, []mcpclient.Server{s}, mcpclient.Options{Log: func(server, line string) { w.note(task, server+": "+line) }, Secrets: w.Secrets, Version: w.o.Version})
+		if err != nil {
+			w.note(task, "the tools of "+s.Name+" are missing: "+err.Error())
+			continue
+		}
+		e.servers = append(e.servers, party)
+	}
+	e.opened = true
+	return e.servers
+}
+
+func (e *taskResources) parties() []*mcpclient.Party {
+	if e == nil {
+		return nil
+	}
+	return e.servers
+}
+
+func mcpServers(conf *config.Config) (list []mcpclient.Server, err error) {
+	all, err := conf.MCPServers()
+	for _, m := range all {
+		list = append(list, mcpclient.Server(m))
+	}
+	return list, err
+}

@@ -1,0 +1,179 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"hako/gate"
+	"hako/internal/app/coder"
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/config"
+	"hako/llm"
+	"hako/quota"
+	"hako/run/fault"
+)
+
+// CheckForges asks the forges who we are, so that a wrong token is reported at once.
+// One that does not answer now may do so later.
+func (w *Coder) CheckForges(ctx context.Context) error {
+	for _, f := range w.Client.Forges {
+		over := w.o.Waiting("asking " + f.Provider + " who we are")
+		_, err := f.Self(ctx)
+		over()
+		switch kind := fault.KindOf(err); {
+		case kind == fault.Denied || kind == fault.Invalid:
+			return err
+		case err != nil:
+			w.o.Trouble(err)
+		}
+	}
+	return nil
+}
+
+// Once does what there is to do and returns how the tasks ended.
+func (w *Coder) Once(ctx context.Context) ([]dispatch.Ending, error) {
+	defer w.sweep(ctx)()
+	over := w.o.Waiting("asking for issues to work on; a forge that does not answer is asked again for some seconds")
+	_, polling := w.producer.Poll(ctx) // one forge that is away keeps nobody from what the others have
+	over()
+	endings, err := w.worker.Drain(ctx)
+	for _, f := range w.Client.Forges { // who waits for what was given up is not left waiting for the next poll
+		if _, telling := w.producer.TellDead(ctx, f.Provider); telling != nil && ctx.Err() == nil {
+			w.o.Trouble(telling)
+		}
+	}
+	if ctx.Err() != nil {
+		return endings, ctx.Err()
+	}
+	return endings, cmp.Or(err, polling, unfinished(endings))
+}
+
+// unfinished is the error of a task that could not be brought to an end.
+func unfinished(endings []dispatch.Ending) error {
+	for _, e := range endings {
+		if e.Err != nil && !errors.Is(e.Err, coder.ErrLost) {
+			return &fault.Error{Kind: fault.Unavailable, Op: "work on", Subject: e.Task.Thread(), Why: "it could not be brought to an end now", Err: e.Err,
+				Hint: "it stays in the queue; hako agent once goes on with it"}
+		}
+	}
+	return nil
+}
+
+// Serve picks up, works, or both, until ctx ends.
+func (w *Coder) Serve(ctx context.Context) (err error) {
+	defer w.sweep(ctx)()
+	var loops []func(context.Context) error
+	if w.producer != nil {
+		loops = append(loops, w.producer.Run)
+	}
+	if w.worker != nil {
+		loops = append(loops, w.worker.Run)
+	}
+	done := make(chan error, len(loops))
+	for _, run := range loops {
+		go func() { done <- run(ctx) }()
+	}
+	for range loops {
+		err = errors.Join(err, <-done)
+	}
+	return err
+}
+
+// sweep removes containers that killed processes left, now and then, and returns
+// what ends that and removes our own.
+func (w *Coder) sweep(ctx context.Context) (end func()) {
+	if w.manager == nil {
+		return func() {}
+	}
+	sweeping, enough := context.WithCancel(ctx)
+	go w.manager.Watch(sweeping, time.Duration(config.CleanupInterval.Of(w.Conf).V)*time.Hour)
+	return func() {
+		enough()
+		if err := w.manager.CleanupAll(context.WithoutCancel(ctx)); err != nil {
+			w.o.Trouble(err)
+		}
+	}
+}
+
+// Ready says what keeps the coder from working.
+func (w *Coder) Ready(ctx context.Context) error {
+	_, err := w.Queue.Stats(ctx)
+	if w.manager != nil {
+		_, down := w.options.Engine.Ping(ctx)
+		err = errors.Join(err, down)
+	}
+	return err
+}
+
+// Containers counts the containers of tasks.
+func (w *Coder) Containers(ctx context.Context) (int, error) {
+	if w.manager == nil {
+		return 0, nil
+	}
+	list, err := w.manager.Tasks(ctx)
+	return len(list), err
+}
+
+// note reports something about a task.
+func (w *Coder) note(task, text string) {
+	w.o.Observe(dispatch.Event{Type: "work", Task: task, Work: &coder.Event{Task: task, Type: "note", Text: w.Secrets.Text(text)}})
+}
+
+// countedModel reports the turns of a model.
+type countedModel struct {
+	llm.Model
+	count func(*llm.Turn)
+}
+
+// Next implements [llm.Model].
+func (c countedModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+	t, err := c.Model.Next(ctx, d)
+	if err == nil {
+		c.count(t)
+	}
+	return t, err
+}
+
+func (w *Coder) counted(m llm.Model) llm.Model {
+	return countedModel{m, func(t *llm.Turn) {
+		cost, _ := w.prices(t.Model, t.Usage)
+		w.o.Turn(t.Model, t.Usage, cost)
+	}}
+}
+
+// approver is who is asked about what a task wants to run.
+func (w *Coder) approver(string) Asker {
+	if w.o.Ask != nil {
+		return w.o.Ask
+	}
+	return PageAsker(w.Conf, func(gate.Question) {})
+}
+
+// book keeps what a task has used of the model since the last time, for hako
+// quota. What could not be kept is kept the next time.
+func (w *Coder) book(e *taskResources) error {
+	if e.bill.Cap != nil {
+		return nil // every call was settled with it
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	used := e.bill.Total().Usage
+	fresh := used.Less(e.booked)
+	if fresh == (quota.Usage{}) {
+		return nil
+	}
+	err := UsageState(w.Conf).Add(quota.Day(time.Now()), w.model.Name, fresh)
+	if err == nil {
+		e.booked = used
+	}
+	return err
+}
+
+// settleUsage books where nobody can be refused any more.
+func (w *Coder) settleUsage(e *taskResources) {
+	if err := w.book(e); err != nil {
+		w.o.Trouble(err)
+	}
+}

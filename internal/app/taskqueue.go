@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"hako/internal/app/coder/dispatch"
+	"hako/internal/app/coder/queue"
+	"hako/internal/config"
+)
+
+// A TaskQueue is what is known about the tasks of the coding agent: the queue and the
+// record.
+type TaskQueue struct {
+	*App
+	Conf  *config.Config
+	Queue *queue.Queue
+}
+
+// Close closes both.
+func (t *TaskQueue) Close() {
+	_ = t.Queue.Close()
+	t.App.Close()
+}
+
+// A Waiting function is called before something that may take long, with what is
+// waited for; what it returns is called when it is over.
+type Waiting func(what string) (over func())
+
+// OpenTaskQueue opens queue and record.
+func OpenTaskQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*TaskQueue, error) {
+	b, err := Open(conf)
+	if err != nil {
+		return nil, err
+	}
+	q, err := OpenQueue(ctx, conf, waiting)
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &TaskQueue{b, conf, q}, nil
+}
+
+// OpenQueue opens the queue of the settings.
+func OpenQueue(ctx context.Context, conf *config.Config, waiting Waiting) (*queue.Queue, error) {
+	what := "waiting for whoever serves the queue of this machine"
+	if config.QueueURL.Of(conf).V != "" {
+		what = "waiting for the server of queue.url; it is asked again for some seconds"
+	}
+	defer waiting(what)()
+	return queue.Open(ctx, QueueOptions(conf))
+}
+
+// spare is how often the queue hands a task out beyond what a worker would try:
+// the worker that gives up tells people why.
+const spare = 5
+
+// QueueOptions are those of the settings.
+func QueueOptions(conf *config.Config) queue.Options {
+	return queue.Options{
+		URL: string(config.QueueURL.Of(conf).V), Credentials: config.QueueCredentials.Of(conf).V, RootCA: config.QueueCA.Of(conf).V,
+		Dir: conf.StateFile("queue"), Name: config.QueueName.Of(conf).V, Replicas: config.QueueReplicas.Of(conf).V,
+		MaxDeliver: config.QueueTries.Of(conf).V + spare, AckWait: time.Duration(config.QueueLease.Of(conf).V) * time.Second,
+	}
+}
+
+// Worker is who has a task. One whose time has run out says nothing any more: it
+// was killed, or is cut off, and the next worker takes the task over.
+func (t *TaskQueue) Worker(s dispatch.Standing) string {
+	if s.Worker == "" || time.Now().Before(t.Queue.Due(queue.Task{State: queue.Held, Changed: s.Changed})) {
+		return s.Worker
+	}
+	return s.Worker + " (silent)"
+}
