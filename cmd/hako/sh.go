@@ -11,6 +11,7 @@ import (
 
 	"hako/internal/app"
 	"hako/internal/app/llmcmd"
+	"hako/internal/term"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
@@ -83,7 +84,11 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 			return err
 		}
 		defer b.Close()
-		return interact(ctx, s, b)
+		status, err := (&term.Prompt{Streams: s.screen, Name: "hako sh", Session: b.Session, Runner: b.Runner}).Run(ctx)
+		if err == nil && status != 0 {
+			err = exitStatus(status)
+		}
+		return err
 	}
 	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
 		return &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",

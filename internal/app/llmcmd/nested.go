@@ -13,6 +13,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/llmcmd/descriptors"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/quota"
 	"hako/run/fault"
 	"hako/shell"
@@ -62,9 +63,9 @@ func nestedStatus(call *shell.Call, err error) error {
 	switch kind := fault.KindOf(err); kind {
 	case fault.Invalid, fault.Unavailable, fault.NotFound, fault.TooLarge:
 		if hint := fault.Hint(err); hint != "" {
-			return call.Fail(app.KindStatus(kind), "%v\nhint: %s", err, hint)
+			return call.Fail(term.ExitStatus(kind), "%v\nhint: %s", err, hint)
 		}
-		return call.Fail(app.KindStatus(kind), "%v", err)
+		return call.Fail(term.ExitStatus(kind), "%v", err)
 	}
 	return err
 }

@@ -2,12 +2,14 @@ package llmcmd
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"hako/audit"
 	"hako/internal/app"
+	"hako/internal/term"
 	"hako/policy"
 	"hako/run/fault"
 )
@@ -34,9 +36,12 @@ func (c *Session) recordOrder(instructions string) error {
 // recordEnd puts on record how a session ended, with the status that hako or the
 // nested command ends with.
 func (c *Session) recordEnd(err error) error {
-	e := audit.Event{What: audit.Ended, Micros: time.Since(c.began).Microseconds(), Exit: app.StatusOf(err)}
+	e := audit.Event{What: audit.Ended, Micros: time.Since(c.began).Microseconds()}
 	var code app.ExitStatus
-	if err != nil && !errors.As(err, &code) {
+	if errors.As(err, &code) {
+		e.Exit = int(code)
+	} else if err != nil {
+		e.Exit = term.Report(err, io.Discard)
 		e.Error, e.Kind = c.shell.Secrets.Text(err.Error()), fault.KindOf(err).String()
 	}
 	return c.shell.Log.Append(c.ofSession(e))

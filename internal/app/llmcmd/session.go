@@ -172,7 +172,7 @@ func (c *Session) touched(what, path string, bytes int64) {
 // Commands are the builtins, among them a llmcmd that works for this one.
 func (c *Session) Commands(all shell.Set) shell.Set {
 	all["llmcmd"] = shell.Command{
-		Name: "llmcmd", Args: "[-r preset] instructions", Summary: "have a language model work on standard input",
+		Name: "llmcmd", Usage: "[-r preset] instructions", Summary: "have a language model work on standard input",
 		Help: "Reads standard input, writes what the model makes of it to standard output. Uses what is left of the budget.\n",
 		Run:  c.nested,
 	}

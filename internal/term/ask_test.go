@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bufio"
@@ -119,17 +119,17 @@ func TestBufferedKeysAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		defer w.Close()
-		s := streams{keys: stream.NewShared(r)}
+		s := Streams{Keys: stream.NewShared(r)}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := stream.Patient(gone, s.keys).Read(make([]byte, 9)); err == nil {
+		if _, err := stream.Patient(gone, s.Keys).Read(make([]byte, 9)); err == nil {
 			t.Fatal("something was typed")
 		}
 		io.WriteString(w, "y\n")
 		synctest.Wait()
-		forgetTyped(s)
+		s.ForgetTyped()
 		go io.WriteString(w, "n\n")
-		if line, err := bufio.NewReader(s.keys).ReadString('\n'); line != "n\n" || err != nil {
+		if line, err := bufio.NewReader(s.Keys).ReadString('\n'); line != "n\n" || err != nil {
 			t.Errorf("%q, %v", line, err)
 		}
 	})

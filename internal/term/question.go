@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"hako/internal/text"
 )
 
-// mostReason is how much of a reason is shown: who wants something approved must
+// MostReason is how much of a reason is shown: who wants something approved must
 // not be able to move it out of sight by talking.
-const mostReason = 300
+const MostReason = 300
 
 // allow ends every question.
 const allow = "hako: allow? [y]es once, for this [s]ession, [N]o: "
@@ -51,12 +51,12 @@ func questionText(q gate.Question, size screenSize) string {
 	add := func(label, text string) { rows = append(rows, brokenRows("hako: "+label, text, size.columns)...) }
 	rows = append(rows, commandRows(q, size.columns)...)
 	if q.Dir != "" {
-		add("in ", oneLine(q.Dir))
+		add("in ", OneLine(q.Dir))
 	}
 	if q.Reason != "" {
-		add("it says: ", brief(oneLine(q.Reason), mostReason))
+		add("it says: ", Brief(OneLine(q.Reason), MostReason))
 	}
-	add("", fmt.Sprintf("%s (%s)", oneLine(q.Why), oneLine(q.Rule)))
+	add("", fmt.Sprintf("%s (%s)", OneLine(q.Why), OneLine(q.Rule)))
 	rows = append(rows, outOfSight(len(rows), size)...)
 	return strings.Join(rows, "\n") + "\n" + allow
 }
@@ -64,7 +64,7 @@ func questionText(q gate.Question, size screenSize) string {
 // commandRows are who wants something and what: in one row if that is enough.
 // What would move the cursor the gate has spelled out already.
 func commandRows(q gate.Question, columns int) []string {
-	head, command := "hako: "+oneLine(q.Actor)+" wants to run:", spaced(text.ForTerminal(q.Command))
+	head, command := "hako: "+OneLine(q.Actor)+" wants to run:", spaced(text.ForTerminal(q.Command))
 	if one := head + " " + command; !strings.Contains(command, "\n") && widest(one) < columns {
 		return []string{one}
 	}
@@ -124,9 +124,9 @@ func columnsOf(c rune) int {
 	return 2
 }
 
-// oneLine makes a line of a text and leaves out what is not to be seen, or what
+// OneLine makes a line of a text and leaves out what is not to be seen, or what
 // would change how the rest is seen.
-func oneLine(text string) string {
+func OneLine(text string) string {
 	text = strings.Map(func(c rune) rune {
 		switch {
 		case unicode.IsSpace(c):
@@ -138,4 +138,13 @@ func oneLine(text string) string {
 		return c
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// Brief cuts a text for one line of a terminal.
+func Brief(text string, most int) string {
+	text = strings.ReplaceAll(text, "\n", "⏎")
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most]) + "…"
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bufio"
@@ -9,22 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"hako/gate"
 	"hako/shell/stream"
 )
 
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	f := fileOf(stream)
-	return f != nil && term.IsTerminal(int(f.Fd()))
-}
-
-// askAt returns what puts a question to the person at the terminal, or nil if
-// nobody is there: then the answer is no. All that ask at a terminal ask by it.
-func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) {
-	if !isTerminal(s.in) || !isTerminal(s.err) {
+// Ask returns what puts a question to the person at the terminal, or nil if
+// nobody is there: then the answer is no. All questions at a terminal are put by it.
+func (s Streams) Ask() func(context.Context, gate.Question) (gate.Answer, error) {
+	if !Is(s.In) || !Is(s.Err) {
 		return nil
 	}
 	return func(ctx context.Context, q gate.Question) (gate.Answer, error) {
@@ -38,8 +30,8 @@ func askAt(s streams) func(context.Context, gate.Question) (gate.Answer, error) 
 }
 
 // put puts a question at the terminal, on which nobody else writes meanwhile.
-func (s streams) put(ctx context.Context, q gate.Question) (gate.Answer, error) {
-	screen := fileOf(s.err)
+func (s Streams) put(ctx context.Context, q gate.Question) (gate.Answer, error) {
+	screen := FileOf(s.Err)
 	s.settle(ctx, screen)
 	text := questionText(q, sizeOf(screen))
 	for range mostTries {
@@ -65,8 +57,8 @@ const settling = 150 * time.Millisecond
 // settle brings the terminal to a known state. A pipe that standard output is may
 // lead to the same terminal: what is in it is read first, if that does not take
 // long.
-func (s streams) settle(ctx context.Context, screen *os.File) {
-	if out := fileOf(s.out); out != nil && !isTerminal(out) {
+func (s Streams) settle(ctx context.Context, screen *os.File) {
+	if out := FileOf(s.Out); out != nil && !Is(out) {
 		for end := time.Now().Add(time.Second); unread(out) > 0 && ctx.Err() == nil && time.Now().Before(end); {
 			wait(ctx, 10*time.Millisecond)
 		}
@@ -95,23 +87,23 @@ func wait(ctx context.Context, d time.Duration) {
 // answerTo puts a question and returns the line that is typed after it. What was
 // typed before does not count, for a question that is put again neither: it was
 // meant for another.
-func (s streams) answerTo(ctx context.Context, screen *os.File, question string) (string, error) {
-	forgetTyped(s)
+func (s Streams) answerTo(ctx context.Context, screen *os.File, question string) (string, error) {
+	s.ForgetTyped()
 	if _, err := io.WriteString(screen, question); err != nil {
 		return "", err // nobody has seen it
 	}
-	return bufio.NewReader(stream.Patient(ctx, s.keys)).ReadString('\n')
+	return bufio.NewReader(stream.Patient(ctx, s.Keys)).ReadString('\n')
 }
 
-// forgetTyped drops what was typed before there was a question: nobody can have
+// ForgetTyped drops what was typed before there was a question: nobody can have
 // meant it for an answer.
-func forgetTyped(s streams) {
-	if f, ok := s.in.(*os.File); ok {
+func (s Streams) ForgetTyped() {
+	if f, ok := s.In.(*os.File); ok {
 		dropInput(f)
 	}
 	over, stop := context.WithCancel(context.Background())
 	stop()
-	if keys, ok := s.keys.(*stream.Shared); ok {
+	if keys, ok := s.Keys.(*stream.Shared); ok {
 		drain(stream.Patient(over, keys)) // which only gets what is there already
 	}
 }

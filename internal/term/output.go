@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"context"
@@ -60,22 +60,9 @@ func (o *lockedOutput) WriteString(s string) (int, error) {
 // writer stays the same.
 func locked(out, err io.Writer) (io.Writer, io.Writer, *outputLock) {
 	lock := newOutputLock()
-	lockedErr := &lockedOutput{to: err, file: fileOf(err), lock: lock}
-	if f := fileOf(out); f != nil && f == lockedErr.file {
+	lockedErr := &lockedOutput{to: err, file: FileOf(err), lock: lock}
+	if f := FileOf(out); f != nil && f == lockedErr.file {
 		return lockedErr, lockedErr, lock
 	}
-	return &lockedOutput{to: out, file: fileOf(out), lock: lock}, lockedErr, lock
-}
-
-// fileOf returns the file that a stream is, or writes to; nil means none.
-func fileOf(stream any) *os.File {
-	switch s := stream.(type) {
-	case *os.File:
-		return s
-	case *lockedOutput:
-		return s.file
-	case *written:
-		return fileOf(s.Writer)
-	}
-	return nil
+	return &lockedOutput{to: out, file: FileOf(out), lock: lock}, lockedErr, lock
 }
