@@ -254,7 +254,7 @@ func taskNames(ctx context.Context, conf *config.Config) (list []string) {
 	defer q.Close()
 	all, _ := q.List(ctx)
 	for _, t := range all {
-		l := dispatch.StandingOf(t)
+		l := dispatch.StatusOf(t)
 		list = append(list, described(visible(l.Short()), fmt.Sprintf("%s: %s", l.State, shortLine(l.Job.Title, 40))))
 	}
 	return list

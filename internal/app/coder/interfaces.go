@@ -8,10 +8,10 @@ import (
 	"hako/quota"
 )
 
-// A Desk is where people are told and heard: the comments of a forge.
+// A Commenter is where people are told and heard: the comments of a forge.
 //
 // An error of the kind [fault.NotFound] means that the issue is gone.
-type Desk interface {
+type Commenter interface {
 	// Say writes the comment of a task that has a key, or writes it anew if
 	// there is one already. It returns what names the comment.
 	Say(ctx context.Context, t Task, key, text string) (ref string, err error)
@@ -32,9 +32,9 @@ type Comment struct {
 	Own        bool // it is hako's
 }
 
-// A Board shows how a task stands and takes what came of it. Both methods can be
+// A Publisher shows how a task stands and takes what came of it. Both methods can be
 // called again without doing anything twice.
-type Board interface {
+type Publisher interface {
 	Show(ctx context.Context, t Task, s State) error
 	// Propose opens a draft of a pull or merge request for the branch of the
 	// task, or finds the one that is there, and returns its address.
@@ -48,37 +48,37 @@ type Proposal struct {
 	Text  string
 }
 
-// Hands make the place in which a task is worked on, and take it away.
-type Hands interface {
+// Workspaces make the place in which a task is worked on, and take it away.
+type Workspaces interface {
 	// Prepare makes a new place with the project in it, as it was kept at a
 	// commit, or as the task has it where that is empty. What there was of
 	// the task before is taken away first, and if it fails nothing is left.
-	Prepare(ctx context.Context, t Task, environment, kept string) (Place, error)
+	Prepare(ctx context.Context, t Task, environment, kept string) (Workspace, error)
 	// Cleanup takes away what there is. Nothing there is no error.
 	Cleanup(ctx context.Context, task string) error
 }
 
-// A Place is a container with the project in it.
-type Place interface {
+// A Workspace is a container with the project in it.
+type Workspace interface {
 	Execute(ctx context.Context, command, dir string) (Outcome, error)
 	Edit(ctx context.Context, call json.RawMessage) (json.RawMessage, error)
 }
 
-// A Keeper is a [Place] that can keep the state of the project outside of itself.
-type Keeper interface {
-	// Keep commits what was changed and puts it where [Hands] find it again
+// A Committer is a [Workspace] that can keep the state of the project outside of itself.
+type Committer interface {
+	// Keep commits what was changed and puts it where [Workspaces] find it again
 	// by the commit. A final one goes to the branch of the task, others where
 	// nobody is bothered by them. Without any change, ever, it returns nothing.
 	Keep(ctx context.Context, message string, final bool) (commit string, err error)
 }
 
-// A Finder is [Hands] that can say where the work in progress of a task is kept.
-type Finder interface {
+// A RefFinder is [Workspaces] that can say where the work in progress of a task is kept.
+type RefFinder interface {
 	Kept(t Task) (ref string)
 }
 
-// A Furnished place tells what it noticed while it was made.
-type Furnished interface {
+// A Warner place tells what it noticed while it was made.
+type Warner interface {
 	Warnings() []string
 }
 

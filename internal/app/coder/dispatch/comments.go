@@ -11,8 +11,8 @@ import (
 	"hako/internal/app/coder/forge"
 )
 
-// Hear implements [work.Desk].
-func (o *Office) Hear(ctx context.Context, t coder.Task, after string) ([]coder.Comment, error) {
+// Hear implements [coder.Commenter].
+func (o *ForgeClient) Hear(ctx context.Context, t coder.Task, after string) ([]coder.Comment, error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return nil, err
@@ -86,16 +86,16 @@ func (p position) moved(at time.Time, id string) position {
 	return position{at, []string{id}}
 }
 
-// A right is that somebody may write.
-type right struct{ provider, repo, user string }
+// A permission is that somebody may write.
+type permission struct{ provider, repo, user string }
 
-type answer struct {
+type permissionAnswer struct {
 	yes   bool
 	until time.Time
 }
 
 // authorised reports whether the author of a comment may instruct.
-func (o *Office) authorised(ctx context.Context, f *Forge, repo string, c forge.Comment) (bool, error) {
+func (o *ForgeClient) authorised(ctx context.Context, f *Forge, repo string, c forge.Comment) (bool, error) {
 	if c.Mine || strings.TrimSpace(c.Body) == "" {
 		return false, nil // nobody asks
 	}
@@ -104,11 +104,11 @@ func (o *Office) authorised(ctx context.Context, f *Forge, repo string, c forge.
 
 // mayWrite asks for a right once in a while. Programs have none: whoever can
 // make one write could instruct by it.
-func (o *Office) mayWrite(ctx context.Context, f *Forge, repo, user string) (bool, error) {
+func (o *ForgeClient) mayWrite(ctx context.Context, f *Forge, repo, user string) (bool, error) {
 	if robot(user) {
 		return false, nil
 	}
-	r := right{f.Provider, repo, strings.ToLower(user)}
+	r := permission{f.Provider, repo, strings.ToLower(user)}
 	if yes, known := o.known(r); known {
 		return yes, nil
 	}
@@ -120,18 +120,18 @@ func (o *Office) mayWrite(ctx context.Context, f *Forge, repo, user string) (boo
 	return yes, nil
 }
 
-func (o *Office) known(r right) (yes, known bool) {
+func (o *ForgeClient) known(r permission) (yes, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a, ok := o.rights[r]
 	return a.yes, ok && time.Now().Before(a.until)
 }
 
-func (o *Office) remember(r right, yes bool) {
+func (o *ForgeClient) remember(r permission, yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.rights == nil || len(o.rights) >= mostRights {
-		o.rights = make(map[right]answer)
+		o.rights = make(map[permission]permissionAnswer)
 	}
-	o.rights[r] = answer{yes, time.Now().Add(cmp.Or(o.Trust, 3*time.Minute))}
+	o.rights[r] = permissionAnswer{yes, time.Now().Add(cmp.Or(o.Trust, 3*time.Minute))}
 }

@@ -2,7 +2,7 @@
 //
 // Inside are the producer, which finds on the forges what is wanted and puts it
 // into the queue; the workers, which take it out and have it carried out; the
-// office, by which a coordinator speaks with the forges; and the tools by which a
+// client, by which a coordinator speaks with the forges; and the tools by which a
 // model does. What is done for an issue is not known here, nor how a forge or a
 // queue works.
 //
@@ -96,7 +96,7 @@ func robot(user string) bool {
 	return strings.HasSuffix(user, "[bot]")
 }
 
-// An Event is something that happens in the crew.
+// An Event is something that happens to tasks.
 type Event struct {
 	// Type is, of a producer: polled, picked, requeued, resumed, told, refused
 	// (an issue that the queue does not take); of a worker: taken, ended, parked,

@@ -3,7 +3,7 @@
 //
 // Inside are the task with its states, the plan that a model writes, and the
 // coordinator that goes from phase to phase. Containers, forges and queues are
-// not: they are the interfaces [Hands], [Desk], [Board] and [Journal]. The one
+// not: they are the interfaces [Workspaces], [Commenter], [Publisher] and [Journal]. The one
 // rule to keep: what was done is on record before the next thing is begun, so
 // that whoever takes a task over goes on from there, and nothing that others can
 // see is done twice.

@@ -16,8 +16,8 @@ const (
 	mostAgain = 100 // issues are asked for in a poll to be put in motion again; the others have to wait for the next
 )
 
-// A round is what is done with the issues of one poll.
-type round struct {
+// A pollRound is what is done with the issues of one poll.
+type pollRound struct {
 	*Producer
 	forge *Forge
 	bot   string
@@ -28,7 +28,7 @@ type round struct {
 
 // sort compares an issue that is ready with the queue. One that the queue will
 // never take keeps no other from it.
-func (r *round) sort(ctx context.Context, listed forge.Task) error {
+func (r *pollRound) sort(ctx context.Context, listed forge.Task) error {
 	t := newTask(r.forge, listed, r.bot)
 	what, err := r.pick(ctx, t)
 	e := Event{Type: what, Provider: r.forge.Provider, Thread: t.Thread(), Task: t.ID}
@@ -45,7 +45,7 @@ func (r *round) sort(ctx context.Context, listed forge.Task) error {
 	return nil
 }
 
-func (r *round) count(e Event) {
+func (r *pollRound) count(e Event) {
 	counts := map[string]*atomic.Int64{"picked": &r.picked, "requeued": &r.requeued, "resumed": &r.resumed}
 	if n := counts[e.Type]; n != nil {
 		n.Add(1)
@@ -55,7 +55,7 @@ func (r *round) count(e Event) {
 
 // pick puts a task into the queue, or what is there in motion again. It returns
 // what it did; empty means that it has to look again.
-func (r *round) pick(ctx context.Context, t coder.Task) (what string, err error) {
+func (r *pollRound) pick(ctx context.Context, t coder.Task) (what string, err error) {
 	payload, err := json.Marshal(t)
 	if err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func (r *round) pick(ctx context.Context, t coder.Task) (what string, err error)
 
 // wanted reports whether a person still wants it, now that we know that the task
 // is over: the list may have been read before we moved it on ourselves.
-func (r *round) wanted(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
+func (r *pollRound) wanted(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
 	if r.asked.Add(1) > mostAgain {
 		return false, nil
 	}
@@ -101,7 +101,7 @@ func (r *round) wanted(ctx context.Context, t coder.Task, now queue.Task) (bool,
 
 // anew reports whether the label was set since the task was taken. One that is
 // still there because we may not take it off would begin the task for ever.
-func (r *round) anew(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
+func (r *pollRound) anew(ctx context.Context, t coder.Task, now queue.Task) (bool, error) {
 	var last journal
 	if now.Step == nil || last.read(now.Step) != nil || last.wish == nil {
 		return true, nil
@@ -114,7 +114,7 @@ func (r *round) anew(ctx context.Context, t coder.Task, now queue.Task) (bool, e
 }
 
 // again puts a task that is over in motion.
-func (r *round) again(ctx context.Context, now queue.Task, payload json.RawMessage) (what string, err error) {
+func (r *pollRound) again(ctx context.Context, now queue.Task, payload json.RawMessage) (what string, err error) {
 	switch {
 	case now.State == queue.Parked:
 		err := r.Queue.Order(ctx, now.ID, queue.Resume)

@@ -15,8 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// A Standing is how a task is, for people and programs that look on.
-type Standing struct {
+// A TaskStatus is how a task is, for people and programs that look on.
+type TaskStatus struct {
 	Thread      string       `json:"thread"`
 	Job         coder.Task   `json:"task"`
 	State       coder.State  `json:"state"`
@@ -53,10 +53,10 @@ func stateOf(s queue.State) coder.State {
 	return coder.Pending
 }
 
-// StandingOf reads what the queue knows of a task. What is no task of ours shows
+// StatusOf reads what the queue knows of a task. What is no task of ours shows
 // as its thread alone.
-func StandingOf(t queue.Task) Standing {
-	s := Standing{Thread: t.ID, State: stateOf(t.State), Worker: t.Holder, Try: t.Tries, Order: string(t.Order), Why: t.Reason, Changed: t.Changed}
+func StatusOf(t queue.Task) TaskStatus {
+	s := TaskStatus{Thread: t.ID, State: stateOf(t.State), Worker: t.Holder, Try: t.Tries, Order: string(t.Order), Why: t.Reason, Changed: t.Changed}
 	_ = json.Unmarshal(t.Payload, &s.Job)
 	var r coder.Record
 	if t.Step == nil || json.Unmarshal(t.Step, &r) != nil {
@@ -70,7 +70,7 @@ func StandingOf(t queue.Task) Standing {
 }
 
 // take adds what the worker has noted down.
-func (s *Standing) take(r coder.Record) {
+func (s *TaskStatus) take(r coder.Record) {
 	s.Phase, s.Environment, s.Summary, s.Commit, s.Proposal, s.Hint = r.Phase, r.Environment, r.Summary, r.Commit, r.Proposal, r.Hint
 	s.Count, s.Tokens, s.Cost = &r.Count, r.Spent.Tokens(), r.Spent.Cost
 	if r.Plan != nil {
@@ -95,7 +95,7 @@ func stepsOf(p *coder.Plan) (list []string) {
 }
 
 // Short is the issue as people write it: owner/project#12.
-func (s Standing) Short() string {
+func (s TaskStatus) Short() string {
 	if s.Job.Repo == "" {
 		return s.Thread
 	}
@@ -107,7 +107,7 @@ func (s Standing) Short() string {
 }
 
 // named reports whether a person means this task.
-func (s Standing) named(name string) bool {
+func (s TaskStatus) named(name string) bool {
 	for _, one := range []string{s.Thread, s.Job.ID, s.Job.URL, s.Short(), fmt.Sprintf("%s#%d", s.Job.Repo, s.Job.Number)} {
 		if one != "" && strings.EqualFold(one, trimmedAddress(name)) {
 			return true
@@ -126,25 +126,25 @@ func trimmedAddress(name string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// A Roll is where tasks are listed; [*queue.Queue] is one.
-type Roll interface {
+// A Lister is where tasks are listed; [*queue.Queue] is one.
+type Lister interface {
 	List(ctx context.Context) ([]queue.Task, error)
 	State(ctx context.Context, id string) (queue.Task, error)
 }
 
-// Standings tells how all tasks are.
-func Standings(ctx context.Context, from Roll) ([]Standing, error) {
+// Statuses tells how all tasks are.
+func Statuses(ctx context.Context, from Lister) ([]TaskStatus, error) {
 	all, err := from.List(ctx)
-	list := make([]Standing, len(all))
+	list := make([]TaskStatus, len(all))
 	for i, t := range all {
-		list[i] = StandingOf(Whole(ctx, from, t))
+		list[i] = StatusOf(Whole(ctx, from, t))
 	}
 	return list, err
 }
 
 // Whole completes a task whose last step is too large for lists. One that cannot
 // be read now is shown without it.
-func Whole(ctx context.Context, from Roll, t queue.Task) queue.Task {
+func Whole(ctx context.Context, from Lister, t queue.Task) queue.Task {
 	if t.Step != nil || t.State == queue.Queued && t.Tries == 0 {
 		return t
 	}
@@ -155,34 +155,34 @@ func Whole(ctx context.Context, from Roll, t queue.Task) queue.Task {
 }
 
 // Find returns the task that a person names: by its issue or by its own name.
-func Find(ctx context.Context, from Roll, name string) (Standing, error) {
+func Find(ctx context.Context, from Lister, name string) (TaskStatus, error) {
 	all, err := from.List(ctx)
 	if err != nil {
-		return Standing{}, err
+		return TaskStatus{}, err
 	}
 	var found []queue.Task
 	for _, t := range all {
-		if StandingOf(t).named(name) {
+		if StatusOf(t).named(name) {
 			found = append(found, t)
 		}
 	}
 	switch len(found) {
 	case 1:
-		return StandingOf(Whole(ctx, from, found[0])), nil
+		return StatusOf(Whole(ctx, from, found[0])), nil
 	case 0:
-		return Standing{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: name, Why: "there is none of this name", Hint: "hako agent status lists them"}
+		return TaskStatus{}, &fault.Error{Kind: fault.NotFound, Op: "find task", Subject: name, Why: "there is none of this name", Hint: "hako agent status lists them"}
 	}
-	return Standing{}, &fault.Error{Kind: fault.Invalid, Op: "find task", Subject: name, Why: "there are several: " + found[0].ID + ", " + found[1].ID, Hint: "name one as it stands there"}
+	return TaskStatus{}, &fault.Error{Kind: fault.Invalid, Op: "find task", Subject: name, Why: "there are several: " + found[0].ID + ", " + found[1].ID, Hint: "name one as it stands there"}
 }
 
-// An Orderly is who passes orders on to tasks; [*queue.Queue] is one.
-type Orderly interface {
+// An Orderer is who passes orders on to tasks; [*queue.Queue] is one.
+type Orderer interface {
 	Order(ctx context.Context, id string, what queue.Command) error
 }
 
 // Order tells a task something, and who is refused because it has ended, how it
 // is begun again.
-func Order(ctx context.Context, by Orderly, thread string, what queue.Command) error {
+func Order(ctx context.Context, by Orderer, thread string, what queue.Command) error {
 	err := by.Order(ctx, thread, what)
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.Invalid && f.Subject == thread {
@@ -194,10 +194,10 @@ func Order(ctx context.Context, by Orderly, thread string, what queue.Command) e
 
 // endedAs says how a task that takes no orders has ended, in the words that people
 // see everywhere else: to the queue one that was stopped is done.
-func endedAs(ctx context.Context, by Orderly, thread string) string {
-	if roll, ok := by.(Roll); ok {
-		if t, err := roll.State(ctx, thread); err == nil && StandingOf(t).State.Final() {
-			return "it is over (" + string(StandingOf(t).State) + ")"
+func endedAs(ctx context.Context, by Orderer, thread string) string {
+	if roll, ok := by.(Lister); ok {
+		if t, err := roll.State(ctx, thread); err == nil && StatusOf(t).State.Final() {
+			return "it is over (" + string(StatusOf(t).State) + ")"
 		}
 	}
 	return "it is over"

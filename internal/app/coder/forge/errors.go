@@ -43,7 +43,7 @@ func (r *refusal) Error() string {
 func (r *refusal) Unwrap() error { return r.cause }
 
 // broken explains a request that got no answer, or half of one.
-func (c *courier) broken(ctx context.Context, err error) error {
+func (c *apiClient) broken(ctx context.Context, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var check *tls.CertificateVerificationError
 	switch {
@@ -74,7 +74,7 @@ func bare(err error) error {
 }
 
 // explain turns what a client returned into the error that crosses borders.
-func (c *courier) explain(op, subject string, err error) error {
+func (c *apiClient) explain(op, subject string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (c *courier) explain(op, subject string, err error) error {
 
 // stranger explains why nobody could say who we are. Every forge can, so one that
 // has nothing there is none: the address leads elsewhere.
-func (c *courier) stranger(err error) error {
+func (c *apiClient) stranger(err error) error {
 	err = c.explain("ask", c.provider+" who we are", err)
 	var f *fault.Error
 	if gone(err) && errors.As(err, &f) {
@@ -112,15 +112,15 @@ func (c *courier) stranger(err error) error {
 var errNonsense = errors.New("nonsense")
 
 // told is a refusal in the words of its explanation.
-type told struct {
+type explainedError struct {
 	text string
 	*refusal
 }
 
-func (t *told) Error() string { return t.text }
-func (t *told) Unwrap() error { return t.refusal }
+func (t *explainedError) Error() string { return t.text }
+func (t *explainedError) Unwrap() error { return t.refusal }
 
-func (c *courier) describe(out *fault.Error, no *refusal) {
+func (c *apiClient) describe(out *fault.Error, no *refusal) {
 	text := c.provider + ": " + no.Error()
 	switch {
 	case no.limited:
@@ -134,11 +134,11 @@ func (c *courier) describe(out *fault.Error, no *refusal) {
 	default:
 		text = c.answered(out, no, text)
 	}
-	out.Err = &told{text, no}
+	out.Err = &explainedError{text, no}
 }
 
 // answered explains a status.
-func (c *courier) answered(out *fault.Error, no *refusal, text string) string {
+func (c *apiClient) answered(out *fault.Error, no *refusal, text string) string {
 	switch status := no.status; {
 	case status == http.StatusUnauthorized:
 		out.Kind, out.Hint = fault.Denied, "set "+tokenName(c.provider)+" to a token that is valid"

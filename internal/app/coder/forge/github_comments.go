@@ -14,7 +14,7 @@ import (
 
 // Comments returns what stands below a task. A pull request has its reviews
 // and their remarks on lines besides.
-func (h *hub) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
+func (h *githubForge) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
 	if err := checkRef(GitHub, ref); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (h *hub) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment
 	return all, nil
 }
 
-func (h *hub) plain(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
+func (h *githubForge) plain(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
 	owner, name := split(ref.Repo)
 	list, err := pages(mostList, func(page int, _ string) ([]*github.IssueComment, int, string, error) {
 		o := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: page, PerPage: perPage}}
@@ -51,7 +51,7 @@ func (h *hub) plain(ctx context.Context, ref Ref, me string, since time.Time) ([
 	return each(list, func(c *github.IssueComment) (Comment, bool) { return h.comment(c, me), true }), err
 }
 
-func (h *hub) remarks(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
+func (h *githubForge) remarks(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
 	owner, name := split(ref.Repo)
 	list, err := pages(mostList, func(page int, _ string) ([]*github.PullRequestComment, int, string, error) {
 		o := &github.PullRequestListCommentsOptions{Since: since.UTC(), ListOptions: github.ListOptions{Page: page, PerPage: perPage}}
@@ -70,7 +70,7 @@ func (h *hub) remarks(ctx context.Context, ref Ref, me string, since time.Time) 
 
 // reviews have no parameter for a time, and nothing to say if they only carry
 // remarks.
-func (h *hub) reviews(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
+func (h *githubForge) reviews(ctx context.Context, ref Ref, me string, since time.Time) ([]Comment, error) {
 	owner, name := split(ref.Repo)
 	list, err := pages(mostList, func(page int, _ string) ([]*github.PullRequestReview, int, string, error) {
 		list, res, err := h.api.PullRequests.ListReviews(ctx, owner, name, ref.Number, &github.ListOptions{Page: page, PerPage: perPage})
@@ -101,12 +101,12 @@ func each[T any](list []*T, read func(*T) (Comment, bool)) []Comment {
 	return out
 }
 
-func (h *hub) comment(c *github.IssueComment, me string) Comment {
+func (h *githubForge) comment(c *github.IssueComment, me string) Comment {
 	return marked(Comment{ID: strconv.FormatInt(c.GetID(), 10), Author: clean(c.GetUser().GetLogin()), Mine: strings.EqualFold(c.GetUser().GetLogin(), me),
 		URL: clean(c.GetHTMLURL()), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time}, c.GetBody())
 }
 
-func (h *hub) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
+func (h *githubForge) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
 	if err := checkRef(GitHub, ref); err != nil {
 		return Comment{}, err
 	}
@@ -119,7 +119,7 @@ func (h *hub) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Com
 	return h.mineNow(c, "comment on", ref, err)
 }
 
-func (h *hub) Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error) {
+func (h *githubForge) Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error) {
 	if err := checkRef(GitHub, ref); err != nil {
 		return Comment{}, err
 	}
@@ -137,7 +137,7 @@ func (h *hub) Edit(ctx context.Context, ref Ref, id string, mark Mark, text stri
 }
 
 // mineNow reads what was just written.
-func (h *hub) mineNow(c *github.IssueComment, op string, ref Ref, err error) (Comment, error) {
+func (h *githubForge) mineNow(c *github.IssueComment, op string, ref Ref, err error) (Comment, error) {
 	if err == nil && c.GetID() == 0 {
 		err = errNonsense
 	}
@@ -155,7 +155,7 @@ func commentID(id string) (int64, error) {
 	return number, nil
 }
 
-func (h *hub) pull(p *github.PullRequest) Task {
+func (h *githubForge) pull(p *github.PullRequest) Task {
 	base, head := p.GetBase(), p.GetHead()
 	return Task{Provider: GitHub, Repo: clean(base.GetRepo().GetFullName()), Kind: PullRequest, Number: p.GetNumber(), Title: clean(p.GetTitle()), Body: cleanLines(p.GetBody()),
 		Author: clean(p.GetUser().GetLogin()), Labels: hubLabels(p.Labels), Assignees: hubUsers(p.Assignees), URL: clean(p.GetHTMLURL()), CloneURL: clean(base.GetRepo().GetCloneURL()),
@@ -163,7 +163,7 @@ func (h *hub) pull(p *github.PullRequest) Task {
 		Head: safeCommit(head.GetSHA()), Draft: p.GetDraft(), Closed: p.GetState() == "closed", Merged: p.MergedAt != nil, Updated: p.GetUpdatedAt().Time}
 }
 
-func (h *hub) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {
+func (h *githubForge) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {
 	if err := checkRepo(GitHub, repo); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (p Pull) check(provider string) error {
 	return nil
 }
 
-func (h *hub) Open(ctx context.Context, p Pull) (Task, error) {
+func (h *githubForge) Open(ctx context.Context, p Pull) (Task, error) {
 	if err := p.check(GitHub); err != nil {
 		return Task{}, err
 	}
@@ -226,7 +226,7 @@ func (h *hub) Open(ctx context.Context, p Pull) (Task, error) {
 	return t, exists(h.mail.explain("open pull request of", p.Repo+" "+p.Branch, err), err)
 }
 
-func (h *hub) open(ctx context.Context, p Pull, draft bool) (*github.PullRequest, error) {
+func (h *githubForge) open(ctx context.Context, p Pull, draft bool) (*github.PullRequest, error) {
 	owner, name := split(p.Repo)
 	title, body := h.says.pull(p)
 	made, _, err := h.api.PullRequests.Create(ctx, owner, name, github.CreatePullRequest{Title: &title, Head: p.Branch, Base: p.Target, Body: &body, Draft: &draft})

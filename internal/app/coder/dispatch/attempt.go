@@ -14,8 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// A turn is one task in the hands of a worker.
-type turn struct {
+// An attempt is one task with the worker that has its lease.
+type attempt struct {
 	*Worker
 	lease *queue.Lease
 	task  coder.Task
@@ -29,7 +29,7 @@ type turn struct {
 
 // carryOut works on a task and gives the lease back in the way that fits.
 func (w *Worker) carryOut(ctx context.Context, l *queue.Lease) Ending {
-	t := &turn{Worker: w, lease: l, book: &journal{lease: l}, began: time.Now()}
+	t := &attempt{Worker: w, lease: l, book: &journal{lease: l}, began: time.Now()}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	t.held = l.Keep(life)
@@ -45,7 +45,7 @@ func (w *Worker) carryOut(ctx context.Context, l *queue.Lease) Ending {
 }
 
 // waited is how long nobody had begun with the task.
-func (t *turn) waited() time.Duration {
+func (t *attempt) waited() time.Duration {
 	if t.lease.Step != nil || t.task.Created.IsZero() {
 		return 0
 	}
@@ -53,7 +53,7 @@ func (t *turn) waited() time.Duration {
 }
 
 // open reads what the queue knows of the task.
-func (t *turn) open() error {
+func (t *attempt) open() error {
 	err := json.Unmarshal(t.lease.Item.Payload, &t.task)
 	if err == nil && (t.task.ID == "" || t.task.Thread() != t.lease.Item.ID) {
 		err = errors.New("it is none of ours")
@@ -64,7 +64,7 @@ func (t *turn) open() error {
 	if err != nil {
 		return &fault.Error{Kind: fault.Invalid, Op: "read task", Subject: t.lease.Item.ID, Why: "what the queue has makes no sense", Err: err, Hint: "is an older hako at work somewhere?"}
 	}
-	if t.forge, err = t.Office.of(t.task.Provider); err != nil {
+	if t.forge, err = t.ForgeClient.of(t.task.Provider); err != nil {
 		return err
 	}
 	if !t.forge.takes(t.task.Repo) {
@@ -75,16 +75,16 @@ func (t *turn) open() error {
 }
 
 // coordinator is the worker's, for this task.
-func (t *turn) coordinator() *coder.Coordinator {
+func (t *attempt) coordinator() *coder.Coordinator {
 	c := *t.Coordinator
-	desk := fenced{t.Office, t.lease}
-	c.Desk, c.Board, c.Observe = desk, desk, t.observed
+	desk := fencedClient{t.ForgeClient, t.lease}
+	c.Commenter, c.Publisher, c.Observe = desk, desk, t.observed
 	return &c
 }
 
 // work carries the task out until it ends, a person wants something else, the
 // worker is to end, or the task is somebody else's.
-func (t *turn) work(ctx context.Context) error {
+func (t *attempt) work(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	run, stop := t.context()
@@ -111,7 +111,7 @@ func (t *turn) work(ctx context.Context) error {
 }
 
 // context returns one that ends with the lease, and says so.
-func (t *turn) context() (context.Context, context.CancelCauseFunc) {
+func (t *attempt) context() (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(t.held))
 	off := context.AfterFunc(t.held, func() { stop(lost(queue.ErrFenced)) })
 	return ctx, func(why error) { off(); stop(why) }
@@ -127,7 +127,7 @@ func taken(ctx context.Context, err error) error {
 }
 
 // giveUp ends a task that was tried often enough.
-func (t *turn) giveUp(why error) (err error) {
+func (t *attempt) giveUp(why error) (err error) {
 	ctx, stop := t.context()
 	defer stop(nil)
 	t.book.last, err = t.coord.GiveUp(ctx, t.task, t.book, t.book.last, why)
@@ -135,7 +135,7 @@ func (t *turn) giveUp(why error) (err error) {
 }
 
 // hopeless reports whether nobody needs to try again.
-func (t *turn) hopeless(ctx context.Context, err error) bool {
+func (t *attempt) hopeless(ctx context.Context, err error) bool {
 	if t.coord == nil || ctx.Err() != nil || errors.Is(err, coder.ErrLost) || t.over() {
 		return false
 	}
@@ -143,14 +143,14 @@ func (t *turn) hopeless(ctx context.Context, err error) bool {
 }
 
 // over reports whether the task has come to an end, or is put aside.
-func (t *turn) over() bool {
+func (t *attempt) over() bool {
 	r := t.book.last
 	return r.Phase == coder.Ended || r.State == coder.Paused && r.Phase != coder.Reporting
 }
 
 // guarded keeps a mistake in one task from ending the others. What was made for
 // the task is taken away, as far as that goes.
-func (t *turn) guarded(do func() error) (err error) {
+func (t *attempt) guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &fault.Error{Kind: fault.Other, Op: "work on", Subject: t.task.ID, Why: fmt.Sprintf("the program has a mistake: %v", p), Hint: "report it with the log of the worker"}
@@ -160,12 +160,12 @@ func (t *turn) guarded(do func() error) (err error) {
 	return do()
 }
 
-func (t *turn) cleanUp() {
+func (t *attempt) cleanUp() {
 	defer func() { _ = recover() }() // it may be the very mistake
 	ctx, stop := context.WithTimeout(t.held, patience)
 	defer stop()
 	if ctx.Err() == nil {
-		_ = t.coord.Hands.Cleanup(ctx, t.task.ID) // the next try does it too
+		_ = t.coord.Workspaces.Cleanup(ctx, t.task.ID) // the next try does it too
 	}
 }
 
@@ -173,7 +173,7 @@ func (t *turn) cleanUp() {
 const patience = time.Minute
 
 // leave gives the lease back and says how the task was left.
-func (t *turn) leave(ctx context.Context, err error) Ending {
+func (t *attempt) leave(ctx context.Context, err error) Ending {
 	rec := t.book.last
 	e := Event{State: rec.State, Phase: rec.Phase, Spent: rec.Spent, Err: err}
 	if err != nil {
@@ -197,7 +197,7 @@ func (t *turn) leave(ctx context.Context, err error) Ending {
 }
 
 // giveBack ends the lease in the way that fits, and names it.
-func (t *turn) giveBack(final, working context.Context, e *Event, err error) error {
+func (t *attempt) giveBack(final, working context.Context, e *Event, err error) error {
 	rec := t.book.last
 	switch {
 	case errors.Is(err, coder.ErrLost):
@@ -219,7 +219,7 @@ func (t *turn) giveBack(final, working context.Context, e *Event, err error) err
 }
 
 // park puts the task aside, unless somebody wants it to go on already.
-func (t *turn) park(final context.Context, e *Event) error {
+func (t *attempt) park(final context.Context, e *Event) error {
 	parked, err := t.lease.Park(final)
 	if err != nil || parked {
 		e.Type = "parked"
@@ -230,7 +230,7 @@ func (t *turn) park(final context.Context, e *Event) error {
 }
 
 // event tells what happens to the task, here and to whoever looks on.
-func (t *turn) event(e Event) {
+func (t *attempt) event(e Event) {
 	e.Provider, e.Thread, e.Task, e.Try, e.Duration = t.task.Provider, t.lease.Item.ID, t.task.ID, t.lease.Deliveries, time.Since(t.began)
 	t.tell(e)
 	t.publish(e.Type, map[string]any{"task": e.Task, "state": e.State, "why": e.Why, "try": e.Try, "wait_seconds": e.Wait.Seconds()})
@@ -240,7 +240,7 @@ func (t *turn) event(e Event) {
 const longestShown = 1000
 
 // observed passes on what the coordinator does.
-func (t *turn) observed(e coder.Event) {
+func (t *attempt) observed(e coder.Event) {
 	t.watch.follow(e)
 	if t.Coordinator.Observe != nil {
 		t.Coordinator.Observe(e)
@@ -251,7 +251,7 @@ func (t *turn) observed(e coder.Event) {
 }
 
 // publish tells those who look on. Nobody has to, so an error is none.
-func (t *turn) publish(what string, data any) {
+func (t *attempt) publish(what string, data any) {
 	if text, err := json.Marshal(data); err == nil {
 		_ = t.Queue.Publish(t.held, t.lease.Item.ID, queue.Event{What: what, Data: text})
 	}

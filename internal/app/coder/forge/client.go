@@ -22,18 +22,18 @@ const (
 	maxMessage = 64 << 10 // bytes of a refusal
 )
 
-// A courier carries the requests of both clients: it adds the token, asks
+// An apiClient carries the requests of both clients: it adds the token, asks
 // again when that does no harm, keeps to the forge's limits, and asks for what
 // it knows already only if that has changed. An answer of 400 or more comes
 // back as a *refusal, so that there is one place that explains them.
-type courier struct {
-	provider string
-	home     *url.URL // whom the token is for
-	pass     pass
-	app      bool // it is that of a GitHub App
-	secrets  *redact.Set
-	next     *http.Transport
-	known    *answers
+type apiClient struct {
+	provider   string
+	home       *url.URL // whom the token is for
+	credential credential
+	app        bool // it is that of a GitHub App
+	secrets    *redact.Set
+	next       *http.Transport
+	known      *answers
 
 	tries                 int
 	pause, patience, slow time.Duration
@@ -45,7 +45,7 @@ type courier struct {
 }
 
 // A pass is what opens a forge.
-type pass interface {
+type credential interface {
 	// token returns the one to use now.
 	token(context.Context) (string, error)
 	// refused is told that a token was not taken, and reports whether another
@@ -54,14 +54,14 @@ type pass interface {
 }
 
 // A fixed pass is a token that somebody has given us.
-type fixed string
+type fixedToken string
 
-func (f fixed) token(context.Context) (string, error) { return string(f), nil }
-func (fixed) refused(string) bool                     { return false }
+func (f fixedToken) token(context.Context) (string, error) { return string(f), nil }
+func (fixedToken) refused(string) bool                     { return false }
 
-func newCourier(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *courier {
-	mail := &courier{
-		provider: c.Provider, home: home, pass: fixed(c.Token), secrets: secrets, next: transport(trust), known: newAnswers(),
+func newAPIClient(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *apiClient {
+	mail := &apiClient{
+		provider: c.Provider, home: home, credential: fixedToken(c.Token), secrets: secrets, next: transport(trust), known: newAnswers(),
 		tries: orDefault(c.Tries, 4), pause: orDefault(c.Pause, time.Second), patience: orDefault(c.Patience, 15*time.Minute), slow: orDefault(c.Slow, time.Minute),
 		notify: c.Notify, sleep: c.Sleep,
 	}
@@ -73,7 +73,7 @@ func newCourier(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.S
 
 // client is what the official clients get. A redirect to another server is not
 // followed: it would be asked in our name.
-func (c *courier) client() *http.Client {
+func (c *apiClient) client() *http.Client {
 	return &http.Client{Transport: c, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if !c.atHome(req.URL) || len(via) > 5 {
 			return &refusal{status: http.StatusBadGateway, text: "it sends us elsewhere, to " + clean(req.URL.Host), final: true}
@@ -83,12 +83,14 @@ func (c *courier) client() *http.Client {
 }
 
 // Close gives up what is idle.
-func (c *courier) Close() { c.next.CloseIdleConnections() }
+func (c *apiClient) Close() { c.next.CloseIdleConnections() }
 
-func (c *courier) atHome(u *url.URL) bool { return u.Scheme == c.home.Scheme && u.Host == c.home.Host }
+func (c *apiClient) atHome(u *url.URL) bool {
+	return u.Scheme == c.home.Scheme && u.Host == c.home.Host
+}
 
 // RoundTrip implements [http.RoundTripper].
-func (c *courier) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c *apiClient) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {
 		var err error
@@ -117,13 +119,13 @@ func (c *courier) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // ask asks once; if the token has ended meanwhile, once more with the next one:
 // what was refused with the first was not done.
-func (c *courier) ask(req *http.Request, body []byte) (*http.Response, error) {
+func (c *apiClient) ask(req *http.Request, body []byte) (*http.Response, error) {
 	token, err := c.token(req)
 	if err != nil {
 		return nil, err
 	}
 	res, err := c.once(req, body, token)
-	if statusOf(err) != http.StatusUnauthorized || !c.pass.refused(token) {
+	if statusOf(err) != http.StatusUnauthorized || !c.credential.refused(token) {
 		return res, err
 	}
 	if token, err = c.token(req); err != nil {
@@ -133,16 +135,16 @@ func (c *courier) ask(req *http.Request, body []byte) (*http.Response, error) {
 }
 
 // token returns what may be shown to the server of a request: nothing to others.
-func (c *courier) token(req *http.Request) (string, error) {
+func (c *apiClient) token(req *http.Request) (string, error) {
 	if !c.atHome(req.URL) {
 		return "", nil
 	}
-	return c.pass.token(req.Context())
+	return c.credential.token(req.Context())
 }
 
 // once asks one time and reads the whole answer, so that one that breaks off
 // can be asked for again.
-func (c *courier) once(req *http.Request, body []byte, token string) (*http.Response, error) {
+func (c *apiClient) once(req *http.Request, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(req.Context(), c.slow, errSlow)
 	defer cancel()
 	out := req.Clone(ctx)
@@ -172,7 +174,7 @@ func (c *courier) once(req *http.Request, body []byte, token string) (*http.Resp
 	return c.judge(req, res, text, old)
 }
 
-func (c *courier) judge(req *http.Request, res *http.Response, text []byte, old *answer) (*http.Response, error) {
+func (c *apiClient) judge(req *http.Request, res *http.Response, text []byte, old *answer) (*http.Response, error) {
 	c.noteLimits(res)
 	switch {
 	case res.StatusCode == http.StatusNotModified && old != nil:
@@ -187,13 +189,13 @@ func (c *courier) judge(req *http.Request, res *http.Response, text []byte, old 
 }
 
 // noteLimits remembers when the forge will have nothing left for us.
-func (c *courier) noteLimits(res *http.Response) {
+func (c *apiClient) noteLimits(res *http.Response) {
 	if wait, ok := usedUp(res.Header); ok {
 		c.leaveAlone(wait)
 	}
 }
 
-func (c *courier) leaveAlone(wait time.Duration) {
+func (c *apiClient) leaveAlone(wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if until := time.Now().Add(wait); until.After(c.notBefore) {
@@ -202,7 +204,7 @@ func (c *courier) leaveAlone(wait time.Duration) {
 }
 
 // hold waits until the forge may be asked at all.
-func (c *courier) hold(ctx context.Context) error {
+func (c *apiClient) hold(ctx context.Context) error {
 	c.mu.Lock()
 	until := c.notBefore
 	c.mu.Unlock()
@@ -226,10 +228,10 @@ func (c *courier) hold(ctx context.Context) error {
 }
 
 // again tells whether to try once more, and after what pause.
-func (c *courier) again(req *http.Request, err error, try int) (time.Duration, bool) {
+func (c *apiClient) again(req *http.Request, err error, try int) (time.Duration, bool) {
 	var no *refusal
-	var told *fault.Error // of the App: it was tried often enough
-	if errors.As(err, &told) || !errors.As(err, &no) || no.final || try >= c.tries || req.Context().Err() != nil {
+	var explainedError *fault.Error // of the App: it was tried often enough
+	if errors.As(err, &explainedError) || !errors.As(err, &no) || no.final || try >= c.tries || req.Context().Err() != nil {
 		return 0, false
 	}
 	if !no.limited && !repeatable(req) {
@@ -250,7 +252,7 @@ func repeatable(req *http.Request) bool {
 }
 
 // rest waits, unless the caller has less time than that.
-func (c *courier) rest(ctx context.Context, wait time.Duration, why error) error {
+func (c *apiClient) rest(ctx context.Context, wait time.Duration, why error) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 		return why
 	}

@@ -85,7 +85,7 @@ func ended(d queue.Task) bool {
 // tellOne shows the state before it says why: the comment is what tells the next
 // poll that all is done, and that a label from now on is a new wish.
 func (p *Producer) tellOne(ctx context.Context, t coder.Task, d queue.Task) (fresh bool, err error) {
-	f, err := p.Office.of(t.Provider)
+	f, err := p.ForgeClient.of(t.Provider)
 	if err != nil || ended(d) || !f.takes(t.Repo) {
 		return false, err
 	}
@@ -96,20 +96,20 @@ func (p *Producer) tellOne(ctx context.Context, t coder.Task, d queue.Task) (fre
 	if err != nil {
 		return false, err
 	}
-	keys, err := p.Office.said(ctx, f, t)
+	keys, err := p.ForgeClient.said(ctx, f, t)
 	said := slices.Contains(keys, failedKey)
 	if err != nil || said && f.shows(got, coder.Pending) {
 		return false, err
 	}
 	if !f.shows(got, coder.Failed) || f.shows(got, coder.Pending) {
-		if err := p.Office.Show(ctx, t, coder.Failed); err != nil {
+		if err := p.ForgeClient.Show(ctx, t, coder.Failed); err != nil {
 			return false, err
 		}
 	}
 	if said {
 		return false, nil
 	}
-	_, err = p.Office.Say(ctx, t, failedKey, "## Failed\n\nNo worker came to an end with it.\n\n"+coder.FitReason(p.Secrets, d.Reason)+
+	_, err = p.ForgeClient.Say(ctx, t, failedKey, "## Failed\n\nNo worker came to an end with it.\n\n"+coder.FitReason(p.Secrets, d.Reason)+
 		"\n\nWhat can be done: put the label “"+f.label(coder.Pending)+"” on it again for another try.")
 	return err == nil, err
 }

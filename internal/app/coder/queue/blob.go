@@ -16,7 +16,7 @@ import (
 	"hako/run/fault"
 )
 
-// A parcel is what is too large for a record, which is written anew with every
+// A blob is what is too large for a record, which is written anew with every
 // heartbeat and read for every list. Its content is in a stream of its own, in
 // pieces, under a name that nobody else ever has; the record refers to it.
 //
@@ -24,7 +24,7 @@ import (
 // ceased to. So one that nobody refers to does no harm, whoever left it there: a
 // worker that was taken over, or one that was killed in between. It is swept
 // away later.
-type parcel struct {
+type blob struct {
 	Name string `json:"name"`
 	Size int    `json:"size"`
 	Sum  string `json:"sum"` // SHA-256 of the content
@@ -34,21 +34,21 @@ const (
 	largestStep = 64 << 20        // bytes that can be saved
 	inlineStep  = 8 << 10         // bytes of a step that stays in its record
 	inlineRef   = 1 << 10         // bytes of an effect's outcome that stays in its record
-	piece       = 256 << 10       // bytes of a parcel in one message
+	piece       = 256 << 10       // bytes of a blob in one message
 	lag         = 3 * time.Second // how far a server may be behind
 )
 
-// parcelSubject is where the pieces of a parcel are; a star means all of them.
-func (q *Queue) parcelSubject(task, name, piece string) string {
+// blobSubject is where the pieces of a blob are; a star means all of them.
+func (q *Queue) blobSubject(task, name, piece string) string {
 	return fmt.Sprintf("%s.parcel.%s.%s.%s", q.opt.Name, task, name, piece)
 }
 
-// pack writes a parcel for a task.
-func (q *Queue) pack(ctx context.Context, op, id string, content []byte) (*parcel, error) {
-	p := &parcel{Name: nonce(), Size: len(content), Sum: sum(content)}
+// pack writes a blob for a task.
+func (q *Queue) pack(ctx context.Context, op, id string, content []byte) (*blob, error) {
+	p := &blob{Name: nonce(), Size: len(content), Sum: sum(content)}
 	n := 0
 	for part := range slices.Chunk(content, int(min(piece, q.nc.MaxPayload()/2))) {
-		if err := q.send(ctx, op, id, q.parcelSubject(key(id), p.Name, strconv.Itoa(n)), part); err != nil {
+		if err := q.send(ctx, op, id, q.blobSubject(key(id), p.Name, strconv.Itoa(n)), part); err != nil {
 			return nil, err
 		}
 		n++
@@ -72,12 +72,12 @@ func (q *Queue) send(ctx context.Context, op, id, subject string, part []byte) e
 	})
 }
 
-// unpack reads a parcel. Pieces may be missing for a moment, on a server that
+// unpack reads a blob. Pieces may be missing for a moment, on a server that
 // lags behind.
-func (q *Queue) unpack(ctx context.Context, op, id string, p *parcel) ([]byte, error) {
+func (q *Queue) unpack(ctx context.Context, op, id string, p *blob) ([]byte, error) {
 	for until := time.Now().Add(lag); ; {
 		content := make([]byte, 0, min(p.Size, largestStep))
-		err := q.each(ctx, op, q.parcels, q.parcelSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
+		err := q.each(ctx, op, q.blobs, q.blobSubject(key(id), p.Name, "*"), func(m *nats.Msg) error {
 			content = append(content, m.Data...) // in their order, as each was sent after the one before
 			return nil
 		})
@@ -96,9 +96,9 @@ func (q *Queue) unpack(ctx context.Context, op, id string, p *parcel) ([]byte, e
 	}
 }
 
-// parcels are those that a record refers to, by their names.
-func (r *record) parcels() map[string]*parcel {
-	all := map[string]*parcel{}
+// blobs are those that a record refers to, by their names.
+func (r *record) blobs() map[string]*blob {
+	all := map[string]*blob{}
 	if r.Large != nil {
 		all[r.Large.Name] = r.Large
 	}
@@ -110,16 +110,16 @@ func (r *record) parcels() map[string]*parcel {
 	return all
 }
 
-// discard removes the parcels that a record referred to before it was changed. It
+// discard removes the blobs that a record referred to before it was changed. It
 // does so in the background: nobody waits for it, and what cannot be removed now
 // is swept away later.
 func (q *Queue) discard(id string, old, now *record) {
-	before := old.parcels()
+	before := old.blobs()
 	if len(before) == 0 {
 		return
 	}
-	still := now.parcels()
-	maps.DeleteFunc(before, func(name string, _ *parcel) bool { return still[name] != nil })
+	still := now.blobs()
+	maps.DeleteFunc(before, func(name string, _ *blob) bool { return still[name] != nil })
 	if len(before) == 0 {
 		return
 	}
@@ -131,5 +131,5 @@ func (q *Queue) discard(id string, old, now *record) {
 }
 
 func (q *Queue) remove(ctx context.Context, task, name string) error {
-	return q.parcels.Purge(ctx, jetstream.WithPurgeSubject(q.parcelSubject(task, name, "*")))
+	return q.blobs.Purge(ctx, jetstream.WithPurgeSubject(q.blobSubject(task, name, "*")))
 }

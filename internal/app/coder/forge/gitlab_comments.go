@@ -17,7 +17,7 @@ import (
 
 // Comments asks for the latest first and stops where they get older than
 // wanted: GitLab has no parameter for a time.
-func (l *lab) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
+func (l *gitlabForge) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error) {
 	if err := checkRef(GitLab, ref); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (l *lab) Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment
 	return all, nil
 }
 
-func (l *lab) notesPage(ctx context.Context, ref Ref, page int) ([]*gitlab.Note, *gitlab.Response, error) {
+func (l *gitlabForge) notesPage(ctx context.Context, ref Ref, page int) ([]*gitlab.Note, *gitlab.Response, error) {
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	by, desc := "updated_at", "desc"
 	if ref.Kind == PullRequest {
@@ -52,7 +52,7 @@ func (l *lab) notesPage(ctx context.Context, ref Ref, page int) ([]*gitlab.Note,
 	return l.api.Notes.ListIssueNotes(ref.Repo, int64(ref.Number), &gitlab.ListIssueNotesOptions{ListOptions: here, OrderBy: &by, Sort: &desc}, gitlab.WithContext(ctx))
 }
 
-func (l *lab) comment(n *gitlab.Note, me string) Comment {
+func (l *gitlabForge) comment(n *gitlab.Note, me string) Comment {
 	c := Comment{ID: strconv.FormatInt(n.ID, 10), Author: clean(n.Author.Username), Mine: strings.EqualFold(n.Author.Username, me), Created: stamp(n.CreatedAt), Updated: stamp(n.UpdatedAt)}
 	//lint:ignore SA1019 servers before GitLab 15 know the second word alone
 	c.Internal = n.Internal || n.Confidential
@@ -62,7 +62,7 @@ func (l *lab) comment(n *gitlab.Note, me string) Comment {
 	return marked(c, n.Body)
 }
 
-func (l *lab) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
+func (l *gitlabForge) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error) {
 	if err := checkRef(GitLab, ref); err != nil {
 		return Comment{}, err
 	}
@@ -79,7 +79,7 @@ func (l *lab) Comment(ctx context.Context, ref Ref, mark Mark, text string) (Com
 	return l.mineNow(n, "comment on", ref, err)
 }
 
-func (l *lab) Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error) {
+func (l *gitlabForge) Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error) {
 	if err := checkRef(GitLab, ref); err != nil {
 		return Comment{}, err
 	}
@@ -101,7 +101,7 @@ func (l *lab) Edit(ctx context.Context, ref Ref, id string, mark Mark, text stri
 }
 
 // mineNow reads what was just written.
-func (l *lab) mineNow(n *gitlab.Note, op string, ref Ref, err error) (Comment, error) {
+func (l *gitlabForge) mineNow(n *gitlab.Note, op string, ref Ref, err error) (Comment, error) {
 	if err == nil && (n == nil || n.ID == 0) {
 		err = errNonsense
 	}
@@ -111,7 +111,7 @@ func (l *lab) mineNow(n *gitlab.Note, op string, ref Ref, err error) (Comment, e
 	return l.comment(n, n.Author.Username), nil
 }
 
-func (l *lab) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {
+func (l *gitlabForge) Pulls(ctx context.Context, repo, branch string) ([]Task, error) {
 	if err := checkRepo(GitLab, repo); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func draftTitle(title string) string {
 	return "Draft: " + title
 }
 
-func (l *lab) Open(ctx context.Context, p Pull) (Task, error) {
+func (l *gitlabForge) Open(ctx context.Context, p Pull) (Task, error) {
 	if err := p.check(GitLab); err != nil {
 		return Task{}, err
 	}

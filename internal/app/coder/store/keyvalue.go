@@ -14,9 +14,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Shelf keeps values of up to 1 MB that workers share, by keys in which the
+// A KeyValue keeps values of up to 1 MB that workers share, by keys in which the
 // words have slashes between.
-type Shelf interface {
+type KeyValue interface {
 	// Get returns a value; nil if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
 	// Change replaces a value with what do makes of it, such that nobody
@@ -26,7 +26,7 @@ type Shelf interface {
 }
 
 // get reads a value; one that is not there leaves v as it is.
-func get(ctx context.Context, s Shelf, key string, v any) error {
+func get(ctx context.Context, s KeyValue, key string, v any) error {
 	text, err := s.Get(ctx, key)
 	if err != nil || text == nil {
 		return err
@@ -35,7 +35,7 @@ func get(ctx context.Context, s Shelf, key string, v any) error {
 }
 
 // change has a value changed.
-func change[T any](ctx context.Context, s Shelf, key string, do func(*T) error) error {
+func change[T any](ctx context.Context, s KeyValue, key string, do func(*T) error) error {
 	return s.Change(ctx, key, func(text []byte) ([]byte, error) {
 		v := new(T)
 		if text != nil {
@@ -51,7 +51,7 @@ func change[T any](ctx context.Context, s Shelf, key string, do func(*T) error) 
 }
 
 // decode understands a value, or says where it is that cannot be understood.
-func decode(s Shelf, key string, text []byte, v any) error {
+func decode(s KeyValue, key string, text []byte, v any) error {
 	err := json.Unmarshal(text, v)
 	if err == nil {
 		return nil
@@ -82,10 +82,10 @@ type files struct {
 
 func (f *files) path(key string) string { return filepath.Join(f.dir, filepath.FromSlash(key)+".json") }
 
-// Get implements [Shelf].
+// Get implements [KeyValue].
 func (f *files) Get(_ context.Context, key string) ([]byte, error) { return read(f.path(key)) }
 
-// Change implements [Shelf], with no other process between.
+// Change implements [KeyValue], with no other process between.
 func (f *files) Change(_ context.Context, key string, do func([]byte) ([]byte, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

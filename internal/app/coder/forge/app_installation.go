@@ -8,31 +8,31 @@ import (
 )
 
 // newInstalled is GitHub as an App sees it.
-func newInstalled(c Config, at *url.URL, mail *courier) (Forge, error) {
+func newInstalled(c Config, at *url.URL, mail *apiClient) (Forge, error) {
 	own, err := c.App.signer()
 	if err != nil {
 		return nil, err
 	}
-	itself := newCourier(c, at, nil, mail.secrets)
-	itself.pass, itself.next = own, mail.next
+	itself := newAPIClient(c, at, nil, mail.secrets)
+	itself.credential, itself.next = own, mail.next
 	api, err := hubClient(at, itself)
 	if err != nil {
 		return nil, err
 	}
-	app := &minter{app: *c.App, api: api, mail: itself, hide: c.Hide}
-	mail.pass, mail.app = app, true
+	app := &appTokens{app: *c.App, api: api, mail: itself, hide: c.Hide}
+	mail.credential, mail.app = app, true
 	return newGitHub(c, at, mail, app)
 }
 
 // Token implements [Tokens].
-func (h *hub) Token(ctx context.Context) (string, error) {
-	token, err := h.mail.pass.token(ctx)
+func (h *githubForge) Token(ctx context.Context) (string, error) {
+	token, err := h.mail.credential.token(ctx)
 	return token, h.mail.explain("get a token of", GitHub, err)
 }
 
 // listInstalled asks repository by repository: there is no list of all issues
 // for an App. Those that are disabled, or were taken from it meanwhile, have none.
-func (h *hub) listInstalled(ctx context.Context, q Query) ([]Task, error) {
+func (h *githubForge) listInstalled(ctx context.Context, q Query) ([]Task, error) {
 	repos, err := h.installed(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (h *hub) listInstalled(ctx context.Context, q Query) ([]Task, error) {
 
 // installed returns the repositories that an App is installed in and that can be
 // worked on.
-func (h *hub) installed(ctx context.Context) ([]string, error) {
+func (h *githubForge) installed(ctx context.Context) ([]string, error) {
 	list, err := pages(mostList, func(page int, _ string) ([]*github.Repository, int, string, error) {
 		found, res, err := h.api.Apps.ListRepos(ctx, &github.ListOptions{Page: page, PerPage: perPage})
 		if err == nil && found == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // environment makes the place and completes what the model is told.
-func (e *errand) environment(ctx context.Context) error {
+func (e *taskRun) environment(ctx context.Context) error {
 	if err := e.enter(ctx); err != nil {
 		return err
 	}
@@ -31,16 +31,16 @@ func (e *errand) environment(ctx context.Context) error {
 
 // enter makes the place if there is none: for the first time, or because the
 // task was taken over or resumed. It then has the project as it was kept.
-func (e *errand) enter(ctx context.Context) error {
-	if e.place != nil {
+func (e *taskRun) enter(ctx context.Context) error {
+	if e.workspace != nil {
 		return nil
 	}
-	place, err := e.Hands.Prepare(ctx, e.task, e.rec.Environment, e.rec.Kept)
+	workspace, err := e.Workspaces.Prepare(ctx, e.task, e.rec.Environment, e.rec.Kept)
 	if err != nil {
 		return &fault.Error{Kind: fault.KindOf(err), Op: "prepare environment", Subject: e.rec.Environment, Err: err, Hint: fault.Hint(err)}
 	}
-	e.place = place
-	if f, ok := place.(Furnished); ok {
+	e.workspace = workspace
+	if f, ok := workspace.(Warner); ok {
 		for _, w := range f.Warnings() {
 			e.warn(w)
 		}
@@ -51,9 +51,9 @@ func (e *errand) enter(ctx context.Context) error {
 // setUp runs the commands that the plan wants to have run before the work. One
 // that fails is something the model has to know, like a dependency that cannot be
 // installed.
-func (e *errand) setUp(ctx context.Context) error {
+func (e *taskRun) setUp(ctx context.Context) error {
 	for _, command := range e.rec.Plan.Environment.Setup {
-		out, err := e.place.Execute(ctx, command, "")
+		out, err := e.workspace.Execute(ctx, command, "")
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
@@ -74,9 +74,9 @@ const longestNotes = 16_000
 
 // projectNotes reads what the project says about itself. It is data: whoever can
 // open a pull request can write it.
-func (e *errand) projectNotes(ctx context.Context) (text string, err error) {
+func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
 	for _, name := range noteFiles {
-		out, err := e.place.Execute(ctx, fmt.Sprintf("head -c %d %s", longestNotes, name), "")
+		out, err := e.workspace.Execute(ctx, fmt.Sprintf("head -c %d %s", longestNotes, name), "")
 		if cause := context.Cause(ctx); cause != nil {
 			return "", cause
 		}
@@ -98,14 +98,14 @@ func tail(text string, most int) string {
 }
 
 // keep has the project kept where another worker finds it.
-func (e *errand) keep(ctx context.Context) error {
-	k, ok := e.place.(Keeper)
+func (e *taskRun) keep(ctx context.Context) error {
+	k, ok := e.workspace.(Committer)
 	if !ok {
 		e.rec.Unkept = true
 		return nil
 	}
 	commit, err := k.Keep(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
-	var quiet silence
+	var quiet unavailable
 	switch err = later(err); {
 	case err != nil && (errors.Is(err, ErrLost) || errors.As(err, &quiet) || context.Cause(ctx) != nil):
 		return err

@@ -11,10 +11,10 @@ import (
 	"hako/run/fault"
 )
 
-// An Office is where coordinators speak with the forges. It implements
-// [work.Desk] and [work.Board] and is safe for concurrent use. Its fields must
+// A ForgeClient is where coordinators speak with the forges. It implements
+// [coder.Commenter] and [coder.Publisher] and is safe for concurrent use. Its fields must
 // not change after the first use.
-type Office struct {
+type ForgeClient struct {
 	Forges []Forge
 	Trust  time.Duration // how long it is believed who may write; zero means 3 minutes
 	// Record puts on record what is about to be written to a forge for a task,
@@ -23,8 +23,8 @@ type Office struct {
 	Record func(task, what string) (done func(error), err error)
 
 	mu     sync.Mutex
-	voices map[string]*forge.Voice // by task
-	rights map[right]answer
+	voices map[string]*forge.CommentWriter // by task
+	rights map[permission]permissionAnswer
 }
 
 // How much is remembered. All of it can be found out again, so that when there
@@ -32,7 +32,7 @@ type Office struct {
 const mostVoices, mostRights = 256, 4096
 
 // of returns the forge of a provider.
-func (o *Office) of(provider string) (*Forge, error) {
+func (o *ForgeClient) of(provider string) (*Forge, error) {
 	for i := range o.Forges {
 		if o.Forges[i].Provider == provider {
 			return &o.Forges[i], nil
@@ -43,22 +43,22 @@ func (o *Office) of(provider string) (*Forge, error) {
 
 // voice returns what speaks for a task. There is one, so that it knows what it
 // said and need not look.
-func (o *Office) voice(f *Forge, t coder.Task) *forge.Voice {
+func (o *ForgeClient) voice(f *Forge, t coder.Task) *forge.CommentWriter {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if v := o.voices[t.ID]; v != nil {
 		return v
 	}
 	if o.voices == nil || len(o.voices) >= mostVoices {
-		o.voices = make(map[string]*forge.Voice)
+		o.voices = make(map[string]*forge.CommentWriter)
 	}
-	v := &forge.Voice{Forge: f.Forge, Ref: refOf(t), Task: t.ID}
+	v := &forge.CommentWriter{Forge: f.Forge, Ref: refOf(t), Task: t.ID}
 	o.voices[t.ID] = v
 	return v
 }
 
-// Say implements [work.Desk].
-func (o *Office) Say(ctx context.Context, t coder.Task, key, text string) (ref string, err error) {
+// Say implements [coder.Commenter].
+func (o *ForgeClient) Say(ctx context.Context, t coder.Task, key, text string) (ref string, err error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func (o *Office) Say(ctx context.Context, t coder.Task, key, text string) (ref s
 }
 
 // recorded does something to a forge that is on record before and after.
-func (o *Office) recorded(t coder.Task, what string, do func() error) error {
+func (o *ForgeClient) recorded(t coder.Task, what string, do func() error) error {
 	if o.Record == nil {
 		return do()
 	}
@@ -90,7 +90,7 @@ func (o *Office) recorded(t coder.Task, what string, do func() error) error {
 
 // said returns the keys of the comments that there are of a task, by whichever
 // worker.
-func (o *Office) said(ctx context.Context, f *Forge, t coder.Task) (keys []string, err error) {
+func (o *ForgeClient) said(ctx context.Context, f *Forge, t coder.Task) (keys []string, err error) {
 	all, err := f.Comments(ctx, refOf(t), time.Time{})
 	if err != nil {
 		return nil, o.meant(ctx, f, t, err)
@@ -103,8 +103,8 @@ func (o *Office) said(ctx context.Context, f *Forge, t coder.Task) (keys []strin
 	return keys, nil
 }
 
-// Show implements [work.Board].
-func (o *Office) Show(ctx context.Context, t coder.Task, s coder.State) error {
+// Show implements [coder.Publisher].
+func (o *ForgeClient) Show(ctx context.Context, t coder.Task, s coder.State) error {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return err
@@ -112,8 +112,8 @@ func (o *Office) Show(ctx context.Context, t coder.Task, s coder.State) error {
 	return o.meant(ctx, f, t, o.recorded(t, "label "+f.label(s), func() error { return forge.Move(ctx, f.Forge, refOf(t), f.Labels, f.label(s)) }))
 }
 
-// Propose implements [work.Board].
-func (o *Office) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (url string, err error) {
+// Propose implements [coder.Publisher].
+func (o *ForgeClient) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (url string, err error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return "", err
@@ -136,7 +136,7 @@ func (o *Office) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (u
 // meant finds out whether "not found" is said of the issue. Of anything else it
 // must not end the task as one whose issue is gone. Nor does a token that has
 // expired end it: there will be another.
-func (o *Office) meant(ctx context.Context, f *Forge, t coder.Task, err error) error {
+func (o *ForgeClient) meant(ctx context.Context, f *Forge, t coder.Task, err error) error {
 	if forge.LoggedOut(err) {
 		return &fault.Error{Kind: fault.Unavailable, Op: "reach", Subject: refOf(t).String(), Why: "nobody is logged in", Err: err, Hint: fault.Hint(err)}
 	}

@@ -60,10 +60,10 @@ func marked(c Comment, raw string) Comment {
 	return c
 }
 
-// A Voice says things about one task. Each key is one comment: said again, it
-// is edited in place, also by the Voice of another process. The zero value is
+// A CommentWriter says things about one task. Each key is one comment: said again, it
+// is edited in place, also by the CommentWriter of another process. The zero value is
 // not usable; its fields must not change after the first use.
-type Voice struct {
+type CommentWriter struct {
 	Forge Forge
 	Ref   Ref
 	Task  string // names the task in marks: letters, digits, dots, dashes
@@ -73,7 +73,7 @@ type Voice struct {
 }
 
 // Say makes the comment of a key read like text.
-func (v *Voice) Say(ctx context.Context, key, text string) (Comment, error) {
+func (v *CommentWriter) Say(ctx context.Context, key, text string) (Comment, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var err error
@@ -92,7 +92,7 @@ func (v *Voice) Say(ctx context.Context, key, text string) (Comment, error) {
 }
 
 // say edits the comment that is there, or makes one.
-func (v *Voice) say(ctx context.Context, key, text string) (Comment, error) {
+func (v *CommentWriter) say(ctx context.Context, key, text string) (Comment, error) {
 	old, found, err := v.find(ctx, key)
 	if err != nil {
 		return Comment{}, err
@@ -107,7 +107,7 @@ func (v *Voice) say(ctx context.Context, key, text string) (Comment, error) {
 	return v.Forge.Edit(ctx, v.Ref, old.ID, mark, text)
 }
 
-func (v *Voice) find(ctx context.Context, key string) (Comment, bool, error) {
+func (v *CommentWriter) find(ctx context.Context, key string) (Comment, bool, error) {
 	if v.said == nil {
 		v.said = map[string]Comment{}
 	}
