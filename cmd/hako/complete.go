@@ -19,6 +19,7 @@ import (
 	"hako/internal/app/ask"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
+	"hako/internal/app/llmcmd"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
@@ -165,7 +166,7 @@ func environmentNames(_ context.Context, conf *config.Config) []string {
 
 func presetNames(_ context.Context, conf *config.Config) []string {
 	list := []string{described(preset.Choose, "picks one by what the input is")}
-	for _, p := range preset.All(userPresets(conf)) {
+	for _, p := range preset.All(llmcmd.Presets(conf)) {
 		list = append(list, described(p.Name, p.About))
 	}
 	return list

@@ -62,9 +62,9 @@ type Coder struct {
 // taskResources are what there is of a task in this process besides its container.
 type taskResources struct {
 	bill    *agent.ChargedModel
-	booked  quota.Usage        // of the bill
+	booked  quota.Usage          // of the bill
 	servers []*mcpclient.Servers // nil until the model is offered tools
-	opened  bool               // they were started
+	opened  bool                 // they were started
 }
 
 // Close closes what the coder holds.

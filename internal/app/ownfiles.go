@@ -82,7 +82,8 @@ func checkHardLinks(conf *config.Config, granted []string) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record + " has a second name (a hard link), which may lie there, and what is recorded could destroy it",
-		Hint: "remove the other name, or move the record with audit.path", FlagHint: "remove the other name, or move the record with --audit FILE"}
+		Hint:     "remove the other name, or move the record with audit.path",
+		FlagHint: "remove the other name, or move the record with --audit FILE"}
 }
 
 func isDir(name string) bool {
@@ -126,9 +127,9 @@ func CheckRoot(conf *config.Config) error {
 	info, err := os.Stat(o.Root)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), FlagHint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", FlagHint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	}
 	return checkRoot(conf, o.Root)
 }
