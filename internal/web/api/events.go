@@ -12,7 +12,7 @@ import (
 )
 
 func (s *Server) live() (Live, error) {
-	return there(s.Sources.Live, "events", "start the server with a record")
+	return available(s.Sources.Live, "events", "start the server with a record")
 }
 
 // events shows the record as it is written.
@@ -51,7 +51,7 @@ type Questions struct {
 }
 
 func (s *Server) approvals() (Approvals, error) {
-	return there(s.Sources.Approvals, "approvals", "start the server with something that asks")
+	return available(s.Sources.Approvals, "approvals", "start the server with something that asks")
 }
 
 func (s *Server) pending(c *call) (Questions, error) {
@@ -99,7 +99,7 @@ type Decision struct {
 }
 
 func (d Decision) detail() string {
-	if a, known := gate.ParseAnswer(d.Answer); known {
+	if a, prefixed := gate.ParseAnswer(d.Answer); prefixed {
 		return a.String()
 	}
 	return "in a way that is not known"
@@ -110,11 +110,11 @@ func (s *Server) answer(c *call, in Decision) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	answer, known := gate.ParseAnswer(in.Answer)
-	if !known {
+	answer, prefixed := gate.ParseAnswer(in.Answer)
+	if !prefixed {
 		return nothing{}, invalid("answer question", c.PathValue("id"), fmt.Sprintf("there is no answer %q", in.Answer), "it is one of once, session, deny")
 	}
-	return nothing{}, desk.Answer(c.Context(), c.visit.Actor, c.PathValue("id"), answer)
+	return nothing{}, desk.Answer(c.Context(), c.identity.Actor, c.PathValue("id"), answer)
 }
 
 // question tells the record what is decided: the number of a question says

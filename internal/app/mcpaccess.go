@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"hako/gate"
-	"hako/internal/app"
 	"hako/internal/app/access"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
@@ -31,20 +30,20 @@ const localCaller = "local"
 // thousand a second must not find it.
 const shortestToken = 20
 
-// An mcpGuard knows who may come in over HTTP: who has the token of this server,
+// An MCPAccess knows who may come in over HTTP: who has the token of this server,
 // and the clients and operators of hako serve, each with sandboxes of their own.
-type mcpGuard struct {
-	token string // empty means that everybody on this machine may
+type MCPAccess struct {
+	Token string // empty means that everybody on this machine may
 	store *auth.Store
-	told  string // what to say about the token at the start
+	Note  string // what to tell about the token at the start
 }
 
-// holder tells whose a token is; empty means nobody's.
-func (g *mcpGuard) holder(secret string) string {
-	if g.token == "" {
+// Holder tells whose a token is; empty means nobody's.
+func (g *MCPAccess) Holder(secret string) string {
+	if g.Token == "" {
 		return localCaller
 	}
-	given, own := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(g.token))
+	given, own := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(g.Token))
 	if subtle.ConstantTimeCompare(given[:], own[:]) == 1 {
 		return localCaller
 	}
@@ -55,43 +54,50 @@ func (g *mcpGuard) holder(secret string) string {
 	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
 }
 
-// elicits is what the client of a caller may answer to questions about its own
+// Elicits is what the client of a caller may answer to questions about its own
 // commands: all, if it has the token of this server, which who started it gave
 // to their own client. Others are those of hako serve, or anybody.
-func (g *mcpGuard) elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
+func (g *MCPAccess) Elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
 	return func(caller string) gate.Answer {
-		if g.token != "" && caller == localCaller {
+		if g.Token != "" && caller == localCaller {
 			return gate.Session
 		}
 		return others(caller)
 	}
 }
 
-// guard settles which token lets in.
-func (o *mcpFlags) guard(store *auth.Store) (*mcpGuard, error) {
-	g := &mcpGuard{store: store}
+// MCPAccessOptions say which token lets MCP clients in.
+type MCPAccessOptions struct {
+	HTTP      bool   // the server listens; otherwise it speaks on its standard streams
+	TokenFile string // empty means that of the environment, or a new one
+	NoToken   bool   // everybody on this machine may come in
+}
+
+// Access settles which token lets in.
+func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
+	g := &MCPAccess{store: store}
 	var err error
 	switch own := os.Getenv(tokenVariable); {
-	case o.http == "" && (o.tokenFile != "" || o.noToken):
+	case !o.HTTP && (o.TokenFile != "" || o.NoToken):
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Why: "tokens are for --http; over standard streams nobody else can come in", Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
-	case o.http == "":
+	case !o.HTTP:
 		return g, nil
-	case o.noToken && o.tokenFile != "":
+	case o.NoToken && o.TokenFile != "":
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token", Why: "--token-file says otherwise", Hint: "leave one of them out"}
-	case o.noToken:
-		g.told = "no token is asked for: every user and program of this machine may come in"
+	case o.NoToken:
+		g.Note = "no token is asked for: every user and program of this machine may come in"
 		return g, nil
-	case o.tokenFile != "":
-		g.token, err = tokenOf(o.tokenFile)
-		g.told = "the token is in " + o.tokenFile
+	case o.TokenFile != "":
+		g.Token, err = tokenOf(o.TokenFile)
+		g.Note = "the token is in " + o.TokenFile
 	case own != "":
-		g.token, g.told = own, "the token is that of "+tokenVariable
+		g.Token, g.Note = own, "the token is that of "+tokenVariable
 	default:
-		g.token, err = new(auth.Store).Ephemeral(localCaller, access.Operator)
-		g.told = "token " + g.token
+		g.Token, err = new(auth.Store).Ephemeral(localCaller, access.Operator)
+		g.Note = "token " + g.Token
 	}
 	if err == nil {
-		err = checkToken(g.token, cmp.Or(o.tokenFile, tokenVariable))
+		err = checkToken(g.Token, cmp.Or(o.TokenFile, tokenVariable))
 	}
 	return g, err
 }
@@ -120,7 +126,7 @@ func tokenOf(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return "", &fault.Error{Op: "read token", Subject: path, Err: app.ReasonOf(err)}
+		return "", &fault.Error{Op: "read token", Subject: path, Err: ReasonOf(err)}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -135,7 +141,7 @@ func newTokenFile(path string) (token string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", &fault.Error{Op: "write token", Subject: path, Err: app.ReasonOf(err)}
+		return "", &fault.Error{Op: "write token", Subject: path, Err: ReasonOf(err)}
 	}
 	return token, nil
 }

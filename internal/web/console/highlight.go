@@ -8,7 +8,7 @@ import (
 )
 
 // A piece is a part of a command in one colour.
-type piece struct {
+type span struct {
 	Class  string // of the style sheet; empty means the usual colour
 	Text   string
 	Marked bool // it is what the reader is asked about
@@ -19,14 +19,14 @@ const most = 32 << 10
 
 // painted cuts a command into coloured pieces. One that does not parse is
 // coloured as far as it goes, and is shown whole in any case.
-func painted(command string) []piece { return marked(command, "") }
+func highlighted(command string) []span { return marked(command, "") }
 
 // marked does so and marks the commands that are spelled like part.
-func marked(command, part string) []piece {
+func marked(command, part string) []span {
 	if len(command) > most || !utf8.ValidString(command) {
-		return []piece{{Text: visible(strings.ToValidUTF8(command, "\uFFFD"))}}
+		return []span{{Text: visible(strings.ToValidUTF8(command, "\uFFFD"))}}
 	}
-	b := brush{src: command, part: part, class: make([]string, len(command)), marked: make([]bool, len(command))}
+	b := highlighter{src: command, part: part, class: make([]string, len(command)), marked: make([]bool, len(command))}
 	file, _ := syntax.NewParser(syntax.KeepComments(true), syntax.RecoverErrors(8)).Parse(strings.NewReader(command), "")
 	if file != nil {
 		syntax.Walk(file, b.node)
@@ -36,14 +36,14 @@ func marked(command, part string) []piece {
 
 // brush remembers the colour of every byte. Inner nodes are walked after outer
 // ones and paint over them.
-type brush struct {
+type highlighter struct {
 	src    string
 	part   string // what is to be marked; empty means nothing
 	class  []string
 	marked []bool
 }
 
-func (b *brush) node(n syntax.Node) bool {
+func (b *highlighter) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Comment:
 		b.over(n, "com")
@@ -85,7 +85,7 @@ func opening(n *syntax.CmdSubst) int {
 }
 
 // call paints the name of a command and its flags.
-func (b *brush) call(n *syntax.CallExpr) {
+func (b *highlighter) call(n *syntax.CallExpr) {
 	b.mark(n)
 	for i, word := range n.Args {
 		switch {
@@ -99,7 +99,7 @@ func (b *brush) call(n *syntax.CallExpr) {
 
 // mark marks a command that is the part. Only what surely is gets marked: words
 // that are known when it runs may turn out to be any.
-func (b *brush) mark(n *syntax.CallExpr) {
+func (b *highlighter) mark(n *syntax.CallExpr) {
 	if b.part == "" || len(n.Args) == 0 || !b.spelledAs(n.Args, b.part) {
 		return
 	}
@@ -110,7 +110,7 @@ func (b *brush) mark(n *syntax.CallExpr) {
 }
 
 // spelledAs tells whether words are a command, as a gate quotes it.
-func (b *brush) spelledAs(words []*syntax.Word, command string) bool {
+func (b *highlighter) spelledAs(words []*syntax.Word, command string) bool {
 	var plain, quoted []string
 	for _, word := range words {
 		plain = append(plain, b.text(word))
@@ -151,7 +151,7 @@ func valueOf(word *syntax.Word) (value string, ok bool) {
 	return value, true
 }
 
-func (b *brush) keywords(n syntax.Node) {
+func (b *highlighter) keywords(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.IfClause:
 		b.word(n.Position, 2, "kw")
@@ -175,27 +175,27 @@ func (b *brush) keywords(n syntax.Node) {
 	}
 }
 
-func (b *brush) text(n syntax.Node) string {
+func (b *highlighter) text(n syntax.Node) string {
 	from, to := b.span(n.Pos(), n.End())
 	return b.src[from:to]
 }
 
-func (b *brush) over(n syntax.Node, class string) { b.paint(n.Pos(), n.End(), class) }
+func (b *highlighter) over(n syntax.Node, class string) { b.paint(n.Pos(), n.End(), class) }
 
-func (b *brush) word(at syntax.Pos, length int, class string) {
+func (b *highlighter) word(at syntax.Pos, length int, class string) {
 	if at.IsValid() {
 		from := min(int(at.Offset()), len(b.src))
 		fill(b.class[from:min(from+length, len(b.src))], class)
 	}
 }
 
-func (b *brush) paint(from, to syntax.Pos, class string) {
+func (b *highlighter) paint(from, to syntax.Pos, class string) {
 	i, j := b.span(from, to)
 	fill(b.class[i:j], class)
 }
 
 // span keeps positions inside the text, whatever a recovered parser says.
-func (b *brush) span(from, to syntax.Pos) (int, int) {
+func (b *highlighter) span(from, to syntax.Pos) (int, int) {
 	if !from.IsValid() || !to.IsValid() {
 		return 0, 0
 	}
@@ -211,22 +211,22 @@ func fill(part []string, class string) {
 
 // pieces joins bytes of the same colour. Characters that deceive stand out in
 // pieces of their own.
-func (b *brush) pieces() []piece {
-	var all []piece
+func (b *highlighter) pieces() []span {
+	var all []span
 	from := 0
 	for at, r := range b.src {
 		odd := deceptive(r)
 		if at > from && (odd || b.class[at] != b.class[from] || b.marked[at] != b.marked[from]) {
-			all = append(all, piece{b.class[from], b.src[from:at], b.marked[from]})
+			all = append(all, span{b.class[from], b.src[from:at], b.marked[from]})
 			from = at
 		}
 		if odd {
-			all = append(all, piece{"ctl", visible(string(r)), b.marked[at]})
+			all = append(all, span{"ctl", visible(string(r)), b.marked[at]})
 			from = at + utf8.RuneLen(r)
 		}
 	}
 	if from < len(b.src) {
-		all = append(all, piece{b.class[from], b.src[from:], b.marked[from]})
+		all = append(all, span{b.class[from], b.src[from:], b.marked[from]})
 	}
 	return all
 }

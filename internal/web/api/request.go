@@ -23,11 +23,11 @@ import (
 // A call is a request that has passed the checks.
 type call struct {
 	*http.Request
-	w     http.ResponseWriter
-	route *route
-	visit visit
-	query url.Values
-	form  url.Values // nil means that the body is no form
+	w        http.ResponseWriter
+	route    *route
+	identity identity
+	query    url.Values
+	form     url.Values // nil means that the body is no form
 }
 
 const formType, jsonType = "application/x-www-form-urlencoded", "application/json"
@@ -95,7 +95,7 @@ func (c *call) when(name string) (time.Time, error) {
 // browser has a session: programs send JSON.
 func (c *call) parseForm() error {
 	kind, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	if kind != formType || !c.visit.byCookie() {
+	if kind != formType || !c.identity.byCookie() {
 		return nil
 	}
 	body, err := c.readBody()
@@ -204,9 +204,9 @@ func checkFields(body []byte, t reflect.Type) error {
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
 		return nil // for the decoder to refuse
 	}
-	var known, seen []string
+	var prefixed, statusRecorder []string
 	for f := range t.Fields() {
-		known = append(known, jsonName(f))
+		prefixed = append(prefixed, jsonName(f))
 	}
 	for dec.More() {
 		token, err := dec.Token()
@@ -216,21 +216,21 @@ func checkFields(body []byte, t reflect.Type) error {
 			return nil
 		}
 		switch {
-		case !slices.Contains(known, name):
-			return invalid("read body", name, "there is no such field", hintFields(known))
-		case slices.Contains(seen, name):
+		case !slices.Contains(prefixed, name):
+			return invalid("read body", name, "there is no such field", hintFields(prefixed))
+		case slices.Contains(statusRecorder, name):
 			return invalid("read body", name, "it is there twice", "give it once")
 		}
-		seen = append(seen, name)
+		statusRecorder = append(statusRecorder, name)
 	}
 	return nil
 }
 
-func hintFields(known []string) string {
-	if len(known) == 0 {
+func hintFields(prefixed []string) string {
+	if len(prefixed) == 0 {
 		return "there are no fields here"
 	}
-	return "the fields are " + strings.Join(known, ", ")
+	return "the fields are " + strings.Join(prefixed, ", ")
 }
 
 // rawBody returns the body as JSON, which a form is turned into.

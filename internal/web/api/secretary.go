@@ -12,16 +12,16 @@ import (
 	"hako/run/fault"
 )
 
-// A Saying is what somebody says to the secretary.
-type Saying struct {
+// A ChatMessage is what somebody says to the secretary.
+type ChatMessage struct {
 	Session string `json:"session"` // of her conversations; a new name begins one
 	Text    string `json:"text"`
 }
 
-func (s Saying) detail() string { return s.Session }
+func (s ChatMessage) detail() string { return s.Session }
 
 func (s *Server) secretary() (Secretary, error) {
-	return there(s.Sources.Secretary, "secretary", "start the server with a model for her")
+	return available(s.Sources.Secretary, "secretary", "start the server with a model for her")
 }
 
 // chat tells what she answers, as she does. She goes on when nobody listens.
@@ -30,7 +30,7 @@ func (s *Server) chat(c *call) error {
 	if err != nil {
 		return err
 	}
-	var in Saying
+	var in ChatMessage
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Server) chat(c *call) error {
 	}
 	var said error
 	err = s.stream(c, func(ctx context.Context, push func(item)) error {
-		said = conversation(clerk, c.visit.Actor, in)(ctx, push)
+		said = conversation(clerk, c.identity.Actor, in)(ctx, push)
 		return said
 	})
 	done(cmp.Or(said, err)) // there may have been no room for one more stream
@@ -57,7 +57,7 @@ func speaks(text string) error {
 	return nil
 }
 
-func conversation(clerk Secretary, who access.Actor, in Saying) producer {
+func conversation(clerk Secretary, who access.Actor, in ChatMessage) producer {
 	return func(ctx context.Context, push func(item)) error {
 		var done atomic.Bool
 		err := clerk.Chat(ctx, who, in.Session, in.Text, func(t sessions.Turn) {
@@ -120,7 +120,7 @@ func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 	}
 	id := c.PathValue("id")
 	begun, err := hasBegun(c.Context(), clerk, id)
-	if stopped := clerk.Stop(c.Context(), c.visit.Actor, id); stopped != nil || err != nil {
+	if stopped := clerk.Stop(c.Context(), c.identity.Actor, id); stopped != nil || err != nil {
 		return nothing{}, cmp.Or(stopped, err)
 	}
 	if !begun {

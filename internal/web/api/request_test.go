@@ -16,8 +16,8 @@ func FuzzBack(f *testing.F) {
 	here, _ := url.Parse("http://here/login")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := back(url.Values{"next": {s}}, "next")
-		there, err := here.Parse(got)
-		if err != nil || there.Host != "here" || there.Scheme != "http" || !strings.HasPrefix(got, "/") || strings.HasPrefix(got, "//") || strings.Contains(got, "\\") {
+		available, err := here.Parse(got)
+		if err != nil || available.Host != "here" || available.Scheme != "http" || !strings.HasPrefix(got, "/") || strings.HasPrefix(got, "//") || strings.Contains(got, "\\") {
 			t.Errorf("%q leads to %q", s, got)
 		}
 	})

@@ -23,9 +23,9 @@ const (
 // them code, bold, and links. A link becomes its text and its address, and
 // nothing to press: whoever talks a model into an address gets no click. All
 // other marks stay as they were written.
-func said(text string) templ.Component {
+func renderMarkdown(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		var s sheet
+		var s markdownWriter
 		s.layOut(text)
 		_, err := io.WriteString(w, s.String())
 		return err
@@ -34,9 +34,9 @@ func said(text string) templ.Component {
 
 // utterance writes a message. Only what a model says is laid out: what a person
 // wrote is shown the way it was.
-func utterance(m sessions.Message) templ.Component {
+func utteranceHTML(m sessions.Message) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		var s sheet
+		var s markdownWriter
 		s.element(`div class="said"`, func() {
 			if m.Role == "assistant" {
 				s.layOut(m.Text)
@@ -51,20 +51,20 @@ func utterance(m sessions.Message) templ.Component {
 
 // A sheet is written on with elements of ours and escaped text of others; there
 // is no other way to write on it.
-type sheet struct{ out strings.Builder }
+type markdownWriter struct{ out strings.Builder }
 
-func (s *sheet) String() string { return s.out.String() }
+func (s *markdownWriter) String() string { return s.out.String() }
 
-func (s *sheet) text(text string) { s.out.WriteString(templ.EscapeString(visible(text))) }
+func (s *markdownWriter) text(text string) { s.out.WriteString(templ.EscapeString(visible(text))) }
 
-func (s *sheet) element(tag string, inside func()) {
+func (s *markdownWriter) element(tag string, inside func()) {
 	name, _, _ := strings.Cut(tag, " ")
 	s.out.WriteString("<" + tag + ">")
 	inside()
 	s.out.WriteString("</" + name + ">")
 }
 
-func (s *sheet) layOut(text string) {
+func (s *markdownWriter) layOut(text string) {
 	if len(text) > longestSaid {
 		s.element("p", func() { s.text(text) })
 		return
@@ -73,7 +73,7 @@ func (s *sheet) layOut(text string) {
 }
 
 // blocks writes lines that make paragraphs, lists and code.
-func (s *sheet) blocks(lines []string, depth int) {
+func (s *markdownWriter) blocks(lines []string, depth int) {
 	for len(lines) > 0 {
 		line := lines[0]
 		m, isItem := markOf(line)
@@ -94,7 +94,7 @@ func (s *sheet) blocks(lines []string, depth int) {
 }
 
 // paragraph writes lines until something else begins.
-func (s *sheet) paragraph(lines []string, depth int) (rest []string) {
+func (s *markdownWriter) paragraph(lines []string, depth int) (rest []string) {
 	n := 1
 	for n < len(lines) && !endsParagraph(lines[n], depth) {
 		n++
@@ -121,7 +121,7 @@ func fenceOf(line string) string {
 
 // fenced writes a block of code. One that has no end, as while it is still being
 // said, goes to the end of the text.
-func (s *sheet) fenced(lines []string) (rest []string) {
+func (s *markdownWriter) fenced(lines []string) (rest []string) {
 	fence := fenceOf(lines[0])
 	end := 1
 	for end < len(lines) && strings.TrimSpace(lines[end]) != fence {
@@ -166,7 +166,7 @@ func markOf(line string) (m mark, ok bool) {
 }
 
 // list writes items of one kind.
-func (s *sheet) list(lines []string, first mark, depth int) (rest []string) {
+func (s *markdownWriter) list(lines []string, first mark, depth int) (rest []string) {
 	numbered := first.number != ""
 	tag := "ul"
 	if numbered {
@@ -186,7 +186,7 @@ func (s *sheet) list(lines []string, first mark, depth int) (rest []string) {
 }
 
 // item writes one with what is indented below it.
-func (s *sheet) item(lines []string, m mark, depth int) (rest []string) {
+func (s *markdownWriter) item(lines []string, m mark, depth int) (rest []string) {
 	inside := []string{lines[0][m.width:]}
 	n := 1
 	for ; n < len(lines) && m.holds(lines[n:]); n++ {
@@ -211,7 +211,7 @@ func (m mark) holds(lines []string) bool {
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // content writes an item: its first line as it is, what follows as blocks.
-func (s *sheet) content(lines []string, depth int) {
+func (s *markdownWriter) content(lines []string, depth int) {
 	n := 0
 	for n < len(lines) && !endsParagraph(lines[n], depth+1) {
 		n++
@@ -221,7 +221,7 @@ func (s *sheet) content(lines []string, depth int) {
 }
 
 // inline writes a text with code, bold and links in it.
-func (s *sheet) inline(text string) {
+func (s *markdownWriter) inline(text string) {
 	noLink := false // there is none in the rest; looking again and again would take long
 	for text != "" {
 		at := strings.IndexAny(text, "`*[")
@@ -251,7 +251,7 @@ func (s *sheet) inline(text string) {
 
 // codeSpan writes the code that a text begins with, and returns its length. Zero
 // means that there is none, here and below.
-func (s *sheet) codeSpan(text string) int {
+func (s *markdownWriter) codeSpan(text string) int {
 	n := len(text) - len(strings.TrimLeft(text, "`"))
 	end := strings.Index(text[n:], text[:n])
 	if end < 1 {
@@ -261,7 +261,7 @@ func (s *sheet) codeSpan(text string) int {
 	return n + end + n
 }
 
-func (s *sheet) bold(text string) int {
+func (s *markdownWriter) bold(text string) int {
 	end := strings.Index(text[2:], "**")
 	if end < 1 {
 		return 0
@@ -271,7 +271,7 @@ func (s *sheet) bold(text string) int {
 }
 
 // link writes the text of a link and its address, if that is another.
-func (s *sheet) link(text string) int {
+func (s *markdownWriter) link(text string) int {
 	middle := strings.Index(text, "](")
 	if middle < 0 {
 		return 0
@@ -309,5 +309,5 @@ func (c *console) layOut(w http.ResponseWriter, r *http.Request) {
 		send(w, http.StatusOK, outcome(c.newPage(r, "secretary"), *in.Result))
 		return
 	}
-	send(w, http.StatusOK, said(in.Text))
+	send(w, http.StatusOK, renderMarkdown(in.Text))
 }

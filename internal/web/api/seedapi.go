@@ -15,60 +15,60 @@ import (
 
 // familiar are the routes that clients of the secretary know, with the fields
 // they know.
-func (s *Server) familiar() []route {
+func (s *Server) seedAPI() []route {
 	return []route{
-		known(change("POST", "/chat", "talk to secretary", (*Server).familiarChat)),
+		prefixed(write("POST", "/chat", "talk to secretary", (*Server).seedChat)),
 		alive("/health"), alive("/healthz"), // the one of the secretary, and where hako agent and most others have it
-		known(look("/todos", (*Server).familiarTodos)),
-		known(change("POST", "/todos", "add to-do", (*Server).familiarAdd)),
-		known(change("PATCH", "/todos/{id}", "change to-do", (*Server).familiarChange)),
-		known(change("DELETE", "/todos/{id}", "delete to-do", (*Server).familiarDelete)),
-		known(look("/bash/pending", (*Server).familiarPending)),
-		known(asking(about(change("POST", "/bash/approve/{id}", "answer question", (*Server).familiarApprove), (*Server).question))),
+		prefixed(get("/todos", (*Server).seedTodos)),
+		prefixed(write("POST", "/todos", "add to-do", (*Server).seedAddTodo)),
+		prefixed(write("PATCH", "/todos/{id}", "change to-do", (*Server).seedChangeTodo)),
+		prefixed(write("DELETE", "/todos/{id}", "delete to-do", (*Server).seedDeleteTodo)),
+		prefixed(get("/bash/pending", (*Server).seedPending)),
+		prefixed(withApproved(about(write("POST", "/bash/approve/{id}", "answer question", (*Server).seedApprove), (*Server).question))),
 	}
 }
 
-func known(r route) route {
+func prefixed(r route) route {
 	r.path = "/api" + strings.TrimPrefix(r.path, v1)
 	return r
 }
 
-func asking(r route) route {
+func withApproved(r route) route {
 	r.query = []string{"approved"}
 	return r
 }
 
-// A FamiliarSaying is what somebody says, in the familiar way.
-type FamiliarSaying struct {
+// A SeedMessage is what somebody says, with the fields of the seed API.
+type SeedMessage struct {
 	Message   string `json:"message"`
 	PlayAudio *bool  `json:"play_audio,omitempty"` // nil means that it stays as it is
 	Model     string `json:"model,omitempty"`      // is set where the server is
 }
 
-// A FamiliarReply is what she answers.
-type FamiliarReply struct {
-	VoicePlan   FamiliarPlan  `json:"voice_plan"`
-	AudioPath   *string       `json:"audio_path"` // always null: what she speaks is not kept
-	PlayedAudio bool          `json:"played_audio"`
-	RawResponse *FamiliarPlan `json:"raw_response"`
+// A SeedReply is what she answers.
+type SeedReply struct {
+	VoicePlan   SeedPlan  `json:"voice_plan"`
+	AudioPath   *string   `json:"audio_path"` // always null: what she speaks is not kept
+	PlayedAudio bool      `json:"played_audio"`
+	RawResponse *SeedPlan `json:"raw_response"`
 }
 
-// A FamiliarPlan is the part of her reply that others read.
-type FamiliarPlan struct {
-	Text    string           `json:"text"`
-	Actions []FamiliarAction `json:"bashActions"`
+// A SeedPlan is the part of her reply that others read.
+type SeedPlan struct {
+	Text    string       `json:"text"`
+	Actions []SeedAction `json:"bashActions"`
 }
 
-// A FamiliarAction is a command she had run.
-type FamiliarAction struct {
-	Command string          `json:"command"`
-	Reason  string          `json:"reason"` // in her words; empty means that she gave none
-	Result  *FamiliarResult `json:"result"`
-	Error   *string         `json:"error"`
+// A SeedAction is a command she had run.
+type SeedAction struct {
+	Command string      `json:"command"`
+	Reason  string      `json:"reason"` // in her words; empty means that she gave none
+	Result  *SeedResult `json:"result"`
+	Error   *string     `json:"error"`
 }
 
-// A FamiliarResult is what came of it.
-type FamiliarResult struct {
+// A SeedResult is what came of it.
+type SeedResult struct {
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	Exit   string `json:"exit_code"` // the document has it as a text
@@ -78,7 +78,7 @@ type FamiliarResult struct {
 // familiarSession is the one conversation that clients know who know of none.
 const familiarSession = "api"
 
-func (s *Server) familiarChat(c *call, in FamiliarSaying) (reply FamiliarReply, err error) {
+func (s *Server) seedChat(c *call, in SeedMessage) (reply SeedReply, err error) {
 	clerk, err := s.secretary()
 	if err != nil {
 		return reply, err
@@ -89,14 +89,14 @@ func (s *Server) familiarChat(c *call, in FamiliarSaying) (reply FamiliarReply, 
 	if in.Model != "" {
 		return reply, invalid("talk to secretary", in.Model, "the model cannot be chosen here", "leave model out")
 	}
-	unhurried(c.w) // a model thinks for longer than an answer may take
-	ctx, cancel := s.lasting(c.Context(), c.visit)
+	withoutDeadlines(c.w) // a model thinks for longer than an answer may take
+	ctx, cancel := s.lasting(c.Context(), c.identity)
 	defer cancel()
 	if reply.PlayedAudio, err = speech(ctx, clerk, in.PlayAudio); err != nil {
 		return reply, err
 	}
 	var heard listener
-	err = clerk.Chat(ctx, c.visit.Actor, familiarSession, in.Message, heard.hear)
+	err = clerk.Chat(ctx, c.identity.Actor, familiarSession, in.Message, heard.hear)
 	reply.VoicePlan = heard.plan()
 	reply.RawResponse = &reply.VoicePlan
 	return reply, err
@@ -115,7 +115,7 @@ type listener struct {
 	mu      sync.Mutex
 	text    strings.Builder
 	reasons map[string]string // of commands
-	actions []FamiliarAction
+	actions []SeedAction
 }
 
 func (l *listener) hear(t sessions.Turn) {
@@ -148,22 +148,22 @@ func (l *listener) remember(action json.RawMessage) {
 	l.reasons[wish.Command] = wish.Reason
 }
 
-func actionOf(o sessions.Outcome) FamiliarAction {
+func actionOf(o sessions.Outcome) SeedAction {
 	if o.Denied != "" {
 		denied := "SecurityError: " + o.Denied
-		return FamiliarAction{Command: o.Command, Error: &denied}
+		return SeedAction{Command: o.Command, Error: &denied}
 	}
-	return FamiliarAction{Command: o.Command, Result: &FamiliarResult{o.Stdout, o.Stderr, strconv.Itoa(o.Exit), o.Dir}}
+	return SeedAction{Command: o.Command, Result: &SeedResult{o.Stdout, o.Stderr, strconv.Itoa(o.Exit), o.Dir}}
 }
 
-func (l *listener) plan() FamiliarPlan {
+func (l *listener) plan() SeedPlan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return FamiliarPlan{l.text.String(), some(l.actions)}
+	return SeedPlan{l.text.String(), some(l.actions)}
 }
 
-// A FamiliarTodo is a to-do with the familiar names.
-type FamiliarTodo struct {
+// A SeedTodo is a to-do with the names of the seed API.
+type SeedTodo struct {
 	ID          int64     `json:"id"`
 	Title       string    `json:"title"`
 	Description string    `json:"description"`
@@ -173,9 +173,9 @@ type FamiliarTodo struct {
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 
-// A FamiliarEdit is what is to be changed; nil means that it stays as it is. A
+// A SeedTodoEdit is what is to be changed; nil means that it stays as it is. A
 // due_date of null takes it away.
-type FamiliarEdit struct {
+type SeedTodoEdit struct {
 	Title       *string `json:"title,omitempty"`
 	Description *string `json:"description,omitempty"`
 	DueDate     *string `json:"due_date,omitempty"`
@@ -183,8 +183,8 @@ type FamiliarEdit struct {
 }
 
 // UnmarshalJSON tells null from what is left out.
-func (e *FamiliarEdit) UnmarshalJSON(text []byte) error {
-	type plain FamiliarEdit
+func (e *SeedTodoEdit) UnmarshalJSON(text []byte) error {
+	type plain SeedTodoEdit
 	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
 		return err
 	}
@@ -202,8 +202,8 @@ type Deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
-func familiarTodo(t sessions.Todo) FamiliarTodo {
-	f := FamiliarTodo{ID: t.ID, Title: t.Title, Description: t.Note, Status: "pending", CreatedAt: t.Created, UpdatedAt: t.Updated}
+func seedTodo(t sessions.Todo) SeedTodo {
+	f := SeedTodo{ID: t.ID, Title: t.Title, Description: t.Note, Status: "pending", CreatedAt: t.Created, UpdatedAt: t.Updated}
 	if t.Status == statusDone {
 		f.Status = statusDone
 	}
@@ -213,7 +213,7 @@ func familiarTodo(t sessions.Todo) FamiliarTodo {
 	return f
 }
 
-func (e FamiliarEdit) edit() (TodoEdit, error) {
+func (e SeedTodoEdit) edit() (TodoEdit, error) {
 	edit := TodoEdit{Title: e.Title, Note: e.Description, Due: e.DueDate}
 	if e.Status == nil {
 		return edit, nil
@@ -226,76 +226,76 @@ func (e FamiliarEdit) edit() (TodoEdit, error) {
 	return edit, nil
 }
 
-func (s *Server) familiarTodos(c *call) ([]FamiliarTodo, error) {
+func (s *Server) seedTodos(c *call) ([]SeedTodo, error) {
 	all, err := s.todos(c)
-	list := make([]FamiliarTodo, len(all.Todos))
+	list := make([]SeedTodo, len(all.Todos))
 	for i, t := range all.Todos {
-		list[i] = familiarTodo(t)
+		list[i] = seedTodo(t)
 	}
 	return list, err
 }
 
-func (s *Server) familiarAdd(c *call, in FamiliarEdit) (FamiliarTodo, error) {
+func (s *Server) seedAddTodo(c *call, in SeedTodoEdit) (SeedTodo, error) {
 	edit, err := in.edit()
 	if err != nil {
-		return FamiliarTodo{}, err
+		return SeedTodo{}, err
 	}
 	t, err := s.addTodo(c, edit)
-	return familiarTodo(t), err
+	return seedTodo(t), err
 }
 
-func (s *Server) familiarChange(c *call, in FamiliarEdit) (FamiliarTodo, error) {
+func (s *Server) seedChangeTodo(c *call, in SeedTodoEdit) (SeedTodo, error) {
 	edit, err := in.edit()
 	if err != nil {
-		return FamiliarTodo{}, err
+		return SeedTodo{}, err
 	}
 	t, err := s.changeTodo(c, edit)
-	return familiarTodo(t), err
+	return seedTodo(t), err
 }
 
-func (s *Server) familiarDelete(c *call, in nothing) (Deleted, error) {
+func (s *Server) seedDeleteTodo(c *call, in nothing) (Deleted, error) {
 	_, err := s.deleteTodo(c, in)
 	return Deleted{err == nil}, err
 }
 
-// FamiliarRequests are the commands that wait for an answer.
-type FamiliarRequests struct {
-	Requests []FamiliarRequest `json:"requests"`
+// SeedQuestions are the commands that wait for an answer.
+type SeedQuestions struct {
+	Requests []SeedQuestion `json:"requests"`
 }
 
-// A FamiliarRequest is one of them.
-type FamiliarRequest struct {
+// A SeedQuestion is one of them.
+type SeedQuestion struct {
 	ID        string  `json:"request_id"`
 	Command   string  `json:"command"`
 	Reason    string  `json:"reason"`
 	Timestamp float64 `json:"timestamp"` // seconds since 1970
 }
 
-func (s *Server) familiarPending(c *call) (FamiliarRequests, error) {
+func (s *Server) seedPending(c *call) (SeedQuestions, error) {
 	all, err := s.pending(c)
-	list := make([]FamiliarRequest, len(all.Questions))
+	list := make([]SeedQuestion, len(all.Questions))
 	for i, q := range all.Questions {
-		list[i] = FamiliarRequest{q.ID, q.Command, cmp.Or(q.Reason, q.Why), float64(q.Asked.UnixMilli()) / 1000}
+		list[i] = SeedQuestion{q.ID, q.Command, cmp.Or(q.Reason, q.Why), float64(q.Asked.UnixMilli()) / 1000}
 	}
-	return FamiliarRequests{list}, err
+	return SeedQuestions{list}, err
 }
 
-// A FamiliarAnswer tells what was decided.
-type FamiliarAnswer struct {
+// A SeedDecision tells what was decided.
+type SeedDecision struct {
 	Approved bool   `json:"approved"`
 	Message  string `json:"message"`
 }
 
-// familiarApprove has its answer in the address, as clients expect.
-func (s *Server) familiarApprove(c *call, _ nothing) (FamiliarAnswer, error) {
+// seedApprove has its answer in the address, as clients expect.
+func (s *Server) seedApprove(c *call, _ nothing) (SeedDecision, error) {
 	approved, err := strconv.ParseBool(c.query.Get("approved"))
 	if err != nil {
-		return FamiliarAnswer{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
+		return SeedDecision{}, invalid("answer question", c.PathValue("id"), "approved is neither true nor false", "add ?approved=true or ?approved=false")
 	}
 	decision, said := gate.No, "Command rejected"
 	if approved {
 		decision, said = gate.Once, "Command approved"
 	}
 	_, err = s.answer(c, Decision{decision.String()})
-	return FamiliarAnswer{approved, said}, err
+	return SeedDecision{approved, said}, err
 }

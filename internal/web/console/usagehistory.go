@@ -16,7 +16,7 @@ const (
 
 // trails remember what boxes used while somebody watched: a source tells the
 // present alone, and a line needs a past.
-type trails struct {
+type usageHistory struct {
 	now func() time.Time
 
 	sync.Mutex
@@ -30,7 +30,7 @@ type sample struct {
 
 // add keeps a sample of every box, forgets those that are gone, and returns the
 // trail of each.
-func (t *trails) add(boxes []sandboxes.Sandbox) map[string][]sample {
+func (t *usageHistory) add(boxes []sandboxes.Sandbox) map[string][]sample {
 	t.Lock()
 	defer t.Unlock()
 	kept := make(map[string][]sample, len(boxes))

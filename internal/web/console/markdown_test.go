@@ -16,7 +16,7 @@ import (
 func laid(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := said(text).Render(t.Context(), &b); err != nil {
+	if err := renderMarkdown(text).Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -13,60 +13,60 @@ import (
 )
 
 // A visit is who a request comes from, and how they came in.
-type visit struct {
+type identity struct {
 	access.Actor
 	key     auth.Key
 	secret  string // of the cookie; empty means that a token was shown
 	session auth.Session
 }
 
-func (v visit) byCookie() bool { return v.secret != "" }
+func (v identity) byCookie() bool { return v.secret != "" }
 
 // purses are by what the streams of a visitor are counted: nobody takes all by
 // logging in often.
-func (v visit) purses(l *limits) []purse {
+func (v identity) slotKeys(l *limits) []slots {
 	way := "token " + v.caller()
 	if v.byCookie() {
 		way = "session " + v.secret
 	}
-	return []purse{{way, l.each}, {"holder " + v.caller(), l.holder}, {"", l.all}}
+	return []slots{{way, l.each}, {"holder " + v.caller(), l.holder}, {"", l.all}}
 }
 
 // caller is a name of the visitor that no other token has.
-func (v visit) caller() string { return v.key.Named(v.Name) }
+func (v identity) caller() string { return v.key.Named(v.Name) }
 
 // visitor finds out who a request comes from. A token goes before a cookie: it
 // was put there on purpose.
-func (s *Server) visitor(r *http.Request) (visit, error) {
+func (s *Server) visitor(r *http.Request) (identity, error) {
 	if r.Header.Get("Authorization") != "" {
 		return s.byToken(r)
 	}
 	return s.byCookie(r)
 }
 
-func (s *Server) byToken(r *http.Request) (visit, error) {
+func (s *Server) byToken(r *http.Request) (identity, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
-		return visit{}, unknown("no token was shown")
+		return identity{}, unknown("no token was shown")
 	}
 	scheme, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "bearer") || secret == "" {
-		return visit{}, unknown("the Authorization header is not of the form: Bearer TOKEN")
+		return identity{}, unknown("the Authorization header is not of the form: Bearer TOKEN")
 	}
 	who, key, ok, err := s.verify(secret)
 	if err != nil {
-		return visit{}, err
+		return identity{}, err
 	}
 	if !ok {
-		return visit{}, s.wrong(&s.guesses, r, unknown("there is no such token"))
+		return identity{}, s.wrong(&s.guesses, r, unknown("there is no such token"))
 	}
 	s.silent.Proven(r)
-	return visit{Actor: who, key: key}, nil
+	return identity{Actor: who, key: key}, nil
 }
 
 // byCookie tries all cookies of our name: a page of another port or path of the
 // same host can put one before ours.
-func (s *Server) byCookie(r *http.Request) (v visit, err error) {
+func (s *Server) byCookie(r *http.Request) (v identity, err error) {
 	err = unknown("nobody has logged in")
 	for _, cookie := range r.CookiesNamed(s.cookie) {
 		if v, err = s.bySecret(cookie.Value); err == nil {
@@ -74,23 +74,23 @@ func (s *Server) byCookie(r *http.Request) (v visit, err error) {
 			return v, nil
 		}
 	}
-	return visit{}, err
+	return identity{}, err
 }
 
-func (s *Server) bySecret(secret string) (visit, error) {
+func (s *Server) bySecret(secret string) (identity, error) {
 	session, ok := s.sessions.Use(secret)
 	if !ok {
-		return visit{}, unknown("the session has ended")
+		return identity{}, unknown("the session has ended")
 	}
 	who, ok, err := s.holder(session.Key)
 	switch {
 	case err != nil:
-		return visit{}, err
+		return identity{}, err
 	case !ok:
 		s.sessions.Close(secret)
-		return visit{}, unknown("the token of the session was removed")
+		return identity{}, unknown("the token of the session was removed")
 	}
-	return visit{who, session.Key, secret, session}, nil
+	return identity{who, session.Key, secret, session}, nil
 }
 
 func unknown(why string) error {
@@ -137,7 +137,7 @@ func (s *Server) tokensTrouble(err error) error {
 
 // still tells whether a visitor would be let in again. It also keeps a session
 // from becoming idle whose page is open.
-func (s *Server) still(v visit) bool {
+func (s *Server) still(v identity) bool {
 	if v.byCookie() {
 		if _, ok := s.sessions.Use(v.secret); !ok {
 			return false
@@ -158,7 +158,7 @@ type visitorKey struct{}
 
 // Visitor tells who a request that was passed on to MCP or Metrics comes from.
 func Visitor(ctx context.Context) (access.Actor, bool) {
-	v, ok := ctx.Value(visitorKey{}).(visit)
+	v, ok := ctx.Value(visitorKey{}).(identity)
 	return v.Actor, ok
 }
 
@@ -166,7 +166,7 @@ func Visitor(ctx context.Context) (access.Actor, bool) {
 // Two tokens are two callers, whatever their names are: one that was made after
 // another was removed does not inherit from it.
 func Caller(r *http.Request) string {
-	v, ok := r.Context().Value(visitorKey{}).(visit)
+	v, ok := r.Context().Value(visitorKey{}).(identity)
 	if !ok {
 		return ""
 	}
@@ -235,7 +235,7 @@ func isAPI(path string) bool {
 // ownPage stops requests that a foreign page makes a browser send: they come
 // with the cookie but cannot know what our pages know.
 func (c *call) ownPage() error {
-	if !c.visit.byCookie() || c.visit.session.Allows(c.csrf()) {
+	if !c.identity.byCookie() || c.identity.session.Allows(c.csrf()) {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Denied, Op: "change", Why: "the request does not show the CSRF token of the session",
