@@ -81,7 +81,7 @@ var arrows = map[string]string{
 	"llm":                           "quota run/fault",
 	"llm/wire":                      "internal/text llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
-	"llm/ollama":                    "llm llm/wire quota run/fault",
+	"llm/ollama":                    "llm llm/wire quota",
 	"llm/rules":                     "internal/lazyregexp internal/text llm quota run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
@@ -256,6 +256,50 @@ func TestArrows(t *testing.T) {
 		}
 	}
 }
+
+// TestNoUnusedArrows checks that every arrow that is listed is used.
+func TestNoUnusedArrows(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for path := range s.imports {
+			used[s.pkg+" "+strings.TrimPrefix(path, "hako/")] = true
+		}
+	}
+	for pkg, list := range arrows {
+		for _, dep := range strings.Fields(list) {
+			if dep != everything && !used[pkg+" "+dep] {
+				t.Errorf("nobody uses the arrow from %s to %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// TestLayers checks the order of the rooms: commands know app and web, those know
+// the public packages, and nobody knows a command. Only commands know cobra.
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		public, web := !strings.HasPrefix(s.pkg, "internal/") && !below(s.pkg, "cmd"), below(s.pkg, "internal/web")
+		for path := range s.imports {
+			dep, ours := strings.CutPrefix(path, "hako/")
+			switch {
+			case strings.HasPrefix(path, "github.com/spf13/cobra"):
+				if !below(s.pkg, "cmd") {
+					t.Errorf("%s: only commands know cobra", s.name)
+				}
+			case !ours:
+			case below(dep, "cmd") && !below(s.pkg, "cmd"):
+				t.Errorf("%s: %s knows the command %s", s.name, s.pkg, dep)
+			case public && (below(dep, "internal/app") || below(dep, "internal/web")):
+				t.Errorf("%s: the public package %s knows %s", s.name, s.pkg, dep)
+			case web && (below(dep, "container") || below(dep, "host")):
+				t.Errorf("%s: a page knows the runner %s", s.name, dep)
+			}
+		}
+	}
+}
+
+// below reports whether a package is a room or inside of it.
+func below(pkg, room string) bool { return pkg == room || strings.HasPrefix(pkg, room+"/") }
 
 // TestNobodyKnowsADoor checks that the list of arrows itself is sane: it has no
 // circle, names only packages that are there, and leads to no door.
