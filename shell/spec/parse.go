@@ -210,7 +210,7 @@ func (p *parser) inherit() error {
 	}
 	s := *other
 	s.Name, s.Help = p.s.Name, cmp.Or(p.s.Help, s.Help)
-	s.refuse = maps.Clone(other.refuse)
+	s.refuse, s.Execute = maps.Clone(other.refuse), false
 	*p.s = s
 	return nil
 }
@@ -355,7 +355,8 @@ func (p *parser) refused(text string) error {
 		p.s.refuse = map[string]string{}
 	}
 	for name := range strings.FieldsSeq(names) {
-		if p.s.own[name] == nil {
+		name, elsewhere := strings.CutSuffix(name, "~")
+		if p.s.own[name] == nil && !elsewhere {
 			return p.wrong("refuse: %s has no option %s", p.s.Name, name)
 		}
 		p.s.refuse[name] = strings.TrimSpace(why)
