@@ -82,7 +82,7 @@ var arrows = map[string]string{
 	"llm/wire":                      "internal/text llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
 	"llm/ollama":                    "llm llm/wire quota",
-	"llm/rules":                     "internal/lazyregexp internal/text llm quota run/fault",
+	"llm/rules":                     "internal/lazyregexp internal/text llm run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
