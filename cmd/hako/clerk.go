@@ -20,6 +20,7 @@ import (
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/llm"
 	"hako/llm/rules"
 	"hako/llm/tokens"
@@ -69,10 +70,10 @@ func (o *cmdOptions) clerk(s streams, conf *config.Config) (*clerk, error) {
 	o.Only = c.commands
 	names := o.Inputs
 	o.Inputs = withoutStdin(names)
-	if err := app.CheckGrants(conf, o.output, o.record, o.metrics); err != nil {
+	if err := setup.CheckGrants(conf, o.output, o.record, o.metrics); err != nil {
 		return nil, err
 	}
-	b, err := o.Open(conf)
+	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (c *clerk) inputFile(name string) (llmcmd.Input, error) {
 	if err := c.study(name); err != nil {
 		return llmcmd.Input{}, inputFault(name, err)
 	}
-	f, err := c.box.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
+	f, err := c.box.Session.FS.Open(setup.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return llmcmd.Input{}, inputFault(name, err)
 	}
@@ -189,7 +190,7 @@ func (c *clerk) inputFile(name string) (llmcmd.Input, error) {
 
 // study looks at an input by a handle of its own, before anybody reads it.
 func (c *clerk) study(name string) error {
-	f, err := c.box.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
+	f, err := c.box.Session.FS.Open(setup.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
