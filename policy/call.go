@@ -85,8 +85,8 @@ func onlyLooks(name string) bool {
 	if inList(" : true false test [ echo printf expr let git find jq patch ", name) {
 		return true
 	}
-	prog, ok := programs[name]
-	return ok && !prog.writes && !prog.whole && !prog.free
+	prog := builtin(name)
+	return prog != nil && !prog.writes && !prog.whole && !prog.free
 }
 
 // newCommand is a command with what the walk knows around it.

@@ -6,29 +6,18 @@ import "strings"
 // Exported ones are allowed by list; the script's own may have any name that
 // is not likely to be in the environment already.
 func judgeVariable(name string, exported bool) *finding {
-	if inList(harmlessVariables, name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
+	if inList(listed("harmless-variables"), name) || harmlessPrefix(name) || len(name) == 1 && name != "_" {
 		return nil // no program listens to a single letter
 	}
 	hint := "leave " + name + " as it is, or pass the value as an argument"
 	if exported {
 		return refusal("environment "+name, "programs take orders from "+name+"; only harmless variables may be exported", hint)
 	}
-	if inList(specialVariables, name) || specialPrefix(name) {
+	if inList(listed("special-variables"), name) || specialPrefix(name) {
 		return refusal("environment "+name, "programs and the shell take orders from "+name, hint)
 	}
 	return nil
 }
-
-// harmlessVariables change how things look or which of the usual ways a
-// program goes, never which program runs or which file is opened.
-const harmlessVariables = " LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI TERM COLUMNS LINES " +
-	"DEBUG VERBOSE NODE_ENV RAILS_ENV RACK_ENV APP_ENV ENVIRONMENT FLASK_ENV FLASK_DEBUG CGO_ENABLED GOOS GOARCH GOMAXPROCS " +
-	"GOGC GO111MODULE RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONIOENCODING " +
-	"PYTHONHASHSEED SOURCE_DATE_EPOCH PORT FOO BAR BAZ NAME MSG VERSION DRY_RUN SEED BLOCKSIZE BLOCK_SIZE " +
-	"LOG_LEVEL LOGLEVEL LOG_FORMAT API_KEY API_URL BASE_URL STAGE MODE COUNT LIMIT TARGET PYTHONFAULTHANDLER PYTHONNOUSERSITE GOTRACEBACK RUST_TEST_THREADS " +
-	"GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS " +
-	"GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE " +
-	"HOMEBREW_NO_AUTO_UPDATE PIP_NO_INPUT PIP_DISABLE_PIP_VERSION_CHECK DEBIAN_FRONTEND CARGO_TERM_COLOR TF_CPP_MIN_LOG_LEVEL "
 
 func harmlessPrefix(name string) bool {
 	for _, p := range [...]string{"LC_", "MY_", "APP_", "TEST_", "VITE_", "REACT_APP_", "NEXT_PUBLIC_"} {
@@ -38,15 +27,6 @@ func harmlessPrefix(name string) bool {
 	}
 	return false
 }
-
-// specialVariables are in most environments, or mean something to the shell.
-const specialVariables = " POSIXLY_CORRECT QUOTING_STYLE TIME_STYLE LS_COLORS PATH HOME SHELL USER LOGNAME PWD OLDPWD TMPDIR TMP TEMP ENV BASH_ENV BASHOPTS SHELLOPTS CDPATH " +
-	"GLOBIGNORE EXECIGNORE PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_XTRACEFD BASH_LOADABLES_PATH HISTFILE MAIL MAILPATH " +
-	"PAGER EDITOR VISUAL BROWSER LESSOPEN LESSCLOSE LESS MORE MANPAGER MANOPT MAKEFLAGS GNUMAKEFLAGS MFLAGS CC CXX LD AR AS " +
-	"GOFLAGS GOROOT GOPATH GOPROXY GOENV CARGO_HOME RUSTC RUSTC_WRAPPER RUSTFLAGS CLASSPATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS " +
-	"GREP_OPTIONS TAR_OPTIONS ZIPOPT UNZIP GZIP XZ_OPT XZ_DEFAULTS RSYNC_RSH CVS_RSH SSH_ASKPASS SUDO_ASKPASS RIPGREP_CONFIG_PATH " +
-	"AWKPATH AWKLIBPATH GCONV_PATH LOCPATH NLSPATH TERMINFO TERMCAP MAGIC WGETRC CURL_HOME " +
-	"http_proxy https_proxy all_proxy ftp_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE "
 
 func specialPrefix(name string) bool {
 	for _, p := range [...]string{"LD_", "DYLD_", "GIT_", "PYTHON", "NODE_", "PERL5", "PERLLIB", "RUBY", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "MALLOC_", "GLIBC_"} {

@@ -280,8 +280,8 @@ func (c *command) known() *finding {
 	if !c.p.manner.strict {
 		return nil
 	}
-	if prog, ok := programs[name]; ok {
-		return c.byProgram(name, &prog, args)
+	if prog := c.p.known(name); prog != nil {
+		return c.byProgram(name, prog, args)
 	}
 	return c.anyProgram(args)
 }

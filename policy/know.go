@@ -3,11 +3,14 @@ package policy
 import (
 	"strconv"
 	"strings"
+	"sync"
+
+	"hako/shell/spec"
 )
 
 // A program is what is known about one program: the options it may be given,
 // and what its operands are. An option that is not listed is refused, so that
-// a new or forgotten one can not run a program or open a file unseen.
+// a new or forgotten one cannot run a program or open a file unseen.
 //
 // In short each letter is an option; a mark behind it says what it takes:
 // ':' a text, '@' a file, '?' an optional text in the same word. '#' stands
@@ -15,11 +18,21 @@ import (
 // marks. Abbreviated long options are never accepted.
 type program struct {
 	short, long string
+	given       []string // options that stand for the first operand
 	args        operandKind
 	most        int  // operands at most; 0 means any number
 	writes      bool // the operands are files that may be written
 	free        bool // any option; it runs the repository's code anyway
 	whole       bool // extra judges all of its words
+	command     bool // its operands are a command that it runs
+	skip        int  // operands before that command
+	unlisted    bool // its options are not known
+	reads       string
+
+	spec     *spec.Spec
+	lists    map[string]string // other fields of the spec
+	once     sync.Once         // guards commands
+	commands *commandOptions
 }
 
 type operandKind uint8
@@ -83,9 +96,7 @@ func (c *command) byOperands(name string, prog *program, a *arguments) *finding 
 	case texts:
 		return nil
 	case textFirst:
-		_, e := a.get("-e", "--regexp", "--expression")
-		_, f := a.get("-f", "--file")
-		if !e && !f && len(ops) > 0 {
+		if _, given := a.get(prog.given...); !given && len(ops) > 0 {
 			ops = ops[1:]
 		}
 	}
@@ -283,7 +294,7 @@ func (c *command) unlisted(name, option string, prog *program) *finding {
 func (c *command) anyProgram(args []word) *finding {
 	for i, w := range args {
 		key, _, _ := strings.Cut(w.text, "=")
-		if !w.loose && (inList(leavesOut, key) || i > 0 && inList(leavesOut, args[i-1].text)) {
+		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 && inList(listed("exclude-options"), args[i-1].text)) {
 			continue
 		}
 		if f := c.anyWord(w); f != nil {
@@ -292,10 +303,6 @@ func (c *command) anyProgram(args []word) *finding {
 	}
 	return nil
 }
-
-// leavesOut are the options whose value is a pattern for what a program is not to
-// look at: black --exclude '/(\.git|build)/'.
-const leavesOut = " --exclude --extend-exclude --force-exclude --ignore-pattern --testPathIgnorePatterns --modulePathIgnorePatterns "
 
 func (c *command) anyWord(w word) *finding {
 	t := w.text

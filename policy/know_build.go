@@ -9,21 +9,22 @@ import (
 )
 
 // makeTools are the variables whose value make's own rules run.
-const makeTools = " AR AS CC CXX CPP FC M2C PC CO GET LEX YACC LINT MAKEINFO TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM LD INSTALL HOSTCC HOSTCXX HOSTLD NVCC OBJC RANLIB NM STRIP OBJCOPY RUSTC "
+func makeTools() string { return builtin("make").words("tools") }
 
-// makeOrders are the variables that make itself, its shell and the programs it
-// runs take orders from; what is given to make is in their environment.
-const makeOrders = " SHELL MAKE MAKEFLAGS GNUMAKEFLAGS MFLAGS MAKEFILES MAKESHELL PATH HOME BASH_ENV SHELLOPTS BASHOPTS IFS PAGER EDITOR VISUAL BROWSER " +
-	"GIT_PAGER GIT_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS GIT_EXEC_PATH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_DIR GIT_SEQUENCE_EDITOR GIT_TEMPLATE_DIR GIT_WORK_TREE GIT_INDEX_FILE " +
-	"PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONBREAKPOINT PYTHONWARNINGS PYTHONINSPECT COMPILER_PATH CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH " +
-	"NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS GOFLAGS GOROOT GOENV GOCACHEPROG RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER TAR_OPTIONS " +
-	"DOTNET_STARTUP_HOOKS PYTEST_ADDOPTS PYTEST_PLUGINS MAVEN_OPTS MAVEN_ARGS GRADLE_OPTS TMPDIR "
-
-// ordersByPrefix begin the names of variables that programs take orders from.
-var ordersByPrefix = [...]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "GIT_TRACE", "GIT_SSH", "GCC_", "npm_config_", "NPM_CONFIG_", "PIP_", "UV_", "CARGO_BUILD_", "CARGO_TARGET_", "GLIBC_", "MALLOC_"}
-
+// takesOrders reports whether make, its shell or the programs it runs take orders
+// from a variable; what is given to make is in their environment.
 func takesOrders(name string) bool {
-	return inList(makeOrders, name) || slices.ContainsFunc(ordersByPrefix[:], func(p string) bool { return strings.HasPrefix(name, p) })
+	return inList(builtin("make").words("orders"), name) || beginsWithAny(name, "order-prefixes")
+}
+
+// beginsWithAny reports whether text begins with a word of a list.
+func beginsWithAny(text, list string) bool {
+	for word := range strings.FieldsSeq(listed(list)) {
+		if strings.HasPrefix(text, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // makeVariable judges NAME=value given to make. The value goes into the lines
@@ -57,12 +58,12 @@ func (c *command) makeVariable(name string, val word) *finding {
 // namesTool reports whether a variable holds a program by custom.
 func namesTool(name string) bool {
 	ends := func(suffix string) bool { return strings.HasSuffix(name, suffix) }
-	return inList(makeTools, name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"}, ends)
+	return inList(makeTools(), name) || slices.ContainsFunc([]string{"_WRAPPER", "_LAUNCHER", "_CC", "_CXX", "_FOR_BUILD"}, ends)
 }
 
 // tellsCompiler reports whether a variable goes to a compiler or linker by custom.
 func tellsCompiler(name string) bool {
-	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) || inList(makeTools, name)
+	return strings.HasSuffix(name, "FLAGS") || inList(" LDLIBS LOADLIBES LIBS DEFS INCLUDES ", name) || inList(makeTools(), name)
 }
 
 // looksLikeCommand reports whether a value is a command that runs another, or git
@@ -93,10 +94,6 @@ func (c *command) compilerFlags(where string, flags []word, late bool) *finding 
 	return nil
 }
 
-// codeLoaders begin the options with which a compiler, its linker or its driver
-// loads a plugin, runs another program, or reads more options.
-var codeLoaders = [...]string{"-wrapper", "--wrapper", "-fplugin", "-fpass-plugin", "-iplugindir", "-specs", "--specs", "-Xclang", "-load", "-plugin", "--plugin", "-B", "@", "-ccc-", "--ld-path", "-fuse-ld=", "--config", "-mllvm"}
-
 // loadsCode knows an option by itself, behind -Wl, and -Xlinker, or as rustc
 // spells it.
 func loadsCode(flag string) bool {
@@ -113,15 +110,12 @@ func loadsCode(flag string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(codeLoaders[:], func(p string) bool { return strings.HasPrefix(flag, p) })
+	return beginsWithAny(flag, "compiler-loads")
 }
-
-// joinedFlags are the options that a file's name may stand right behind.
-var joinedFlags = [...]string{"-include-pch", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix", "-isysroot", "-imultilib", "-MF", "-MT", "-MQ", "-MJ", "-dumpdir", "-dumpbase", "-aux-info", "-l:"}
 
 // behindFlag is the file in -include/etc/passwd, or "".
 func behindFlag(flag string) string {
-	for _, p := range joinedFlags {
+	for p := range strings.FieldsSeq(listed("compiler-files")) {
 		if rest, ok := strings.CutPrefix(flag, p); ok {
 			return strings.TrimPrefix(rest, "=")
 		}
@@ -177,9 +171,6 @@ var cmakeTool = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`_(COMPILER|LAUNCHER|LINKER|EMULATOR|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE|LINK_WHAT_YOU_USE|AR|RANLIB|NM|STRIP|OBJCOPY|OBJDUMP|MAKE_PROGRAM|HOST_COMPILER)$|RULE_LAUNCH_`)
 })
 
-// checkers are the programs that cmake runs beside the compiler.
-const checkers = " clang-tidy cppcheck cpplint include-what-you-use iwyu qemu-aarch64 qemu-arm qemu-riscv64 wine "
-
 // cmakeVariable judges -DNAME=value where the value is a program, or what a
 // compiler is told.
 func (c *command) cmakeVariable(name string, words []word, late bool) *finding {
@@ -187,7 +178,7 @@ func (c *command) cmakeVariable(name string, words []word, late bool) *finding {
 	switch {
 	case strings.Contains(name, "_FLAGS"):
 		return c.compilerFlags(where, words, late)
-	case !cmakeTool().MatchString(name) || len(words) > 0 && inList(checkers, words[0].text):
+	case !cmakeTool().MatchString(name) || len(words) > 0 && inList(listed("cmake-checkers"), words[0].text):
 		return nil
 	}
 	return c.buildTool(where, words)

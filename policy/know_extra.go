@@ -384,8 +384,7 @@ func (c *command) tar(a *arguments) *finding {
 	}
 	args := append([]word(nil), c.words[1:]...)
 	args[0].text = "-" + args[0].text
-	prog := programs["tar"]
-	b, f := c.oldTar(&prog, args)
+	b, f := c.oldTar(builtin("tar"), args)
 	if f != nil {
 		return f
 	}

@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-// goFlags are the flags of the go command that neither run a program of the
-// caller's choice nor write outside of what they name.
-const goFlags = "v x n a i race msan asan short json run: bench: benchmem benchtime: count: cover coverprofile@ covermode: coverpkg: timeout: parallel: p: tags: " +
-	"ldflags: gcflags: o@ mod: modfile@ trimpath list: failfast cpu: vet: shuffle: skip: fuzz: fuzztime: fuzzminimizetime: cpuprofile@ memprofile@ blockprofile@ mutexprofile@ trace@ outputdir@ " +
-	"buildvcs: work m f: u t e deps test compiled find export compat: go: C@ all src cmd c short: versions retracted reuse@ require: droprequire: replace: json print fmt s w d l r: e: pgo@ buildmode: testcache fuzzcache func@ html@ mode: composites: printf: copylocks: unusedresult: structtag: unreachable: unsafeptr: dropreplace: h help race=: "
-
 // goTool judges the go command. Its flags have one dash or two.
 func (c *command) goTool(args []word) *finding {
 	if len(args) == 0 {
@@ -89,7 +83,7 @@ func goDir(args []word) (dir word, rest []word, ok bool) {
 
 func (c *command) goFlag(sub string, w word, rest []word) (took bool, f *finding) {
 	name, text, given := strings.Cut(strings.TrimLeft(w.text, "-"), "=")
-	kind, ok := findLong(goFlags, strings.TrimPrefix(name, "test."))
+	kind, ok := findLong(builtin("go").words("flags"), strings.TrimPrefix(name, "test."))
 	if !ok || sub == "env" && (name == "w" || name == "u") {
 		return false, c.refused("-"+name, "the flag is not on the list of flags known to be safe", "leave it out")
 	}

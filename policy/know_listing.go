@@ -10,8 +10,7 @@ import (
 // shows returns the paths in .git that a program may name that looks through
 // directories by itself, one a line.
 func (c *command) shows(name string, args []word) string {
-	prog := programs[name]
-	a, f := c.sort(name, &prog, args)
+	a, f := c.sort(name, builtin(name), args)
 	if f != nil || !c.p.manner.strict || !showsHidden(name, a) {
 		return ""
 	}
@@ -21,7 +20,7 @@ func (c *command) shows(name string, args []word) string {
 		holds = holds || c.holdsGit(w) || name == "ls" && gitPath(w.text) != nil
 	}
 	var out strings.Builder
-	for _, p := range gitPaths {
+	for _, p := range gitPaths() {
 		if holds && mayShow(name, p, a) {
 			out.WriteString("./" + strings.TrimSuffix(p, "/") + "\n")
 		}
@@ -130,8 +129,7 @@ func anyPart(pattern, p string) bool {
 
 // sifted is what grep lets through of the paths in .git that it reads.
 func (b *budget) sifted(git string, args []word) string {
-	prog := grepProgram
-	a, f := (&command{cost: b, p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", &prog, args)
+	a, f := (&command{cost: b, p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git
 	}

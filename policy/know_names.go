@@ -11,12 +11,9 @@ import (
 // Programs put names together: a suffix behind a name, or a name without its
 // suffix. What comes out is a name too, and .git may be what comes out.
 
-// packedSuffixes are what programs that unpack a file cut off its name.
-var packedSuffixes = [...]string{".gz", "-gz", ".z", "-z", "_z", ".bz2", ".bz", ".xz", ".lzma", ".zst"}
-
 // unpacked is the name that a packed file gets when it is unpacked.
 func unpacked(name string) string {
-	for _, s := range packedSuffixes {
+	for s := range strings.FieldsSeq(listed("packed-suffixes")) {
 		if rest, ok := strings.CutSuffix(strings.ToLower(name), s); ok {
 			return name[:len(rest)]
 		}

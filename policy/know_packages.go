@@ -14,7 +14,7 @@ func openings(args []word) (at []int) {
 		case w.text == "--":
 			return append(at, i+1)
 		case strings.HasPrefix(w.text, "-"):
-		case i > 0 && inList(sureValues, args[i-1].text):
+		case i > 0 && inList(listed("value-options"), args[i-1].text):
 		default:
 			at = append(at, i)
 			if i == 0 || !maybeTakes(args[i-1].text) {
@@ -25,12 +25,9 @@ func openings(args []word) (at []int) {
 	return at
 }
 
-// sureValues are the options that take the next word, whoever is given them.
-const sureValues = " --prefix --cwd --package --workspace --registry --loglevel --dir --filter --gemfile --userconfig --cache --name -C "
-
 // maybeTakes reports whether the word behind an option may be its value.
 func maybeTakes(option string) bool {
-	return strings.HasPrefix(option, "-") && !strings.Contains(option, "=") && !inList(toolFlags, option)
+	return strings.HasPrefix(option, "-") && !strings.Contains(option, "=") && !inList(listed("tool-flags"), option)
 }
 
 // tools judges npx and its kin, which run a tool of the project. Its tools are
@@ -70,7 +67,7 @@ func (c *command) toolSubcommand(name string, args []word) *finding {
 		return c.toolBehind(name, args[1:])
 	case name == "yarn" && (sub == "workspace" || sub == "workspaces"):
 		return c.toolBehind(name, behindExec(args))
-	case (name == "yarn" || name == "pnpm") && !inList(ownCommands, sub):
+	case (name == "yarn" || name == "pnpm") && !inList(builtin(name).words("subcommands"), sub):
 		return c.toolOrNil(args) // a tool of node_modules/.bin, as with npx
 	}
 	return nil
@@ -163,47 +160,8 @@ func (c *command) callText(name string, args []word) *finding {
 	return nil
 }
 
-// beyond are, by program, the options that reach beyond the project or make
-// another program run.
-var beyond = map[string]string{
-	"npm":      " -g --global --location --script-shell --userconfig --globalconfig --node-options --init-module --editor --git --shell --viewer --browser ",
-	"npx":      " -n --node-arg --script-shell --userconfig --globalconfig --node-options --shell ",
-	"pnpm":     " -g --global --location --script-shell --userconfig --globalconfig --node-options --shell-mode --store-dir --global-dir --global-bin-dir ",
-	"yarn":     " -g --global --script-shell --use-yarnrc --global-folder ",
-	"pip":      " --user --config --python ",
-	"pip3":     " --user --config --python ",
-	"cargo":    " --config -Z ",
-	"composer": " -g --global ",
-	"bundle":   " --global ",
-	"gem":      " --user-install --editor ",
-	"dotnet":   " -g --global ",
-	"mypy":     " --python-executable ",
-	"pylint":   " --init-hook ",
-	"gradle":   " -I --init-script ",
-}
-
-// farther are, by program, the subcommands that publish, log in, change the
-// user's settings, or fetch a program to run it.
-var farther = map[string]string{
-	"npm":      " explore edit config c set login logout adduser add-user publish unpublish owner author token link ln access deprecate dist-tag hook org team profile star unstar set-script ",
-	"pnpm":     " config c set login logout publish owner token link ln setup self-update env access deprecate dist-tag ",
-	"yarn":     " global config set login logout publish owner token link npm ",
-	"pip":      " config ",
-	"pip3":     " config ",
-	"cargo":    " install uninstall login logout publish owner yank ",
-	"composer": " global create-project self-update selfupdate ",
-	"bundle":   " open plugin ",
-	"gem":      " push owner signin signout yank sources open server exec ",
-	"conda":    " config init ",
-	"mamba":    " config init ",
-	"dotnet":   " nuget ",
-}
-
-// harmlessWords are the words behind a subcommand of [farther] that make it look
-// only.
-const harmlessWords = " list get ls locals debug info audit whoami --list --show --show-sources --get "
-
-// reachesOut refuses what [beyond] and [farther] list.
+// reachesOut refuses the forbidden options and subcommands of a program: those
+// that reach beyond the project, publish, or make another program run.
 func (c *command) reachesOut(name string, args []word) *finding {
 	for _, w := range beforeDashes(args) {
 		key, _, _ := strings.Cut(w.text, "=")
@@ -214,7 +172,7 @@ func (c *command) reachesOut(name string, args []word) *finding {
 	if name == "cargo" && len(args) > 0 && strings.HasPrefix(args[0].text, "+") {
 		args = args[1:] // the toolchain
 	}
-	list := farther[name]
+	list := builtin(name).words("forbidden-subcommands")
 	for _, i := range openings(args) {
 		if i < len(args) && inList(list, args[i].text) && !looksOnly(args[i+1:]) {
 			return c.refused(args[i].text, "it changes the user's settings, publishes, or runs a program of the caller's choice", "change the files of the project instead")
@@ -223,12 +181,12 @@ func (c *command) reachesOut(name string, args []word) *finding {
 	return nil
 }
 
-func looksOnly(args []word) bool { return len(args) > 0 && inList(harmlessWords, args[0].text) }
+func looksOnly(args []word) bool { return len(args) > 0 && inList(listed("show-words"), args[0].text) }
 
 // optionBeyond refuses an option by its name or, where the program takes it for
 // the whole, by a beginning of its name.
 func (c *command) optionBeyond(name, key string) *finding {
-	list := beyond[name]
+	list := builtin(name).words("forbidden-options")
 	short := len(key) > 4 && (name == "npm" || name == "npx" || name == "pip" || name == "pip3") && strings.HasPrefix(key, "--")
 	for _, option := range strings.Fields(list) {
 		joined := len(option) == 2 && option[1] >= 'A' && option[1] <= 'Z' && strings.HasPrefix(key, option) // gradle -Ix.gradle
@@ -253,8 +211,3 @@ func (c *command) creates(name string, args []word) *finding {
 	}
 	return nil
 }
-
-// ownCommands are the subcommands of yarn and pnpm. Any other first word is a
-// script of the project or a tool in node_modules/.bin.
-const ownCommands = " add audit autoclean bin build cache check create dedupe deploy exec explain fetch import info init install i list ls licenses link outdated pack patch prune publish rebuild rb remove un uninstall " +
-	"root run run-script server start store t test tst unlink up update upgrade upgrade-interactive version versions why workspace workspaces plugin rebuild config set login logout owner tag team help node npm constraints stage unplug "

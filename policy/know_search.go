@@ -3,8 +3,10 @@ package policy
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A search that begins where a repository may be finds .git too, and what is done
@@ -12,19 +14,17 @@ import (
 // is tried out: the expression is held against paths that are in every repository.
 
 // gitPaths stand for what is in .git; those with a slash at the end are directories.
-var gitPaths = strings.Fields(".git/config .git/config.worktree .git/HEAD .git/index .git/description .git/packed-refs .git/hooks/ .git/hooks/pre-commit.sample .git/info/ " +
-	".git/info/attributes .git/info/exclude .git/refs/heads/main .git/objects/info/alternates .git/modules/ .git/modules/sub/config .git/logs/HEAD .git/ORIG_HEAD .git/FETCH_HEAD .git/COMMIT_EDITMSG .git/shallow .git/info/grafts .git/info/sparse-checkout .git/refs/ .git/refs/heads/master .git/objects/ .git/objects/pack/ " +
-	".git/modules/sub/hooks/pre-commit .git/modules/lib/sub/config .git/modules/lib/sub/hooks/pre-commit .git/worktrees/wt/gitdir .git/worktrees/wt/commondir .git/ " + gitHooks())
+var gitPaths = sync.OnceValue(func() []string {
+	paths := strings.Fields(listed("git-paths"))
+	for hook := range strings.FieldsSeq(listed("git-hooks")) {
+		paths = append(paths, ".git/hooks/"+hook)
+	}
+	return paths
+})
 
 // otherPaths are guarded too, but a search that merely takes everything along is
 // not after them: only one that asks for their names counts.
-var otherPaths = strings.Fields("hako.yaml .envrc .aicli.json .llmcmdrc .vscode/ .vscode/tasks.json .vscode/settings.json .idea/ .idea/workspace.xml")
-
-func gitHooks() string {
-	names := "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive " +
-		"update proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman post-index-change p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit"
-	return ".git/hooks/" + strings.ReplaceAll(names, " ", " .git/hooks/")
-}
+func otherPaths() []string { return strings.Fields(listed("other-paths")) }
 
 // truth is what is known about a part of an expression.
 type truth uint8
@@ -85,10 +85,10 @@ func (c *command) searched(args []word) found {
 }
 
 func anywhere(args []word) found {
-	all := found{shown: gitPaths[0] + "\n", given: make(map[int]string)}
+	all := found{shown: gitPaths()[0] + "\n", given: make(map[int]string)}
 	for i, w := range args {
 		if isFindExec(w) {
-			all.given[i+1] = gitPaths[0]
+			all.given[i+1] = gitPaths()[0]
 		}
 	}
 	return all
@@ -114,9 +114,10 @@ func (c *command) holdsGit(start word) bool {
 
 func (c *command) searchFrom(start string, args []word, n int, all *found) {
 	compiled := make(map[string]*regexp.Regexp)
-	c.cost.spend((len(gitPaths) + len(otherPaths)) * searchCost(args[n:]))
-	for i, p := range append(gitPaths[:len(gitPaths):len(gitPaths)], otherPaths...) {
-		s := search{words: args[n:], other: i >= len(gitPaths), cost: c.cost, compiled: compiled}
+	tried := append(slices.Clip(gitPaths()), otherPaths()...)
+	c.cost.spend(len(tried) * searchCost(args[n:]))
+	for i, p := range tried {
+		s := search{words: args[n:], other: i >= len(gitPaths()), cost: c.cost, compiled: compiled}
 		if !s.comesTo(start, p) || s.other && !s.asked {
 			continue
 		}

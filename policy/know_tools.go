@@ -108,7 +108,7 @@ func (c *command) tool(words []word) *finding {
 	inner := command{p: c.p, cost: c.cost, words: words}
 	r := c.p.rules.find(inner.texts())
 	name := words[0].text
-	if _, known := programs[name]; !known && !runsOthers(name) && (r == nil || r.effect != Deny) {
+	if c.p.known(name) == nil && !runsOthers(name) && (r == nil || r.effect != Deny) {
 		return nil
 	}
 	return c.inner(words)
@@ -116,12 +116,7 @@ func (c *command) tool(words []word) *finding {
 
 // runsOthers reports whether a program by that name runs the rest of its words.
 func runsOthers(name string) bool {
-	switch name {
-	case "env", "xargs", "find", "command", "eval", "trap", "sh", "bash", "dash", "zsh", "ksh", "uv":
-		return true
-	}
-	_, ok := wrappers[name]
-	return ok
+	return wrapping(name) != nil
 }
 
 // tox judges the command that tox is told to run, and settings that are commands.

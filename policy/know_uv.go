@@ -2,15 +2,10 @@ package policy
 
 import "strings"
 
-// uvProgram are the options of uv and of uv run that neither fetch anything
-// nor name a program or a file of settings.
-var uvProgram = &program{short: "qvnmp:", long: "quiet verbose offline no-cache no-progress color: directory@ project@ no-config no-sync frozen locked exact isolated active " +
-	"no-project no-editable no-dev dev only-dev all-extras extra: no-extra: group: no-group: only-group: all-groups no-default-groups all-packages package: python: no-python-downloads module version help"}
-
 // judgeUv judges uv run as the command it runs in the project's environment.
 // The other subcommands fetch and install; a rule has to name them.
 func judgeUv(c *command, args []word) *finding {
-	n, f := c.ownWords(uvProgram, args)
+	n, f := c.ownWords(wrapping("uv"), args)
 	if f == nil {
 		f = c.fixed(args[:min(n+1, len(args))])
 	}
@@ -24,14 +19,14 @@ func judgeUv(c *command, args []word) *finding {
 		return refusal("uv: "+sub, "it fetches or installs packages", "only uv run is allowed; uv run runs what is installed")
 	}
 	rest := args[n+1:]
-	m, f := c.ownWords(uvProgram, rest)
+	m, f := c.ownWords(wrapping("uv"), rest)
 	if f == nil {
 		f = c.fixed(rest[:min(m+1, len(rest))])
 	}
 	if f != nil {
 		return f
 	}
-	own, f := c.sort("uv", uvProgram, append(args[:n:n], rest[:m]...))
+	own, f := c.sort("uv", wrapping("uv"), append(args[:n:n], rest[:m]...))
 	if f != nil {
 		return f
 	}

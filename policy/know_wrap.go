@@ -5,30 +5,6 @@ import (
 	"strings"
 )
 
-// A wrapper is a program that takes options, then skip operands of its own,
-// then the command it runs.
-type wrapper struct {
-	program
-	skip int
-}
-
-// wrappers are the plain ones. What they run is judged as if it stood alone.
-var wrappers = map[string]wrapper{
-	"time":    {program{short: "p", long: "portability"}, 0},
-	"timeout": {program{short: "fvk:s:p", long: "foreground preserve-status verbose kill-after: signal:"}, 1},
-	"nice":    {program{short: "n:#", long: "adjustment:"}, 0},
-	"nohup":   {},
-	"stdbuf":  {program{short: "i:o:e:", long: "input: output: error:"}, 0},
-	"builtin": {},
-	"exec":    {},
-	"busybox": {},
-	"sudo":    {program{short: "nEHSk", long: "non-interactive"}, 0},
-	"doas":    {program{short: "n"}, 0},
-	"setsid":  {program{short: "cfw", long: "ctty fork wait"}, 0},
-	"ionice":  {program{short: "c:n:t", long: "class: classdata: ignore"}, 0},
-	"taskset": {program{short: "c"}, 1},
-}
-
 // wrapped judges the command that this one runs, if it runs one.
 func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 	switch name {
@@ -49,11 +25,11 @@ func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
 	case "uv":
 		return judgeUv(c, args), true
 	}
-	wrap, ok := wrappers[name]
-	if !ok {
+	wrap := c.p.wrapping(name)
+	if wrap == nil {
 		return nil, false
 	}
-	n, f := c.ownWords(&wrap.program, args)
+	n, f := c.ownWords(wrap, args)
 	if f != nil {
 		return f, true
 	}
@@ -97,12 +73,10 @@ func (c *command) ownWords(prog *program, args []word) (int, *finding) {
 	return len(args), nil
 }
 
-var envProgram = &program{short: "i0u:v", long: "ignore-environment null unset: debug"}
-
 // judgeEnv judges env: NAME=value words, then a command. -S would split a
 // string into more options and is not on the list.
 func judgeEnv(c *command, args []word) *finding {
-	n, f := c.ownWords(envProgram, args)
+	n, f := c.ownWords(wrapping("env"), args)
 	if f != nil {
 		return f
 	}
@@ -143,7 +117,7 @@ func judgeCommand(c *command, args []word) *finding {
 	if len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 		return nil
 	}
-	n, f := c.ownWords(&program{short: "p"}, args)
+	n, f := c.ownWords(wrapping("command"), args)
 	if f == nil {
 		f = c.fixed(args[:n])
 	}
@@ -191,12 +165,10 @@ func judgeShell(c *command, args []word) *finding {
 	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
 }
 
-var xargsProgram = &program{short: "0d:E:e?I:i?L:l?n:P:prs:tx", long: "null delimiter: eof? replace? max-lines? max-args: max-procs: interactive no-run-if-empty max-chars: verbose exit open-tty"}
-
 // judgeXargs judges the command that xargs completes with what it reads. A
 // file of arguments (-a) is not on the list: nobody has seen what is in it.
 func judgeXargs(c *command, args []word) *finding {
-	n, f := c.ownWords(xargsProgram, args)
+	n, f := c.ownWords(wrapping("xargs"), args)
 	if f == nil {
 		f = c.fixed(args[:n])
 	}
@@ -207,11 +179,11 @@ func judgeXargs(c *command, args []word) *finding {
 	if len(inner) == 0 {
 		return nil // it runs echo
 	}
-	own, f := c.sort("xargs", xargsProgram, args[:n])
+	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
 	if f != nil {
 		return f
 	}
-	if c.fed.dashes && c.p.manner.strict && !inList(anyWords, inner[0].text) && (runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+	if c.fed.dashes && c.p.manner.strict && knownReads(inner[0].text) != "always" && (runsOthers(inner[0].text) || !hasAny(inner, "--")) {
 		// touch -- -rf; ls | xargs -d'\n' rm
 		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
 	}
@@ -329,11 +301,7 @@ func completed(words []word, mark string, name word) []word {
 
 // findTests are the parts of a find expression that only look, with the
 // number of words each takes. '@' marks those that name a file.
-const findTests = " -name:1 -iname:1 -path:1 -ipath:1 -wholename:1 -iwholename:1 -regex:1 -iregex:1 -regextype:1 -lname:1 -ilname:1 " +
-	"-type:1 -xtype:1 -size:1 -empty:0 -perm:1 -user:1 -group:1 -uid:1 -gid:1 -nouser:0 -nogroup:0 -mtime:1 -mmin:1 -atime:1 -amin:1 " +
-	"-ctime:1 -cmin:1 -newer:@ -anewer:@ -cnewer:@ -samefile:@ -newermt:1 -newerct:1 -newerat:1 -newermm:@ -readable:0 -writable:0 -executable:0 -links:1 -inum:1 " +
-	"-maxdepth:1 -mindepth:1 -depth:0 -d:0 -mount:0 -xdev:0 -noleaf:0 -daystart:0 -ignore_readdir_race:0 -prune:0 -quit:0 -true:0 -false:0 " +
-	"-print:0 -print0:0 -ls:0 -printf:1 -not:0 -and:0 -a:0 -or:0 -o:0 !:0 (:0 ):0 ,:0 -H:0 -P:0 -warn:0 -nowarn:0 -O1:0 -O2:0 -O3:0 -help:0 --help:0 --version:0 -follow:0 -L:0 "
+func findTests() string { return wrapping("find").words("tests") }
 
 // judgeFind judges a find expression word by word.
 func judgeFind(c *command, args []word) *finding {
@@ -386,7 +354,7 @@ func judgeFind(c *command, args []word) *finding {
 			i += findTakes(t) // -name -exec looks for a name
 			continue
 		}
-		kind, ok := findLong(findTests, t)
+		kind, ok := findLong(findTests(), t)
 		if !ok || kind != ':' {
 			return c.refused(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
 		}
@@ -412,8 +380,9 @@ func (c *command) startingPoint(w word) *finding {
 
 // findTakes returns how many words follow a test.
 func findTakes(test string) int {
-	at := strings.Index(findTests, " "+test+":")
-	if at < 0 || findTests[at+len(test)+2] == '0' {
+	tests := findTests()
+	at := strings.Index(tests, " "+test+":")
+	if at < 0 || tests[at+len(test)+2] == '0' {
 		return 0
 	}
 	return 1
@@ -421,8 +390,8 @@ func findTakes(test string) int {
 
 // findTest judges the value of one test and returns how many words it took.
 func (c *command) findTest(test string, rest []word) (int, *finding) {
-	at := strings.Index(findTests, " "+test+":")
-	mark := findTests[at+len(test)+2]
+	tests := findTests()
+	mark := tests[strings.Index(tests, " "+test+":")+len(test)+2]
 	if mark == '0' || len(rest) == 0 {
 		return 0, nil
 	}

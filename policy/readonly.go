@@ -98,7 +98,7 @@ func (r *reader) call(n *syntax.CallExpr) bool {
 		return false // x=1 stays in the session
 	}
 	for _, a := range n.Assigns {
-		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(harmlessVariables, a.Name.Value) && !harmlessPrefix(a.Name.Value) {
+		if a.Name == nil || a.Index != nil || a.Array != nil || !inList(listed("harmless-variables"), a.Name.Value) && !harmlessPrefix(a.Name.Value) {
 			return false
 		}
 	}
@@ -142,15 +142,6 @@ func expandable(text string) bool {
 	return text != "[" && strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "*?[{")
 }
 
-// anyWords are the programs that only read whatever words they are given, so
-// that some of the words need not be known.
-const anyWords = " : true false test [ echo pwd ls cat head tail wc grep egrep fgrep stat du diff cmp comm cut tr nl rev tac paste join fold fmt expand unexpand " +
-	"basename dirname realpath readlink md5sum sha1sum sha256sum sha512sum cksum sum od hexdump strings base64 base32 seq expr uname whoami id nproc arch printenv which type cal numfmt factor column jq "
-
-// knownWords are those that only read if their words are the right ones: file
-// -C writes a file, rg --pre runs a program, date -s sets the clock.
-const knownWords = " printf file tree rg fd sort shuf uniq date hostname sed awk gawk mawk nawk find git xargs timeout nice stdbuf command zcat "
-
 // command judges one command and, up to a few levels, the one it runs.
 func (r *reader) command(words []word, depth int) bool {
 	if len(words) == 0 || words[0].late || depth > 3 {
@@ -162,10 +153,11 @@ func (r *reader) command(words []word, depth int) bool {
 	if r.steady && unsteady(name, args) {
 		return false
 	}
-	if inList(anyWords, name) {
+	switch knownReads(name) {
+	case "always":
 		return r.options(c, name, args)
-	}
-	if !inList(knownWords, name) {
+	case "checked":
+	default:
 		return false
 	}
 	for _, w := range args {
@@ -179,14 +171,14 @@ func (r *reader) command(words []word, depth int) bool {
 // options reports whether the options are on the program's list. Programs that
 // judge their words themselves have none that matter here.
 func (r *reader) options(c *command, name string, args []word) bool {
-	prog, ok := programs[name]
-	if !ok {
+	prog := builtin(name)
+	if prog == nil {
 		return false
 	}
 	if prog.whole {
 		return true
 	}
-	a, f := c.sort(name, &prog, args)
+	a, f := c.sort(name, prog, args)
 	if f != nil {
 		return false
 	}
@@ -205,15 +197,14 @@ func (r *reader) known(c *command, name string, args []word, depth int) bool {
 	case "command":
 		return len(args) > 0 && args[0].text == "-v"
 	case "timeout", "nice", "stdbuf":
-		wrap := wrappers[name]
-		n, f := c.ownWords(&wrap.program, args)
+		wrap := wrapping(name)
+		n, f := c.ownWords(wrap, args)
 		return f == nil && n+wrap.skip < len(args) && r.command(args[n+wrap.skip:], depth+1)
 	case "printf":
 		_, sets := printfName(args)
 		return !sets
 	}
-	prog := programs[name]
-	a, f := c.sort(name, &prog, args)
+	a, f := c.sort(name, builtin(name), args)
 	if f != nil {
 		return false
 	}
@@ -251,7 +242,7 @@ func (r *reader) find(args []word, depth int) bool {
 			for end < len(args) && args[end].text != ";" && args[end].text != "+" {
 				end++
 			}
-			if end == i+1 || !inList(anyWords, args[i+1].text) || !r.command(args[i+1:end], depth+1) {
+			if end == i+1 || knownReads(args[i+1].text) != "always" || !r.command(args[i+1:end], depth+1) {
 				return false
 			}
 			i = end
@@ -260,7 +251,7 @@ func (r *reader) find(args []word, depth int) bool {
 		if !isExpression(t) {
 			continue
 		}
-		if kind, ok := findLong(findTests, t); !ok || kind != ':' {
+		if kind, ok := findLong(findTests(), t); !ok || kind != ':' {
 			return false
 		}
 		i += findTakes(t)
@@ -270,22 +261,19 @@ func (r *reader) find(args []word, depth int) bool {
 
 // completes judges xargs: what it reads may be any words, options too.
 func (r *reader) completes(c *command, args []word) bool {
-	n, f := c.ownWords(xargsProgram, args)
+	n, f := c.ownWords(wrapping("xargs"), args)
 	if f != nil || n >= len(args) {
 		return f == nil // alone it runs echo
 	}
-	own, f := c.sort("xargs", xargsProgram, args[:n])
+	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
 	if f != nil {
 		return false
 	}
 	if mark := replaceMark(own); mark != "" && strings.Contains(args[n].text, mark) {
 		return false // the name of the command is read too
 	}
-	return inList(anyWords, args[n].text) && r.command(args[n:], 1)
+	return knownReads(args[n].text) == "always" && r.command(args[n:], 1)
 }
-
-// gitReads are the subcommands that only read, with any options of their list.
-const gitReads = " status diff log show shortlog blame ls-files ls-tree rev-parse rev-list describe merge-base cat-file grep show-ref for-each-ref diff-tree name-rev count-objects check-ignore cherry range-diff version whatchanged "
 
 func (r *reader) git(c *command, args []word) bool {
 	args, f := c.gitGlobal(args)
@@ -293,15 +281,15 @@ func (r *reader) git(c *command, args []word) bool {
 		return false
 	}
 	sub := args[0].text
-	prog, ok := gitSubcommands[sub]
-	if !ok {
+	prog := builtin("git " + sub)
+	if prog == nil {
 		return false
 	}
-	a, f := c.sort("git "+sub, &prog, args[1:])
+	a, f := c.sort("git "+sub, prog, args[1:])
 	if f != nil {
 		return false
 	}
-	if inList(gitReads, sub) {
+	if prog.reads == "always" {
 		return true
 	}
 	if hasAny(args, "--") || sub == "stash" && !hasAny(args[1:min(2, len(args))], "list", "show") {

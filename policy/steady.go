@@ -10,9 +10,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// unsteadyPrograms show the time, chance, what runs or what was exported.
-const unsteadyPrograms = " date cal shuf mktemp uuidgen printenv sleep ps uptime free top w who last jobs "
-
 // unsteady reports whether a command may answer differently although no file
 // has changed. Words that are not known yet count as harmless: those that the
 // shell expands to file names are.
@@ -42,7 +39,7 @@ func unsteady(name string, args []word) bool {
 	case "xargs": // what runs side by side prints in any order
 		return anyShort(args, 'P') || anyMatch(xargsUnsteady(), args)
 	}
-	return inList(unsteadyPrograms, name)
+	return inList(listed("unsteady-programs"), name)
 }
 
 // ofTheSystem reports whether a path leads to what the system makes up when it
@@ -88,9 +85,6 @@ func anyShort(args []word, letter byte) bool {
 	}
 	return false
 }
-
-// declaring are the commands that change what later commands mean.
-const declaring = " alias unalias eval source . trap exec set shopt enable hash ulimit export declare typeset readonly local complete bind "
 
 // Declares reports whether a script may leave something in its session by which
 // a script after it means something else than it says: a function, a trap, an
@@ -170,7 +164,7 @@ func commandDeclares(args []*syntax.Word) bool {
 			}
 		}
 	}
-	return inList(declaring, name.text)
+	return inList(listed("declaring-commands"), name.text)
 }
 
 // lookedAt reports whether a variable may be one that programs or the shell look

@@ -49,26 +49,11 @@ func (c *command) toldWords(words []word) *finding {
 	return nil
 }
 
-// A teller is a program that runs what some of its options say.
-type teller struct {
-	program
-	tells string // those options
-}
-
-var tellers = map[string]teller{
-	"tar": {program{short: "f:C:X:b:T:V:K:N:H:g:L:I:F:", long: "checkpoint? to-command: checkpoint-action: use-compress-program: info-script: new-volume-script: rsh-command: rmt-command:"},
-		" --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command -I -F "},
-	"split": {program{short: "a:b:C:l:n:t:", long: "filter:"}, " --filter "},
-	"sort":  {program{short: "k:o:S:t:T:", long: "compress-program:"}, " --compress-program "},
-	"rg":    {program{short: "A:B:C:E:M:T:e:f:g:j:m:r:t:d:", long: "pre: pre-glob: hostname-bin:"}, " --pre --hostname-bin "},
-	"zip":   {program{short: "b:i:n:t:x:P:", long: "unzip-command:"}, " --unzip-command "},
-}
-
 // runs judges what a program is told to run. The builtins of the shell are
 // judged for what they evaluate.
 func (c *command) runs(name string, args []word) *finding {
-	if t, ok := tellers[name]; ok {
-		return c.tells(&t, unusual(name, args))
+	if o := commandOptionsOf(name); o != nil && o.runs != " " {
+		return c.commandsIn(o, unusual(name, args))
 	}
 	switch name {
 	case "sed":
@@ -97,11 +82,11 @@ func (c *command) runs(name string, args []word) *finding {
 	return c.evaluating(name, args)
 }
 
-// tells judges the options that name a command.
-func (c *command) tells(t *teller, args []word) *finding {
+// commandsIn judges the options whose value is a command.
+func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
 	c.cost.spend(4 * costParam * len(args))
-	for _, o := range loosely(&t.program, args).options {
-		if !inList(t.tells, o.name) {
+	for _, o := range loosely(&opts.program, args).options {
+		if !inList(opts.runs, o.name) {
 			continue
 		}
 		if o.name == "--checkpoint-action" {
@@ -263,7 +248,7 @@ func (c *command) goTold(args []word) *finding {
 		}
 		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
 		val := word{text: text, late: args[i].late}
-		kind, _ := findLong(goFlags, key)
+		kind, _ := findLong(builtin("go").words("flags"), key)
 		tells := inList(" exec toolexec vettool ", key)
 		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
 			i++
@@ -291,7 +276,7 @@ func (c *command) makeTold(args []word) *finding {
 		}
 		name = strings.TrimRight(name, ":?+!")
 		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
-		if !ok || w.late || !shell && !inList(makeTools, name) {
+		if !ok || w.late || !shell && !inList(makeTools(), name) {
 			continue
 		}
 		if f := c.toldScript(word{text: text}); f != nil {

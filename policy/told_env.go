@@ -6,32 +6,23 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// toldByName are the variables whose value is a command.
-const toldByName = " GIT_EXTERNAL_DIFF GIT_PAGER PAGER MANPAGER GIT_EDITOR EDITOR VISUAL GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH GIT_ASKPASS SSH_ASKPASS " +
-	"GIT_PROXY_COMMAND BROWSER LESSOPEN LESSCLOSE PROMPT_COMMAND CC CXX LD AR RUSTC RUSTC_WRAPPER TAR_OPTIONS GOFLAGS "
-
-// neverSet are the variables that give the shell's commands another meaning, or
-// name what is loaded into every program.
-const neverSet = " BASH_CMDS BASH_ALIASES BASH_ENV BASH_LOADABLES_PATH LD_PRELOAD LD_AUDIT SHELLOPTS BASHOPTS "
-
 // orders judges a variable that shells and programs take orders from.
 func (c *command) orders(name string, v value) *finding {
 	if !c.p.manner.blind || c.p.rules.everything != nil {
 		return nil
 	}
 	switch {
-	case inList(neverSet, name), strings.HasPrefix(name, "BASH_FUNC_"),
+	case inList(listed("forbidden-variables"), name), strings.HasPrefix(name, "BASH_FUNC_"),
 		name == "PS4" && (v.late || runsWhenEvaluated(v.text)), // set -x runs what is in it
 		name == "ENV" && strings.ContainsAny(v.text, "/$`"):    // ENV=test is no file
 		return refusal("environment "+name, "the shell takes orders from "+name+", and runs what nobody has judged", "leave "+name+" as it is")
 	case strings.HasSuffix(name, "MAKEFLAGS") && strings.Contains(v.text, "--eval"):
 		return refusal("environment "+name, "make would run what --eval says", "put it into the Makefile")
 	case name == "TAR_OPTIONS":
-		t := tellers["tar"]
-		return c.tells(&t, fieldsOf(v.text))
+		return c.commandsIn(commandOptionsOf("tar"), fieldsOf(v.text))
 	case name == "GOFLAGS":
 		return c.goTold(append([]word{{text: "build"}}, fieldsOf(v.text)...))
-	case inList(toldByName, name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
+	case inList(listed("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
 		f := c.toldScript(word{text: strings.TrimLeft(v.text, "!|")})
 		if f == nil || !f.ruled {
 			return nil // most values are no scripts

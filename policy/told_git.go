@@ -6,21 +6,6 @@ import (
 	"sync"
 )
 
-// gitTellers are the subcommands with options that name a command.
-var gitTellers = map[string]teller{
-	"rebase":    {program{short: "x:s:X:C:", long: "exec: onto: strategy: strategy-option:"}, " -x --exec "},
-	"ls-remote": {program{short: "o:", long: "upload-pack: exec: sort: server-option:"}, " --upload-pack --exec "},
-	"fetch":     {program{short: "j:o:", long: "upload-pack: depth: jobs: refmap:"}, " --upload-pack "},
-	"pull":      {program{short: "s:X:j:o:", long: "upload-pack: depth: strategy: jobs:"}, " --upload-pack "},
-	"clone":     {program{short: "u:b:o:j:c:", long: "upload-pack: branch: origin: depth: config: jobs: reference: template:"}, " -u --upload-pack "},
-	"push":      {program{short: "o:", long: "receive-pack: exec: repo: push-option:"}, " --receive-pack --exec "},
-	"archive":   {program{short: "o:", long: "exec: remote: output: format: prefix:"}, " --exec "},
-	"grep":      {program{short: "O?e:f:A:B:C:m:", long: "open-files-in-pager? max-depth: threads: context:"}, " -O --open-files-in-pager "},
-	"difftool":  {program{short: "x:t:", long: "extcmd: tool:"}, " -x --extcmd "},
-	"submodule": {}, "config": {program{short: "f:", long: "file: blob: type: default: value: comment: get get-all get-regexp list unset unset-all"}, ""},
-	"bisect": {}, "remote": {},
-}
-
 // gitTold judges the commands that git is told to run: in settings, in options,
 // by bisect run and submodule foreach.
 func (c *command) gitTold(args []word) *finding {
@@ -29,8 +14,7 @@ func (c *command) gitTold(args []word) *finding {
 		return f
 	}
 	sub := args[0].text
-	t, ok := gitTellers[sub]
-	if !ok {
+	if !inList(builtin("git").words("subcommands"), sub) {
 		return nil
 	}
 	switch sub {
@@ -42,10 +26,11 @@ func (c *command) gitTold(args []word) *finding {
 	case "submodule":
 		return c.foreach(args[1:])
 	}
-	if f := c.tells(&t, args[1:]); f != nil {
+	opts := commandOptionsOf("git " + sub)
+	if f := c.commandsIn(opts, args[1:]); f != nil {
 		return f
 	}
-	return c.gitNames(sub, loosely(&t.program, args[1:]))
+	return c.gitNames(sub, loosely(&opts.program, args[1:]))
 }
 
 // gitNames judges the settings and addresses among a subcommand's words.

@@ -6,11 +6,9 @@ import (
 	"sync"
 )
 
-var sedLoose = program{short: "e:f:i?l:", long: "expression: file: in-place? line-length: quiet silent null-data regexp-extended separate sandbox unbuffered posix debug"}
-
 // sedTold judges the commands in a sed script.
 func (c *command) sedTold(args []word) *finding {
-	a := loosely(&sedLoose, args)
+	a := loosely(&commandOptionsOf("sed").program, args)
 	script, ok := sedScript(a)
 	if _, file := a.get("-f", "--file"); !ok && (file || len(a.operands) == 0) {
 		return nil // a file of the project is its own
@@ -40,8 +38,6 @@ func (c *command) sedRuns(text string) *finding {
 	return f
 }
 
-var awkLoose = program{short: "F:v:f:e:E:i:l:", long: "field-separator: assign: file: source: exec: include: load:"}
-
 // awkCall finds calls of system; the text in them if it is plain.
 var awkCall = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\bsystem\s*\((\s*"((?:[^"\\]|\\.)*)"\s*\))?`)
@@ -53,7 +49,7 @@ var awkHidden = sync.OnceValue(func() *regexp.Regexp {
 
 // awkTold judges the commands in an awk program.
 func (c *command) awkTold(args []word) *finding {
-	a := loosely(&awkLoose, args)
+	a := loosely(&commandOptionsOf("awk").program, args)
 	var texts []string
 	_, file := a.get("-f", "--file", "-E", "--exec")
 	for _, o := range a.options {

@@ -36,12 +36,6 @@ func (c *command) cmakeTold(args []word) *finding {
 	return nil
 }
 
-// toolValues are, for those who run tools, the options that take a value.
-const toolValues = " -n --name --prefix --cwd -p --package -w --workspace --registry --loglevel -C --dir --filter --gemfile --userconfig --cache "
-
-// toolFlags are their options that take none.
-const toolFlags = " -y --yes --no --no-install -q --quiet -s --silent --no-capture-output --live-stream -v --verbose --offline --prefer-offline --keep-file-descriptors "
-
 // toolTold judges the tool that npx and its kin run, by name or as shell text.
 func (c *command) toolTold(name string, args []word) *finding {
 	if name == "npx" {
@@ -70,7 +64,7 @@ func (c *command) subcommandTold(name string, args []word) *finding {
 		return c.toldBehind(name, args[1:])
 	case name == "yarn" && (sub == "workspace" || sub == "workspaces"):
 		return c.toldBehind(name, behindExec(args))
-	case (name == "yarn" || name == "pnpm") && !inList(ownCommands, sub) && !args[0].late:
+	case (name == "yarn" || name == "pnpm") && !inList(builtin(name).words("subcommands"), sub) && !args[0].late:
 		return c.toldWords(args)
 	}
 	return nil
@@ -87,7 +81,7 @@ func (c *command) toldBehind(name string, args []word) *finding {
 			return c.toldWords(args[i+1:])
 		case !strings.HasPrefix(t, "-"):
 			f := c.toldWords(args[i:])
-			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(toolFlags, args[i-1].text) || i > 1 && inList(toolValues, args[i-2].text) {
+			if f != nil || i == 0 || strings.Contains(args[i-1].text, "=") || inList(listed("tool-flags"), args[i-1].text) || i > 1 && inList(listed("tool-value-options"), args[i-2].text) {
 				return f
 			}
 			if i+1 < len(args) && !args[i+1].late {
@@ -100,7 +94,7 @@ func (c *command) toldBehind(name string, args []word) *finding {
 				val = args[i+1]
 			}
 			return c.toldScript(val)
-		case inList(toolValues, t):
+		case inList(listed("tool-value-options"), t):
 			i++
 		}
 	}

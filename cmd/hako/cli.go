@@ -58,11 +58,8 @@ func isTerminal(stream any) bool { return term.Is(stream) }
 // nobody is there.
 func askAt(s streams) app.Asker { return s.screen.Ask() }
 
-// exitStatus passes on a status that has already been explained, or needs no
-// explanation.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+// exitStatus is a status that has already been explained.
+type exitStatus = app.ExitStatus
 
 // Main runs hako with the words args, the first of which is the name it was
 // called by, and returns the exit status.

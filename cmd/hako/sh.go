@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/app"
+	"hako/internal/app/llmcmd"
 	"hako/internal/setup"
 	"hako/internal/term"
 	"hako/quota"
@@ -20,7 +21,8 @@ import (
 type shOptions struct {
 	boxFlags
 	script string
-	clerk  *clerk // who llmcmd works for
+	llm    *llmcmd.Session // behind the command llmcmd
+	show   *show
 }
 
 // open opens the box and has llmcmd work in it.
@@ -30,13 +32,13 @@ func (o *shOptions) open() (*app.Shell, error) {
 		return nil, err
 	}
 	if o.Ask == nil {
-		o.Ask = askElsewhere(conf, o.clerk.show.note)
+		o.Ask = askElsewhere(conf, o.show.note)
 	}
 	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {
 		return nil, err
 	}
-	o.clerk.conf, o.clerk.box = conf, b
+	o.llm.Attach(conf, b)
 	return b, nil
 }
 
@@ -60,8 +62,9 @@ at the end. Granted files are $1, $2… in the order given.`,
 				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 			}
 			o.Ask, o.Hint = askAt(s), fault.FlagHint
-			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
-			o.Only = o.clerk.commands
+			o.llmcmd, o.show = true, newShow(s, false, false)
+			o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
+			o.Only = o.llm.Commands
 			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
 		},
 	}

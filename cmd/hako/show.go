@@ -39,6 +39,15 @@ func newShow(s streams, asJSON, verbose bool) *show {
 	return w
 }
 
+// busy shows what is being waited for; empty means nothing any more.
+func (w *show) busy(label string) {
+	if label == "" {
+		w.spinner.Stop()
+		return
+	}
+	w.spinner.Start(label)
+}
+
 // newText begins the text of a turn: rendered on a terminal, as it is elsewhere.
 func (w *show) newText() io.WriteCloser {
 	if !isTerminal(w.s.out) {

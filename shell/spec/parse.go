@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,8 +20,11 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Why
 
 // Parse reads a text of one or more specs. If anything in it is wrong, it
 // returns an [*Error] and no spec.
-func Parse(text string) ([]*Spec, error) {
-	p := parser{}
+func Parse(text string) ([]*Spec, error) { return Dialect{}.Parse(text) }
+
+// Parse is the function [Parse] for a dialect.
+func (d Dialect) Parse(text string) ([]*Spec, error) {
+	p := parser{dialect: d}
 	for line := range strings.Lines(text) {
 		p.line++
 		if err := p.take(strings.TrimRight(line, "\n")); err != nil {
@@ -50,6 +54,8 @@ func MustParse(text string) *Spec {
 }
 
 type parser struct {
+	dialect Dialect
+
 	all    []*Spec
 	line   int
 	s      *Spec
@@ -84,7 +90,8 @@ func (p *parser) take(line string) error {
 	case strings.HasPrefix(line, "#"):
 		return nil
 	case strings.TrimSpace(line) == "":
-		p.help = p.s != nil
+		p.help = p.s != nil && !p.dialect.Host
+		p.last = ""
 		return nil
 	case p.s == nil:
 		return p.wrong("a spec begins with name: NAME")
@@ -103,12 +110,19 @@ func (p *parser) begin(name string) error {
 	if err := p.end(); err != nil {
 		return err
 	}
-	if name == "" || strings.ContainsAny(name, " \t/") {
+	if !p.isName(name) {
 		return p.wrong("%q is no name of a command", name)
 	}
 	p.s, p.fields = &Spec{Name: name, Status: 1}, map[string]field{}
 	p.refuse, p.last, p.help, p.blank = nil, "", false, 0
 	return nil
+}
+
+// isName reports whether text is the name of a command or of a subcommand.
+func (p *parser) isName(text string) bool {
+	words := strings.Fields(text)
+	two := len(words) == 2 && p.dialect.Host
+	return (len(words) == 1 || two) && strings.Join(words, " ") == text && !strings.Contains(text, "/")
 }
 
 func (p *parser) addHelp(line string) {
@@ -117,10 +131,10 @@ func (p *parser) addHelp(line string) {
 		return
 	}
 	if p.s.Help != "" {
-		p.s.Help += strings.Repeat("\n", p.blank)
+		p.s.Help += strings.Repeat("\n", p.blank+1)
 	}
 	p.blank = 0
-	p.s.Help += line + "\n"
+	p.s.Help += line
 }
 
 // goOn adds a line to the field before.
@@ -138,11 +152,12 @@ func (p *parser) goOn(text string) error {
 	return nil
 }
 
-const fieldNames = " usage summary like options operands host-operands given host order status judged execute refuse "
+const fieldNames = " also usage summary like options more operands host-operands given host order status judged execute refuse "
 
 func (p *parser) field(key, value string) error {
-	if strings.Contains(key, " ") || !strings.Contains(fieldNames, " "+key+" ") {
-		return p.wrong("there is no field %q: known are name%s", key, strings.ReplaceAll(strings.TrimRight(fieldNames, " "), " ", ", "))
+	known := append(strings.Fields(fieldNames), p.dialect.Fields...)
+	if !slices.Contains(known, key) {
+		return p.wrong("there is no field %q: known are name, %s", key, strings.Join(known, ", "))
 	}
 	p.last = key
 	if key == "refuse" {
@@ -179,6 +194,8 @@ func (p *parser) end() error {
 		{"execute", func(v string) error { return p.word(&s.Execute, v, "yes") }},
 		{"status", p.status},
 		{"options", p.options},
+		{"more", p.more},
+		{"also", p.also},
 		{"operands", func(v string) error { err := p.operands(v, &s.Operands); s.Host = s.Operands; return err }},
 		{"host-operands", func(v string) error { return p.operands(v, &s.Host) }},
 	} {
@@ -189,7 +206,28 @@ func (p *parser) end() error {
 			}
 		}
 	}
+	s.extra = nil
+	for _, key := range p.dialect.Fields {
+		if f, ok := p.fields[key]; ok {
+			s.setExtra(key, f)
+		}
+	}
 	return p.finish()
+}
+
+func (s *Spec) setExtra(key string, f field) {
+	if s.extra == nil {
+		s.extra = make(map[string]field)
+	}
+	s.extra[key] = f
+}
+
+func (p *parser) also(value string) error {
+	p.s.Also = strings.Fields(value)
+	if slices.ContainsFunc(p.s.Also, func(name string) bool { return !p.isName(name) }) {
+		return p.wrong("%q are not names of commands", value)
+	}
+	return nil
 }
 
 // inherit takes over what another spec has. The fields of this one follow.
@@ -201,18 +239,34 @@ func (p *parser) inherit() error {
 		return nil
 	}
 	p.line = f.line
-	if f.text == p.s.Name {
+	if f.text == p.s.Name && !p.dialect.Host {
 		return p.wrong("%s is like itself", f.text)
 	}
-	other := Lookup(f.text)
+	other := p.find(f.text)
 	if other == nil {
 		return p.wrong("there is no spec %q to be like", f.text)
 	}
 	s := *other
-	s.Name, s.Help = p.s.Name, cmp.Or(p.s.Help, s.Help)
+	s.Name, s.Also, s.Help = p.s.Name, nil, cmp.Or(p.s.Help, s.Help)
 	s.refuse = maps.Clone(other.refuse)
 	*p.s = s
 	return nil
+}
+
+// find returns a spec that another one is like.
+func (p *parser) find(name string) *Spec {
+	if name == p.s.Name {
+		return Lookup(name) // hako has a command of that name
+	}
+	for _, s := range p.all {
+		if s.Name == name {
+			return s
+		}
+	}
+	if p.dialect.Like != nil {
+		return p.dialect.Like(name)
+	}
+	return Lookup(name)
 }
 
 func (p *parser) word(to *bool, value, want string) error {
@@ -233,8 +287,14 @@ func (p *parser) status(value string) error {
 
 // options reads the list of options.
 func (p *parser) options(value string) error {
+	p.s.Options, p.s.Number, p.s.Any = nil, false, false
+	return p.more(value)
+}
+
+// more adds to the list of options.
+func (p *parser) more(value string) error {
 	s := p.s
-	s.Options, s.Number, s.Any = nil, false, false
+	s.Options = slices.Clip(s.Options) // it may be that of another spec
 	for word := range strings.FieldsSeq(value) {
 		switch word {
 		case "#":

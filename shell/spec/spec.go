@@ -18,11 +18,13 @@
 // A field goes on in the next line if that begins with white space. A line that
 // begins with # before the first empty line is a comment. The fields are:
 //
-//	name      begins a spec; required
+//	name      begins a spec; required. "git push" is the subcommand push of git
+//	also      other names that the same spec is for
 //	usage     the usage line after the name
 //	summary   one line, lower case, no period
 //	like      the name of a spec of hako's that gives what this one leaves out
 //	options   one word for each option: its names, joined by commas, and marks
+//	more      options besides those of the spec that this one is like
 //	operands  one word for each operand; the last may end in "..." for any number
 //	given     options that stand for the first operand: grep -e
 //	host      "no": nothing is known about a program of that name on a host
@@ -94,7 +96,8 @@ const (
 // concurrent use.
 type Spec struct {
 	Name     string
-	Usage    string // the usage line after the name
+	Also     []string // other names
+	Usage    string   // the usage line after the name
 	Summary  string
 	Help     string // options and examples, plain text
 	Operands Operands
@@ -111,6 +114,21 @@ type Spec struct {
 
 	refuse    map[string]string
 	own, host map[string]*Option
+	extra     map[string]field
+}
+
+// Extra returns the words of a field that only a [Dialect] has. ok is false if the
+// spec does not have it.
+func (s *Spec) Extra(name string) (words []string, ok bool) {
+	f, ok := s.extra[name]
+	return strings.Fields(f.text), ok
+}
+
+// A Dialect is the form with more fields. The zero Dialect is that of [Parse].
+type Dialect struct {
+	Fields []string                // names of further fields, see [Spec.Extra]
+	Host   bool                    // of programs on a host: without help, with comments anywhere, and subcommands such as git push
+	Like   func(name string) *Spec // finds what like names if the text does not have it; nil means [Lookup]
 }
 
 // Operands are the kinds of operands, in order. No kinds mean none.

@@ -1,0 +1,287 @@
+package policy
+
+import (
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"hako/shell/spec"
+)
+
+// knowFiles have the specs of programs, by topic; docs/policy.md describes their
+// form. lists.txt has lists of words that belong to no single program.
+//
+//go:embed know/*.txt
+var knowFiles embed.FS
+
+const listsFile = "know/lists.txt"
+
+// programForm is the form of the files: that of package spec with these fields.
+//
+//	reads                  "always": it only reads, whatever its words are;
+//	                       "checked": it only reads if its words are the right ones
+//	takes                  options that take a value, where any option may be given
+//	runs                   those of them whose value is a command
+//	forbidden-options      options that are refused although any other may be given
+//	forbidden-subcommands  subcommands that are refused
+//	subcommands            subcommands that are known
+//	listed                 "no": the spec has only what takes and runs say
+//	flags, tests, tools, orders, words  lists that a function reads
+func programForm() spec.Dialect {
+	return spec.Dialect{Host: true, Like: builtinSpec, Fields: programFields[:]}
+}
+
+var programFields = [...]string{
+	"reads", "takes", "runs", "forbidden-options", "forbidden-subcommands", "subcommands", "listed",
+	"flags", "tests", "tools", "orders", "words",
+}
+
+// programSet finds programs by name and parses what is known about one when it
+// is first asked for. It is safe for concurrent use.
+type programSet struct {
+	texts map[string]string // the spec of each name
+
+	mu     sync.RWMutex
+	parsed map[string]*program
+}
+
+var builtinPrograms = sync.OnceValue(func() *programSet {
+	return indexFiles(func(name string) bool { return name != listsFile })
+})
+
+var wordLists = sync.OnceValue(func() *programSet {
+	return indexFiles(func(name string) bool { return name == listsFile })
+})
+
+// indexFiles finds the names in files without parsing more of them.
+func indexFiles(wanted func(name string) bool) *programSet {
+	set := &programSet{texts: make(map[string]string), parsed: make(map[string]*program)}
+	files, _ := fs.Glob(knowFiles, "know/*.txt")
+	for _, name := range files {
+		if text, err := knowFiles.ReadFile(name); err == nil && wanted(name) {
+			set.index(string(text))
+		}
+	}
+	return set
+}
+
+const nameField = "\nname:"
+
+func (s *programSet) index(text string) {
+	_, text, _ = strings.Cut("\n"+text, nameField)
+	for text != "" {
+		one, rest, _ := strings.Cut(text, nameField)
+		one = "name:" + one
+		for _, name := range namesIn(one) {
+			s.texts[name] = one
+		}
+		text = rest
+	}
+}
+
+// namesIn returns the names that a spec is for.
+func namesIn(text string) []string {
+	first, rest, _ := strings.Cut(text, "\n")
+	names := []string{strings.TrimSpace(strings.TrimPrefix(first, "name:"))}
+	if _, also, ok := strings.Cut("\n"+rest, "\nalso:"); ok {
+		line, _, _ := strings.Cut(also, "\n")
+		names = append(names, strings.Fields(line)...)
+	}
+	return names
+}
+
+// find returns what is known about a name, nil if nothing is.
+func (s *programSet) find(name string) *program {
+	s.mu.RLock()
+	prog, ok := s.parsed[name]
+	s.mu.RUnlock()
+	if ok {
+		return prog
+	}
+	found := s.parse(name)
+	if found == nil {
+		return nil
+	}
+	prog = newProgram(found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parsed[name] = prog
+	return prog
+}
+
+// parse returns the spec of a name, that of hako's own command if the files have
+// none, or nil.
+func (s *programSet) parse(name string) *spec.Spec {
+	text, ok := s.texts[name]
+	if !ok {
+		if own := spec.Lookup(name); own != nil && !own.OffHost {
+			return own
+		}
+		return nil
+	}
+	specs, err := programForm().Parse(text)
+	if err != nil {
+		return nil // TestKnowFiles sees to it that there is none such
+	}
+	return specs[0]
+}
+
+func builtinSpec(name string) *spec.Spec {
+	if prog := builtinPrograms().find(name); prog != nil {
+		return prog.spec
+	}
+	return nil
+}
+
+// listed returns a list of words, with a space before and after each.
+func listed(name string) string { return wordLists().find(name).words("words") }
+
+// builtin is what hako itself knows about a program that does not run the
+// command in its operands, nil if nothing.
+func builtin(name string) *program {
+	if prog := builtinPrograms().find(name); prog != nil && !prog.command && !prog.unlisted {
+		return prog
+	}
+	return nil
+}
+
+// wrapping is what is known about a program that runs the command in its operands.
+func wrapping(name string) *program {
+	if prog := builtinPrograms().find(name); prog != nil && prog.command {
+		return prog
+	}
+	return nil
+}
+
+// knownReads is what the field reads says about a program.
+func knownReads(name string) string {
+	switch prog := builtinPrograms().find(name); {
+	case prog == nil:
+		return ""
+	case prog.reads != "":
+		return prog.reads
+	case inList(listed("reading-commands"), name):
+		return "always"
+	case inList(listed("checked-commands"), name):
+		return "checked"
+	}
+	return ""
+}
+
+// newProgram makes a program of a spec.
+func newProgram(s *spec.Spec) *program {
+	prog := &program{spec: s, free: s.Any, lists: make(map[string]string)}
+	prog.short, prog.long = optionLists(s.Options)
+	if s.Number {
+		prog.short += "#"
+	}
+	for _, name := range s.Given {
+		prog.given = append(prog.given, dashed(name))
+	}
+	for _, field := range programFields {
+		if words, ok := s.Extra(field); ok {
+			prog.lists[field] = " " + strings.Join(words, " ") + " "
+		}
+	}
+	prog.reads = strings.TrimSpace(prog.words("reads"))
+	prog.unlisted = prog.words("listed") == " no "
+	prog.setOperands()
+	prog.whole = s.Judged && !prog.command
+	return prog
+}
+
+func (p *program) setOperands() {
+	kinds := p.spec.Host.Kinds
+	p.writes = slices.Contains(kinds, spec.KindWrite)
+	switch i := slices.Index(kinds, spec.KindCommand); {
+	case i >= 0:
+		p.command, p.skip = true, i
+	case len(kinds) == 0:
+		p.args = nothing
+	case kinds[len(kinds)-1] == spec.KindText:
+		p.args = texts
+	case kinds[0] == spec.KindText:
+		p.args = textFirst
+	}
+	if !p.spec.Host.Repeated && p.args != nothing {
+		p.most = len(kinds)
+	}
+}
+
+// optionLists spells options as program has them.
+func optionLists(options []spec.Option) (short, long string) {
+	var s, l strings.Builder
+	for _, o := range options {
+		mark := strings.Replace(o.Values, string(spec.Write), string(spec.Read), 1)
+		for _, name := range o.Names {
+			switch {
+			case o.OwnOnly:
+			case len(name) == 1:
+				s.WriteString(name + mark)
+			default:
+				l.WriteString(name + mark + " ")
+			}
+		}
+	}
+	return s.String(), l.String()
+}
+
+// dashed is an option as it is given.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// words returns the words of a field, with a space before and after each.
+func (p *program) words(field string) string {
+	if p == nil {
+		return ""
+	}
+	return p.lists[field]
+}
+
+// commandOptions are the options of a program that take a value where any option
+// may be given, and those of them whose value is a command that it runs.
+type commandOptions struct {
+	program
+	runs string // with dashes, a space before and after each
+}
+
+// commandOptionsOf returns the fields takes and runs of a program.
+func commandOptionsOf(name string) *commandOptions {
+	prog := builtinPrograms().find(name)
+	if prog == nil {
+		return nil
+	}
+	prog.once.Do(func() {
+		o := &commandOptions{runs: " "}
+		for word := range strings.FieldsSeq(prog.words("takes")) {
+			if bare := strings.TrimRight(word, ":@?"); len(bare) == 1 {
+				o.short += word
+			} else {
+				o.long += word + " "
+			}
+		}
+		for word := range strings.FieldsSeq(prog.words("runs")) {
+			o.runs += dashed(word) + " "
+		}
+		prog.commands = o
+	})
+	return prog.commands
+}
+
+// known is what is known about a program that does not run the command in its
+// operands, nil if nothing.
+func (p *Policy) known(name string) *program {
+	if strings.Contains(name, " ") {
+		return nil // the spec of a subcommand
+	}
+	return builtin(name)
+}
+
+// wrapping is what is known about a program that does.
+func (p *Policy) wrapping(name string) *program { return wrapping(name) }
