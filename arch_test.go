@@ -111,7 +111,7 @@ var arrows = map[string]string{
 	"internal/markdown": "internal/text",
 	"internal/progress": "internal/text",
 	"internal/term":     "gate internal/text run run/fault shell shell/stream",                                                 // questions, line editing, errors at a terminal
-	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/command shell/vfs", // settings become a closed shell
+	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/vfs", // settings become a closed shell
 	// doors
 	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
@@ -131,7 +131,7 @@ var arrows = map[string]string{
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
 		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/setup internal/web/auth internal/websearch internal/worker " +
-		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/vfs",
 	"cmd/hako/man": "",
 	"docker":       "",
 	"cmd/hako":     everything,
