@@ -110,8 +110,8 @@ var arrows = map[string]string{
 	"internal/promtext": "",
 	"internal/markdown": "internal/text",
 	"internal/progress": "internal/text",
-	"internal/term":     "gate internal/text run run/fault shell shell/stream",                                   // questions, line editing, errors at a terminal
-	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/vfs", // settings become a closed shell
+	"internal/term":     "gate internal/text run run/fault shell shell/stream",                                                 // questions, line editing, errors at a terminal
+	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/command shell/vfs", // settings become a closed shell
 	// doors
 	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
