@@ -6,10 +6,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/quota"
-	"hako/run/fault"
 )
 
 // commands is the list of subcommands.
@@ -66,47 +65,17 @@ func (o *common) registerRest(f *pflag.FlagSet) {
 
 // load reads the settings and takes in the flags.
 func (o *common) load() (*config.Config, error) {
-	c, err := config.Load(config.Source{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd})
-	if err != nil {
-		return nil, err
-	}
-	for _, pair := range o.limits {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "set limit", Subject: pair, Why: "it has no value", Hint: "write it as --limit time=30s"}
-		}
-		var scratch quota.ScriptLimits
-		if err := scratch.Set(name, value); err != nil {
-			return nil, err
-		}
-		if err := c.Set("limits."+name, "--limit", value); err != nil {
-			return nil, err
-		}
-	}
-	for _, f := range []struct{ key, flag, value string }{{"audit.path", "--audit", o.audit}, {"policy.rules", "--rules", o.rules}} {
-		if f.value != "" {
-			if err := c.Set(f.key, f.flag, f.value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return c, nil
+	return setup.Settings{File: o.config, NoFile: o.noConfig, Llmcmd: o.llmcmd, Audit: o.audit, Rules: o.rules, Limits: o.limits}.Load()
 }
 
 // boxFlags are the flags of commands with a virtual shell.
 type boxFlags struct {
 	common
-	app.ShellOptions
+	setup.ShellOptions
 }
 
 func (o *boxFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.common.register(f)
-	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "grant the real `FILE` for reading")
-	f.StringArrayVarP(&o.Outputs, "output", "o", nil, "grant the real `FILE` for reading and writing")
-	f.StringArrayVar(&o.Roots, "root", nil, "grant the real `DIR` for reading, and start in it")
-	f.StringArrayVar(&o.Writable, "rw", nil, "grant the real `DIR` for reading and writing")
-	f.BoolVar(&o.Strict, "strict", false, "apply the profile for models: text files only, up to file_size")
-	f.Uint64Var(&o.Seed, "seed", 0, "make chance repeatable; each `N` gives another")
-	f.StringVar(&o.Clock, "clock", "", "fix the clock at `TIME` (2006-01-02T15:04:05Z)")
+	o.ShellOptions.Register(f)
 }
