@@ -21,6 +21,7 @@ import (
 	"hako/internal/app/asksocket"
 	"hako/internal/app/mcpserver"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/internal/web/auth"
 	"hako/internal/websearch"
 	"hako/internal/worker"
@@ -78,7 +79,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(192 << 20)
-	if err := cmp.Or(CheckRoot(conf), o.there(), CheckGrants(conf, o.Writable...)); err != nil {
+	if err := cmp.Or(CheckRoot(conf), o.there(), setup.CheckGrants(conf, o.Writable...)); err != nil {
 		return nil, err
 	}
 	b, err := Open(conf)
@@ -87,7 +88,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	}
 	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
 	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker), memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
-	if _, err = LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
 		m.Workers, err = StartWorkers(conf, m.memory.kept)
 	}
 	if err != nil {
@@ -154,7 +155,7 @@ func directoryThere(op, name, flag string) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: ReasonOf(err), Hint: "name a directory with " + flag}
+		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: setup.ReasonOf(err), Hint: "name a directory with " + flag}
 	case !info.IsDir():
 		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory", Hint: "name a directory with " + flag}
 	}
@@ -212,7 +213,7 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 		return nil, err
 	}
 	options.Network = options.Network && w.Network != string(container.None)
-	if w.Root != "" && Resolve(w.Root) != options.Root {
+	if w.Root != "" && setup.Resolve(w.Root) != options.Root {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out: the directory was chosen when the server was started"}
 	}
 	share, err := m.memory.open(caller)
