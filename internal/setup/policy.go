@@ -1,0 +1,75 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"hako/internal/config"
+	"hako/policy"
+	"hako/run/fault"
+)
+
+// LoadPolicy returns the policy of a profile with what the user added.
+func LoadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
+	if v := config.PolicyProfile.Of(conf).V; profile == "" {
+		profile = v
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	root = Resolve(root) // the shell may have come here through a link
+	home, _ := os.UserHomeDir()
+	allowed := policy.AllowedCommands{
+		UseDefault: config.AllowedUseDefault.Of(conf).V, Additional: config.AllowedAdditional.Of(conf).V,
+		Exclude: config.AllowedExclude.Of(conf).V, CustomList: config.AllowedCustom.Of(conf).V,
+	}
+	p, err := allowed.Compile(profile, policy.Options{Root: root, Dir: root, Home: home, Resolve: Resolve})
+	if err != nil {
+		return nil, err
+	}
+	for _, more := range []struct {
+		path string
+		read func(string, *os.File) (*policy.Policy, error)
+	}{
+		{config.PolicyWhitelist.Of(conf).V, ReadWhitelist},
+		{config.PolicyRules.Of(conf).V, ReadPolicy},
+	} {
+		if p, err = AddRules(p, more.path, more.read); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// AddRules returns p with the rules of a file; an empty path adds none.
+func AddRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+	if path == "" {
+		return p, nil
+	}
+	more, err := ReadRules(path, read)
+	if err != nil {
+		return nil, err
+	}
+	return p.With(more), nil
+}
+
+// ReadRules reads a file of rules that nobody else can change.
+func ReadRules(path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: ReasonOf(err), Hint: "name a file of rules; docs/policy.md says how they are written"}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
+	}
+	return read(filepath.Base(path), f)
+}
+
+// ReadWhitelist reads a list of command names.
+func ReadWhitelist(name string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(name, f) }
+
+// ReadPolicy reads rules.
+func ReadPolicy(name string, f *os.File) (*policy.Policy, error) { return policy.Parse(name, f) }
