@@ -118,7 +118,7 @@ func TestWebTokens(t *testing.T) {
 		tool Tool
 		most int
 	}{
-		{WebSearch(nil), 105}, // of o200k: 97
+		{WebSearch(nil), 105}, // estimates are high for JSON
 		{WebFetch(nil), 100},
 	} {
 		n := tokens.Count(tt.tool.Name + "\n" + tt.tool.Text + "\n" + string(tt.tool.Schema))

@@ -16,8 +16,8 @@ func TestOurOwn(t *testing.T) {
 	}
 	for i, p := range All(nil) {
 		n := tokens.Count(p.Text)
-		if n > 120 {
-			t.Errorf("%s has %d tokens, at most 120 wanted", p.Name, n)
+		if n > 125 {
+			t.Errorf("%s has %d tokens, at most 125 wanted", p.Name, n)
 		}
 		t.Logf("%s: %d tokens", p.Name, n)
 		if p.Name != names[i] || p.About == "" || len(p.About) > 60 || p.Text == "" || strings.HasPrefix(p.About, "#") || strings.Contains(p.Text, p.About) {
