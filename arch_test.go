@@ -70,8 +70,8 @@ var arrows = map[string]string{
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
-	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run/fault", // inside
-	"container/guest/joblog":               "container/guest",
+	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run run/fault", // inside
+	"container/guest/joblog":               "container/guest run",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
 	"container/lang":                       "internal/lazyregexp run/fault",
@@ -81,8 +81,8 @@ var arrows = map[string]string{
 	"llm":                           "quota run/fault",
 	"llm/wire":                      "internal/text llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
-	"llm/ollama":                    "llm llm/wire quota run/fault",
-	"llm/rules":                     "internal/lazyregexp internal/text llm quota run/fault",
+	"llm/ollama":                    "llm llm/wire quota",
+	"llm/rules":                     "internal/lazyregexp internal/text llm run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
@@ -120,7 +120,7 @@ var arrows = map[string]string{
 	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
 	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
 	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
-	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run run/fault",
 	"internal/app/access":               "run/fault", // who is logged in
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
@@ -131,7 +131,7 @@ var arrows = map[string]string{
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
 		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/setup internal/web/auth internal/websearch internal/worker " +
-		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/vfs",
 	"cmd/hako/man": "",
 	"docker":       "",
 	"cmd/hako":     everything,
@@ -258,6 +258,50 @@ func TestArrows(t *testing.T) {
 		}
 	}
 }
+
+// TestNoUnusedArrows checks that every arrow that is listed is used.
+func TestNoUnusedArrows(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for path := range s.imports {
+			used[s.pkg+" "+strings.TrimPrefix(path, "hako/")] = true
+		}
+	}
+	for pkg, list := range arrows {
+		for _, dep := range strings.Fields(list) {
+			if dep != everything && !used[pkg+" "+dep] {
+				t.Errorf("nobody uses the arrow from %s to %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// TestLayers checks the order of the rooms: commands know app and web, those know
+// the public packages, and nobody knows a command. Only commands know cobra.
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		public, web := !strings.HasPrefix(s.pkg, "internal/") && !below(s.pkg, "cmd"), below(s.pkg, "internal/web")
+		for path := range s.imports {
+			dep, ours := strings.CutPrefix(path, "hako/")
+			switch {
+			case strings.HasPrefix(path, "github.com/spf13/cobra"):
+				if !below(s.pkg, "cmd") {
+					t.Errorf("%s: only commands know cobra", s.name)
+				}
+			case !ours:
+			case below(dep, "cmd") && !below(s.pkg, "cmd"):
+				t.Errorf("%s: %s knows the command %s", s.name, s.pkg, dep)
+			case public && (below(dep, "internal/app") || below(dep, "internal/web")):
+				t.Errorf("%s: the public package %s knows %s", s.name, s.pkg, dep)
+			case web && (below(dep, "container") || below(dep, "host")):
+				t.Errorf("%s: a page knows the runner %s", s.name, dep)
+			}
+		}
+	}
+}
+
+// below reports whether a package is a room or inside of it.
+func below(pkg, room string) bool { return pkg == room || strings.HasPrefix(pkg, room+"/") }
 
 // TestNobodyKnowsADoor checks that the list of arrows itself is sane: it has no
 // circle, names only packages that are there, and leads to no door.

@@ -82,7 +82,7 @@ func newDoctor(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [PART]...",
-		Short: "Check settings, models, sandbox, containers, agent, secretary and the record, and say what to do",
+		Short: "Check settings, models, sandboxes and record; say what to do",
 		Long: `doctor looks at everything hako relies on, or at the parts that are named, all at
 the same time and for less than two seconds. A part is ok, off (not set up, which is
 fine), warn (it works, but look) or fail. It asks services only whether they are

@@ -39,7 +39,7 @@ func newServe(s streams) *cobra.Command {
 	var o serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [--addr HOST:PORT] [--agent]",
-		Short: "Serve the console page, the HTTP API and MCP: watch, approve, stop, talk",
+		Short: "Serve the console page, the HTTP API and MCP",
 		Long: `serve opens a page for people and an API for programs: what models do now, what
 waits for an approval, the secretary, tasks, sandboxes, budget, record and rules,
 and an MCP endpoint at /mcp. It listens on this machine only and lets in who has a

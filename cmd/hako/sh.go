@@ -47,7 +47,7 @@ func newSh(s streams) *cobra.Command {
 	var virtual bool
 	cmd := &cobra.Command{
 		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
-		Short: "Run a closed shell: no programs, no network, only the granted files",
+		Short: "Run a closed shell: no programs, no network, only granted files",
 		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
 process and sees no file but those granted: -i and -o give single files, --root
 and --rw whole trees. Everything else is a private tree in memory that is gone

@@ -11,35 +11,6 @@ import (
 	"hako/quota"
 )
 
-// commands is the list of subcommands.
-var commands = []struct {
-	name string
-	make func(streams) *cobra.Command
-}{
-	{"run", newRun},
-	{"chat", newChat},
-	{"web", newWeb},
-	{"models", newModels},
-	{"sh", newSh},
-	{"exec", newExec},
-	{"host", newHost},
-	{"env", newEnv},
-	{"agent", newAgent},
-	{"mcp", newMCP},
-	{"serve", newServe},
-	{"secretary", newSecretary},
-	{"todo", newTodo},
-	{"policy", newPolicy},
-	{"audit", newAudit},
-	{"quota", newQuota},
-	{"config", newConfig},
-	{"doctor", newDoctor},
-	{"cmd", newCmd},
-	{"demo", newDemo},
-	{"version", newVersion},
-	{"man", newMan},
-}
-
 // common are the flags that every command with a box has.
 type common struct {
 	llmcmd   bool // the settings of llmcmd count too
