@@ -70,8 +70,8 @@ var arrows = map[string]string{
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
-	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run/fault", // inside
-	"container/guest/joblog":               "container/guest",
+	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run run/fault", // inside
+	"container/guest/joblog":               "container/guest run",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
 	"container/lang":                       "internal/lazyregexp run/fault",
@@ -120,7 +120,7 @@ var arrows = map[string]string{
 	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
 	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
 	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
-	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run run/fault",
 	"internal/app/access":               "run/fault", // who is logged in
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person

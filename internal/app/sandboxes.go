@@ -382,21 +382,17 @@ func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (stri
 	return strings.TrimSpace(handle.String()), err
 }
 
-// JobOutput implements [mcp.Jobs].
-func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
+// JobOutput implements [mcpserver.Jobs].
+func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (j run.Job, p run.JobPage, err error) {
 	desk, err := b.manager.Desk(ctx, b.task)
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return j, p, err
 	}
-	j, err := desk.Job(ctx, guest.Handle(id))
-	if err != nil {
-		return mcpserver.JobPage{}, err
+	if j, err = desk.Job(ctx, run.JobHandle(id)); err != nil {
+		return j, p, err
 	}
-	page, err := desk.Output(ctx, guest.Handle(id), guest.Both, start, int(size))
-	if err != nil {
-		return mcpserver.JobPage{}, err
-	}
-	return jobPage(j, page), nil
+	p, err = desk.Output(ctx, run.JobHandle(id), guest.Both, start, int(size))
+	return j, p, err
 }
 
 // askJobs is how long a container may take to report its jobs.
@@ -409,22 +405,13 @@ func (b *containerSandbox) Working(ctx context.Context) bool {
 	return b.manager.Busy(ctx, b.task)
 }
 
-// KillJob implements [mcp.Jobs].
-func (b *containerSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
+// KillJob implements [mcpserver.Jobs].
+func (b *containerSandbox) KillJob(ctx context.Context, id string) (run.Job, error) {
 	desk, err := b.manager.Desk(ctx, b.task)
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return run.Job{}, err
 	}
-	j, err := desk.Kill(ctx, guest.Handle(id))
-	return jobPage(j, guest.Page{Next: j.Bytes, Total: j.Bytes}), err
-}
-
-func jobPage(j guest.Job, p guest.Page) mcpserver.JobPage {
-	out := mcpserver.JobPage{State: string(j.State), Why: j.Note, Text: p.Data, Next: p.Next, Total: p.Total, More: p.More}
-	if !j.Ended.IsZero() {
-		out.Exit = &j.Exit
-	}
-	return out
+	return desk.Kill(ctx, run.JobHandle(id))
 }
 
 // record puts on record that an MCP client calls a tool that has no gate, and

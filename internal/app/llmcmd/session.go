@@ -517,7 +517,7 @@ func (c *Session) describe(d *llm.Dialog, a *agent.Agent, r agent.Request, m *ap
 		names[i] = t.Name
 	}
 	out := c.env.Stdout
-	fmt.Fprintf(out, "model:   %s\nbudget:  %s\ntools:   %s\nfixed:   %d tokens (o200k)\n\n--- instructions\n%s\n\n--- request\n",
+	fmt.Fprintf(out, "model:   %s\nbudget:  %s\ntools:   %s\nfixed:   about %d tokens\n\n--- instructions\n%s\n\n--- request\n",
 		m.Model, c.meter.Left(), strings.Join(names, ", "), n, d.System)
 	_, err = fmt.Fprintln(out, c.shell.Secrets.Text(llm.Annotate(r.Text, nil, r.Notes...)))
 	return err
