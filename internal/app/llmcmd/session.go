@@ -281,10 +281,6 @@ func (c *Session) learn(f *vfs.File) {
 	c.shell.Secrets.Add(redact.Find(string(text[:n]))...)
 }
 
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
 func (c *Session) spawn(context.Context) (descriptors.Worker, error) {
 	return c.shell.Worker(c.shell.Session.FS, c.Dir, c.meter, c.shell.Session.Commands), nil
 }
