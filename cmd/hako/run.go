@@ -201,7 +201,7 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
 	}
 	fmt.Fprintf(w, "request:  %s\n", term.Brief(d.Request, 200))
-	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", d.Fixed)
+	fmt.Fprintf(w, "fixed:    about %d tokens in every request:\n", d.Fixed)
 	for _, p := range d.Parts {
 		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)
 	}

@@ -13,7 +13,7 @@ import (
 	"hako/run/fault"
 )
 
-// A lockTask is what follows from one thing that was said.
+// A turn is what follows from one thing that was said.
 type turn struct {
 	*Secretary
 	o      Options
