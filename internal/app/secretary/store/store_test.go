@@ -41,10 +41,23 @@ func fill(path string) int {
 
 // write adds n to-dos and n messages of its own session.
 func write(s *Store, name string, n int) error {
-	session, err := s.Resume(name)
+	var session Session
+	err := retryBusy(func() (err error) { session, err = s.Resume(name); return err })
 	for i := 0; i < n && err == nil; i++ {
-		if _, err = s.Append(session.ID, Message{Role: User, Text: fmt.Sprint(name, "の", i)}); err == nil {
-			_, err = s.Add(Todo{Title: fmt.Sprint(name, i)})
+		message := Message{Role: User, Text: fmt.Sprint(name, "の", i)}
+		if err = retryBusy(func() error { _, err := s.Append(session.ID, message); return err }); err == nil {
+			err = retryBusy(func() error { _, err := s.Add(Todo{Title: fmt.Sprint(name, i)}); return err })
+		}
+	}
+	return err
+}
+
+// retryBusy calls do again while another process holds the file: on a busy machine
+// that can take longer than the store waits. What failed so has written nothing.
+func retryBusy(do func() error) (err error) {
+	for range 20 {
+		if err = do(); fault.KindOf(err) != fault.Unavailable {
+			return err
 		}
 	}
 	return err
