@@ -17,17 +17,18 @@ import (
 // for -NUMBER. long is a list of names separated by spaces, with the same
 // marks. Abbreviated long options are never accepted.
 type program struct {
-	short, long string
-	given       []string // options that stand for the first operand
-	args        operandKind
-	most        int  // operands at most; 0 means any number
-	writes      bool // the operands are files that may be written
-	free        bool // any option; it runs the repository's code anyway
-	whole       bool // extra judges all of its words
-	command     bool // its operands are a command that it runs
-	skip        int  // operands before that command
-	unlisted    bool // its options are not known
-	reads       string
+	short, long    string
+	given          []string // options that stand for the first operand
+	args           operandKind
+	most           int  // operands at most; 0 means any number
+	writes         bool // the operands are files that may be written
+	free           bool // any option; it runs the repository's code anyway
+	whole          bool // extra judges all of its words
+	command        bool // its operands are a command that it runs
+	skip           int  // operands before that command
+	unlisted       bool // its options are not known
+	hasSubcommands bool // which a user's file describes
+	reads          string
 
 	spec     *spec.Spec
 	lists    map[string]string // other fields of the spec
@@ -68,6 +69,14 @@ func (a *arguments) get(names ...string) (word, bool) {
 }
 
 func (c *command) byProgram(name string, prog *program, args []word) *finding {
+	if prog.hasSubcommands {
+		return c.bySubcommand(name, prog, args)
+	}
+	if c.p.taught(name) {
+		if f := c.taughtCommands(prog, args); f != nil {
+			return f
+		}
+	}
 	if prog.whole {
 		return c.extra(name, &arguments{operands: args})
 	}

@@ -49,7 +49,7 @@ func (c *command) makeVariable(name string, val word) *finding {
 			return f
 		}
 	}
-	if namesTool(name) || name == "CROSS_COMPILE" && strings.Contains(val.text, "/") || looksLikeCommand(fields) {
+	if namesTool(name) || name == "CROSS_COMPILE" && strings.Contains(val.text, "/") || c.looksLikeCommand(fields) {
 		return c.buildTool("make: "+name+"=", fields)
 	}
 	return nil
@@ -68,13 +68,13 @@ func tellsCompiler(name string) bool {
 
 // looksLikeCommand reports whether a value is a command that runs another, or git
 // with options, and not prose that begins with such a word.
-func looksLikeCommand(words []word) bool {
+func (c *command) looksLikeCommand(words []word) bool {
 	if len(words) < 2 {
 		return false
 	}
 	name := path.Base(words[0].text)
 	shell := inList(" sh bash dash zsh ksh env ", name)
-	return shell || (runsOthers(name) || name == "git") && strings.HasPrefix(words[1].text, "-")
+	return shell || (c.p.runsOthers(name) || name == "git") && strings.HasPrefix(words[1].text, "-")
 }
 
 // compilerFlags judges what a compiler or linker is told: options that load or

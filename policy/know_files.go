@@ -251,37 +251,29 @@ type commandOptions struct {
 	runs string // with dashes, a space before and after each
 }
 
-// commandOptionsOf returns the fields takes and runs of a program.
-func commandOptionsOf(name string) *commandOptions {
-	prog := builtinPrograms().find(name)
-	if prog == nil {
-		return nil
+// commandOptionsOf returns the fields takes and runs of a program, nil if nothing
+// is known about it.
+func (p *Policy) commandOptionsOf(name string) *commandOptions {
+	if prog := p.find(name); prog != nil {
+		return prog.takesAndRuns()
 	}
-	prog.once.Do(func() {
+	return nil
+}
+
+func (p *program) takesAndRuns() *commandOptions {
+	p.once.Do(func() {
 		o := &commandOptions{runs: " "}
-		for word := range strings.FieldsSeq(prog.words("takes")) {
+		for word := range strings.FieldsSeq(p.words("takes")) {
 			if bare := strings.TrimRight(word, ":@?"); len(bare) == 1 {
 				o.short += word
 			} else {
 				o.long += word + " "
 			}
 		}
-		for word := range strings.FieldsSeq(prog.words("runs")) {
+		for word := range strings.FieldsSeq(p.words("runs")) {
 			o.runs += dashed(word) + " "
 		}
-		prog.commands = o
+		p.commands = o
 	})
-	return prog.commands
+	return p.commands
 }
-
-// known is what is known about a program that does not run the command in its
-// operands, nil if nothing.
-func (p *Policy) known(name string) *program {
-	if strings.Contains(name, " ") {
-		return nil // the spec of a subcommand
-	}
-	return builtin(name)
-}
-
-// wrapping is what is known about a program that does.
-func (p *Policy) wrapping(name string) *program { return wrapping(name) }

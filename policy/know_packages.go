@@ -172,7 +172,7 @@ func (c *command) reachesOut(name string, args []word) *finding {
 	if name == "cargo" && len(args) > 0 && strings.HasPrefix(args[0].text, "+") {
 		args = args[1:] // the toolchain
 	}
-	list := builtin(name).words("forbidden-subcommands")
+	list := c.p.find(name).words("forbidden-subcommands")
 	for _, i := range openings(args) {
 		if i < len(args) && inList(list, args[i].text) && !looksOnly(args[i+1:]) {
 			return c.refused(args[i].text, "it changes the user's settings, publishes, or runs a program of the caller's choice", "change the files of the project instead")
@@ -186,7 +186,7 @@ func looksOnly(args []word) bool { return len(args) > 0 && inList(listed("show-w
 // optionBeyond refuses an option by its name or, where the program takes it for
 // the whole, by a beginning of its name.
 func (c *command) optionBeyond(name, key string) *finding {
-	list := builtin(name).words("forbidden-options")
+	list := c.p.find(name).words("forbidden-options")
 	short := len(key) > 4 && (name == "npm" || name == "npx" || name == "pip" || name == "pip3") && strings.HasPrefix(key, "--")
 	for _, option := range strings.Fields(list) {
 		joined := len(option) == 2 && option[1] >= 'A' && option[1] <= 'Z' && strings.HasPrefix(key, option) // gradle -Ix.gradle

@@ -108,15 +108,15 @@ func (c *command) tool(words []word) *finding {
 	inner := command{p: c.p, cost: c.cost, words: words}
 	r := c.p.rules.find(inner.texts())
 	name := words[0].text
-	if c.p.known(name) == nil && !runsOthers(name) && (r == nil || r.effect != Deny) {
+	if c.p.known(name) == nil && !c.p.runsOthers(name) && (r == nil || r.effect != Deny) {
 		return nil
 	}
 	return c.inner(words)
 }
 
 // runsOthers reports whether a program by that name runs the rest of its words.
-func runsOthers(name string) bool {
-	return wrapping(name) != nil
+func (p *Policy) runsOthers(name string) bool {
+	return p.wrapping(name) != nil
 }
 
 // tox judges the command that tox is told to run, and settings that are commands.

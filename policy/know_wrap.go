@@ -183,7 +183,7 @@ func judgeXargs(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if c.fed.dashes && c.p.manner.strict && knownReads(inner[0].text) != "always" && (runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+	if c.fed.dashes && c.p.manner.strict && knownReads(inner[0].text) != "always" && (c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
 		// touch -- -rf; ls | xargs -d'\n' rm
 		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
 	}

@@ -108,6 +108,8 @@ type Policy struct {
 	opts    Options
 	manner  manner
 	profile string
+
+	programs *Programs // taught by the user; nil means none
 }
 
 // A manner is how much of a script besides its command names is judged.

@@ -52,7 +52,7 @@ func (c *command) toldWords(words []word) *finding {
 // runs judges what a program is told to run. The builtins of the shell are
 // judged for what they evaluate.
 func (c *command) runs(name string, args []word) *finding {
-	if o := commandOptionsOf(name); o != nil && o.runs != " " {
+	if o := c.p.commandOptionsOf(name); o != nil && o.runs != " " {
 		return c.commandsIn(o, unusual(name, args))
 	}
 	switch name {

@@ -26,7 +26,7 @@ func (c *command) gitTold(args []word) *finding {
 	case "submodule":
 		return c.foreach(args[1:])
 	}
-	opts := commandOptionsOf("git " + sub)
+	opts := c.p.commandOptionsOf("git " + sub)
 	if f := c.commandsIn(opts, args[1:]); f != nil {
 		return f
 	}

@@ -8,7 +8,7 @@ import (
 
 // sedTold judges the commands in a sed script.
 func (c *command) sedTold(args []word) *finding {
-	a := loosely(&commandOptionsOf("sed").program, args)
+	a := loosely(&c.p.commandOptionsOf("sed").program, args)
 	script, ok := sedScript(a)
 	if _, file := a.get("-f", "--file"); !ok && (file || len(a.operands) == 0) {
 		return nil // a file of the project is its own
@@ -49,7 +49,7 @@ var awkHidden = sync.OnceValue(func() *regexp.Regexp {
 
 // awkTold judges the commands in an awk program.
 func (c *command) awkTold(args []word) *finding {
-	a := loosely(&commandOptionsOf("awk").program, args)
+	a := loosely(&c.p.commandOptionsOf("awk").program, args)
 	var texts []string
 	_, file := a.get("-f", "--file", "-E", "--exec")
 	for _, o := range a.options {
