@@ -37,13 +37,13 @@ var arrows = map[string]string{
 	"gate":            "audit internal/redact policy quota run run/fault",
 	"internal/worker": "audit gate quota run run/fault", // others' scripts, in a process of their own
 	// hands
-	"shell":                                "quota run run/fault shell/pattern shell/regex shell/stream shell/strftime shell/vfs",
+	"shell":                                "quota run run/fault shell/pattern shell/regex shell/spec shell/stream shell/strftime shell/vfs",
 	"shell/awk":                            "shell/regex shell/stream shell/strftime",
 	"shell/command":                        "shell shell/command/archive shell/command/data shell/command/file shell/command/number shell/command/system shell/command/text",
 	"shell/command/archive":                "quota run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/stream shell/vfs",
 	"shell/command/data":                   "internal/lazyregexp run/fault shell shell/command/internal/cli shell/command/internal/posixcrc shell/jq shell/stream shell/vfs",
 	"shell/command/file":                   "run/fault shell shell/command/internal/cli shell/command/internal/datetime shell/strftime shell/vfs",
-	"shell/command/internal/cli":           "shell shell/regex shell/stream shell/vfs",
+	"shell/command/internal/cli":           "shell shell/regex shell/spec shell/stream shell/vfs",
 	"shell/command/internal/commandtest":   "internal/lazyregexp quota run shell shell/vfs",
 	"shell/command/internal/datetime":      "shell shell/command/internal/cli",
 	"shell/command/internal/posixcrc":      "",
@@ -90,26 +90,27 @@ var arrows = map[string]string{
 	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
 	"internal/app/secretary/speech": "internal/ownerfile run/fault",
 	// minds
-	"agent/tool":                   "internal/redact internal/websearch llm policy run run/fault shell",
-	"agent/tool/gated":             "agent/tool run run/fault",
-	"agent/tool/mcpclient":         "agent/tool agent/tool/gated internal/redact internal/text llm run/fault",
-	"agent":                        "agent/tool audit internal/redact llm quota run/fault",
-	"internal/app/llmcmd":          "agent/tool internal/redact run run/fault shell/stream shell/vfs",
-	"internal/app/llmcmd/preset":   "run/fault",
-	"internal/app/llmcmd/plan":     "llm run/fault",
-	"internal/app/secretary":       "gate internal/app/jobs internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/lenientjson internal/redact internal/text llm run run/fault",
-	"internal/lenientjson":         "run/fault",
-	"internal/app/secretary/store": "internal/ownerfile/database internal/text run/fault",
-	"internal/app/coder":           "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
-	"internal/app/coder/forge":     "internal/lazyregexp internal/redact internal/text run/fault",
-	"internal/app/coder/dispatch":  "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
-	"internal/app/coder/queue":     "internal/ownerfile run/fault",
-	"internal/app/coder/store":     "internal/app/coder internal/ownerfile run/fault",
+	"agent/tool":                      "internal/redact internal/websearch llm policy run run/fault shell",
+	"agent/tool/gated":                "agent/tool run run/fault",
+	"agent/tool/mcpclient":            "agent/tool agent/tool/gated internal/redact internal/text llm run/fault",
+	"agent":                           "agent/tool audit internal/redact llm quota run/fault",
+	"internal/app/llmcmd/descriptors": "agent/tool internal/redact run run/fault shell/stream shell/vfs",
+	"internal/app/llmcmd/preset":      "run/fault",
+	"internal/app/llmcmd/plan":        "llm run/fault",
+	"internal/app/secretary":          "gate internal/app/jobs internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/lenientjson internal/redact internal/text llm run run/fault",
+	"internal/lenientjson":            "run/fault",
+	"internal/app/secretary/store":    "internal/ownerfile/database internal/text run/fault",
+	"internal/app/coder":              "agent agent/tool audit internal/lazyregexp internal/lenientjson internal/redact internal/text llm quota run/fault",
+	"internal/app/coder/forge":        "internal/lazyregexp internal/redact internal/text run/fault",
+	"internal/app/coder/dispatch":     "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
+	"internal/app/coder/queue":        "internal/ownerfile run/fault",
+	"internal/app/coder/store":        "internal/app/coder internal/ownerfile run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact internal/text run/fault",
 	"internal/promtext": "",
 	"internal/markdown": "internal/text",
 	"internal/progress": "internal/text",
+	"internal/term":     "gate internal/text run run/fault shell shell/stream", // questions, line editing, errors at a terminal
 	// doors
 	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
@@ -124,9 +125,10 @@ var arrows = map[string]string{
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
+	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
 	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/websearch llm llm/tokens quota run/fault", // run and chat
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
-		"agent/tool/mcpclient internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
+		"agent/tool/mcpclient internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
 		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
 	"cmd/hako/man": "",
@@ -148,9 +150,9 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "shell/command/internal/commandtest internal/testload internal/app internal/app/ask cmd/hako/man agent/tool/mcpclient audit audit/sqlite cmd/hako container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/web/auth internal/worker shell/vfs " + flagsOnly,
+	"os":                       "agent/tool/mcpclient audit audit/sqlite cmd/hako cmd/hako/man container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app internal/app/ask internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/term internal/testload internal/web/auth internal/worker shell/command/internal/commandtest shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
-	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve",
+	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve internal/term",
 	"os/user":                  "",
 	"io/ioutil":                "",
 	"net":                      "container container/egress container/engine container/guest container/guest/server container/proxyproc internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/mcpserver internal/app/secretary/speech internal/health internal/netlisten internal/web/api internal/websearch internal/worker llm/wire " + testsOnly,
@@ -163,10 +165,10 @@ var powers = map[string]string{
 	"log/slog":                 "cmd/hako internal/health internal/web/api",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "agent/tool/mcpclient internal/app cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/worker shell/vfs",
-	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/worker shell/vfs",
-	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile",
-	"golang.org/x/term":        "cmd/hako",
+	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/term internal/worker shell/vfs",
+	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/term internal/worker shell/vfs",
+	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile internal/term",
+	"golang.org/x/term":        "cmd/hako internal/term",
 	"database/sql":             "audit/sqlite internal/app/secretary/store internal/ownerfile/database",
 	"modernc.org/sqlite":       "internal/ownerfile/database",
 	"testing":                  "shell/command/internal/commandtest run/runtest " + testsOnly,
@@ -180,7 +182,7 @@ const testsOnly = "internal/fakes internal/fakes/browser internal/fakes/forge in
 
 // flagsOnly are those that need package os for its open flags and file modes.
 // TestFlagsOnly sees to it that they use nothing else of it.
-const flagsOnly = "internal/app/llmcmd quota shell shell/command/archive shell/command/data shell/command/file shell/command/text"
+const flagsOnly = "internal/app/llmcmd/descriptors quota shell shell/command/archive shell/command/data shell/command/file shell/command/text"
 
 // flagNames are what flagsOnly may use of package os.
 var flagNames = []string{"FileMode", "FileInfo", "PathError", "ModePerm", "ModeDir", "ModeSymlink",

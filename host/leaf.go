@@ -21,7 +21,7 @@ func (r *Runner) find(name string) (shell.Command, bool) {
 	if path == "" {
 		return shell.Command{}, false
 	}
-	return shell.Command{Name: name, Args: "[word...]", Summary: "the program " + path, Run: func(ctx context.Context, c *shell.Call) error {
+	return shell.Command{Name: name, Usage: "[word...]", Summary: "the program " + path, Run: func(ctx context.Context, c *shell.Call) error {
 		return r.program(ctx, path, c)
 	}}, true
 }

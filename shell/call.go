@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +15,35 @@ import (
 
 	"hako/quota"
 	"hako/run/fault"
+	"hako/shell/spec"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
 
-// A Command is a builtin: usage text and a function. Help, man pages and usage
-// errors all come from this struct.
+// A Command is a command of the shell: a name, a function, and the texts for help,
+// manual pages and usage errors. The texts are those of Spec where they are empty.
 type Command struct {
 	Name    string
-	Args    string // the usage line after the name: "[-n N] [file...]"
+	Usage   string // the usage line after the name: "[-n N] [file...]"
 	Summary string // one line, lower case, no period
 	Help    string // options and examples, plain text; may be empty
-	Run     func(ctx context.Context, c *Call) error
+
+	// Spec says which options and operands there are, see [Call.Options]. Nil
+	// means the spec of hako's own command of that name, if the texts are empty.
+	Spec *spec.Spec
+
+	Run func(ctx context.Context, c *Call) error
+}
+
+// Described returns the command with the texts of its spec.
+func (c Command) Described() Command {
+	if c.Spec == nil && c.Usage == "" && c.Summary == "" && c.Help == "" {
+		c.Spec = spec.Lookup(c.Name)
+	}
+	if s := c.Spec; s != nil {
+		c.Usage, c.Summary, c.Help = cmp.Or(c.Usage, s.Usage), cmp.Or(c.Summary, s.Summary), cmp.Or(c.Help, s.Help)
+	}
+	return c
 }
 
 // A Set holds commands by name.
@@ -76,6 +94,10 @@ type Call struct {
 	// Names lists all commands there are, sorted.
 	Names func() []string
 
+	// Spec is the spec of the command. Nil means that of hako's own command called
+	// Name.
+	Spec *spec.Spec
+
 	stdinFile *vfs.File // what Stdin reads, if it is a regular file
 	failed    bool
 	hint      func(error) string // nil means [fault.Hint]
@@ -98,6 +120,43 @@ func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // ErrUsage makes the shell print the usage line and exit with status 2.
 var ErrUsage = errors.New("usage")
+
+// Options takes the words of the call apart by the spec of its command, see
+// [spec.Spec.Split]. What is wrong is reported in the manner of the GNU tools; the
+// error is the status that Run returns then.
+func (c *Call) Options() (opts []spec.Arg, operands []string, err error) {
+	s := c.spec()
+	if s == nil {
+		return nil, c.Args, nil
+	}
+	if opts, operands, err = s.Split(c.Args); err != nil {
+		return nil, nil, c.UsageError(err)
+	}
+	return opts, operands, nil
+}
+
+func (c *Call) spec() *spec.Spec {
+	if c.Spec != nil {
+		return c.Spec
+	}
+	return spec.Lookup(c.Name)
+}
+
+// UsageError reports a bad option or operand in the manner of the GNU tools and
+// returns the status to end with.
+func (c *Call) UsageError(err error) error {
+	c.Warn("%v", err)
+	hint := "Try '" + c.Name + " --help' for more information.\n"
+	switch c.Name {
+	case "diff", "cmp", "patch":
+		hint = c.Name + ": " + hint
+	}
+	io.WriteString(c.Stderr, hint)
+	if s := c.spec(); s != nil {
+		return Status(s.Status)
+	}
+	return Status(1)
+}
 
 // Path returns the absolute form of a name.
 func (c *Call) Path(name string) string {
@@ -245,14 +304,15 @@ func (c *Call) Reader(src io.Reader) *stream.Reader {
 	return r
 }
 
-// Usage returns the text that help and usage errors show.
-func (c Command) Usage() string {
-	return strings.TrimRight("usage: "+c.Name+" "+c.Args, " ")
+// UsageLine returns the line that help and usage errors show.
+func (c Command) UsageLine() string {
+	return strings.TrimRight("usage: "+c.Name+" "+c.Described().Usage, " ")
 }
 
 // HelpText returns what --help, help and man print.
 func (c Command) HelpText() string {
-	text := c.Usage() + "\n" + c.Summary + "\n"
+	c = c.Described()
+	text := c.UsageLine() + "\n" + c.Summary + "\n"
 	if c.Help != "" {
 		text += "\n" + strings.TrimRight(c.Help, "\n") + "\n"
 	}

@@ -6,7 +6,7 @@ type own struct {
 }
 
 // Usage returns its usage line.
-func (c own) Usage(name string) string { return Command{Name: name, Args: c.args}.Usage() }
+func (c own) Usage(name string) string { return Command{Name: name, Usage: c.args}.UsageLine() }
 
 // shellCommands lists the commands of the shell itself. What they do is in
 // [proc.ownCommand]; a test keeps the two in step.

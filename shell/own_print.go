@@ -190,8 +190,8 @@ func escapeLen(s string) int {
 	return 1 + w
 }
 
-// spec is one directive of a format.
-type spec struct {
+// A directive is one conversion of a format.
+type directive struct {
 	minus, plus, space, zero, alt bool
 	width                         int
 	prec                          int // -1: none
@@ -201,7 +201,7 @@ type spec struct {
 
 // directive handles the % at the start of s and returns how long it is.
 func (f *formatter) directive(s string) int {
-	sp := spec{prec: -1}
+	sp := directive{prec: -1}
 	i := 1
 flags:
 	for ; i < len(s); i++ {
@@ -276,7 +276,7 @@ func (f *formatter) next() string {
 }
 
 // apply prints one argument.
-func (f *formatter) apply(sp spec, text string) {
+func (f *formatter) apply(sp directive, text string) {
 	if !f.grow(max(sp.width, sp.prec)) {
 		return
 	}
@@ -313,14 +313,14 @@ func (f *formatter) apply(sp spec, text string) {
 }
 
 // text prints a string; widths count bytes, as in bash.
-func (f *formatter) text(sp spec, s string) {
+func (f *formatter) text(sp directive, s string) {
 	if sp.prec >= 0 && sp.prec < len(s) {
 		s = s[:sp.prec]
 	}
 	f.pad(sp, s, ' ')
 }
 
-func (f *formatter) pad(sp spec, s string, fill byte) {
+func (f *formatter) pad(sp directive, s string, fill byte) {
 	n := sp.width - len(s)
 	if !f.grow(max(n, 0) + len(s)) {
 		return
@@ -340,7 +340,7 @@ func (f *formatter) fill(n int, c byte) {
 	}
 }
 
-func (f *formatter) number(sp spec) {
+func (f *formatter) number(sp directive) {
 	n := f.integer(f.next(), sp.verb == 'd' || sp.verb == 'i')
 	var s, sign string
 	switch sp.verb {
@@ -382,7 +382,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-func signOf(sp spec, neg bool) string {
+func signOf(sp directive, neg bool) string {
 	switch {
 	case neg:
 		return "-"
@@ -426,7 +426,7 @@ func (f *formatter) integer(s string, signed bool) int64 {
 	return n
 }
 
-func (f *formatter) float(sp spec) {
+func (f *formatter) float(sp directive) {
 	s := strings.TrimSpace(f.next())
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil && s != "" && !isRange(err) {
@@ -481,7 +481,7 @@ func fixFloat(s string) string {
 }
 
 // time prints %(layout)T.
-func (f *formatter) time(sp spec) {
+func (f *formatter) time(sp directive) {
 	t := f.p.ses.Now()
 	if len(f.args) > 0 {
 		if n := f.integer(f.next(), true); n >= 0 {

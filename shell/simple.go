@@ -226,7 +226,7 @@ func (p *proc) reasonFor(name string, err error) string {
 
 func (p *proc) usage(name string) string {
 	if c, ok := p.find(name); ok {
-		return c.Usage()
+		return c.UsageLine()
 	}
 	return shellCommands[name].Usage(name)
 }
@@ -310,6 +310,7 @@ func (p *proc) runCommand(cmd Command, argv []string) error {
 		w := c.Stdout
 		defer in.r.OnWait(func() { _ = w.Flush() })()
 	}
+	c.Spec = cmd.Spec
 	err := p.guarded(cmd, c)
 	if ferr := c.Stdout.Flush(); ferr != nil && (err == nil || !stops(err)) {
 		err = ferr
@@ -368,7 +369,7 @@ func (p *proc) within(name string) (Command, bool) {
 		return c, true
 	}
 	if c, ok := shellCommands[name]; ok && p.ses.has(name) {
-		return Command{Name: name, Args: c.args, Summary: c.summary, Help: ownHelp[name]}, true
+		return Command{Name: name, Usage: c.args, Summary: c.summary, Help: ownHelp[name]}, true
 	}
 	return Command{}, false
 }

@@ -24,7 +24,7 @@ const (
 // nothing else.
 func Curl(f *websearch.Fetcher) shell.Command {
 	return shell.Command{
-		Name: "curl", Args: "[-sSfL] [--compressed] URL...", Summary: "print a web page whose address is allowed",
+		Name: "curl", Usage: "[-sSfL] [--compressed] URL...", Summary: "print a web page whose address is allowed",
 		Help: `Only GET, only addresses below an allowed prefix. Redirects are followed as far
 as they lead to such addresses; an HTTP status of 400 or more is an error.
   -s, -S, -f, -L, --compressed   accepted; it always behaves so

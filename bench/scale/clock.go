@@ -10,11 +10,11 @@ import (
 
 // A gap is what lies between the answer of a model and the next question.
 type gap struct {
-	At    time.Time
-	Own   time.Duration // without what follows
-	Hands time.Duration // in the container
-	Forge time.Duration // until the forge had answered
-	First bool          // it is the first of its task, in which the plan is told and the container made
+	At         time.Time
+	Own        time.Duration // without what follows
+	Workspaces time.Duration // in the container
+	Forge      time.Duration // until the forge had answered
+	First      bool          // it is the first of its task, in which the plan is told and the container made
 }
 
 // Where a task is when it is not in hako's own code.

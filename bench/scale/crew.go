@@ -72,7 +72,7 @@ type house struct {
 	queue  *queue.Queue
 	log    *audit.File
 	store  *store.Store
-	office *dispatch.Office
+	office *dispatch.ForgeClient
 	clocks *clocks
 
 	mu     sync.Mutex
@@ -147,7 +147,7 @@ func (h *house) open() (err error) {
 	if err != nil {
 		return err
 	}
-	h.office = &dispatch.Office{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub, Bot: bot, Repos: []string{repository}}}}
+	h.office = &dispatch.ForgeClient{Forges: []dispatch.Forge{{Forge: &timed{f, h.clocks}, Provider: forge.GitHub, Bot: bot, Repos: []string{repository}}}}
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (h *house) close() {
 func accounts(q *queue.Queue, url, dir string) *store.Store {
 	st := &store.Store{Dir: filepath.Join(dir, "agent")}
 	if url != "" {
-		st.Shelf = q.Shelf("store")
+		st.KeyValue = q.KeyValue("store")
 	}
 	return st
 }
@@ -177,7 +177,7 @@ func (h *house) work(ended <-chan struct{}) error {
 	}
 	var wg sync.WaitGroup
 	if h.Every > 0 {
-		p := &dispatch.Producer{Office: h.office, Queue: h.queue, Every: h.Every, Observe: h.observe}
+		p := &dispatch.Producer{ForgeClient: h.office, Queue: h.queue, Every: h.Every, Observe: h.observe}
 		wg.Go(func() { _ = p.Run(ctx) }) // which only ends with its context
 	}
 	if h.Parallel > 0 {
@@ -192,7 +192,7 @@ func (h *house) work(ended <-chan struct{}) error {
 
 // look polls some times in a row and counts what each took.
 func (h *house) look(ctx context.Context) (err error) {
-	p := &dispatch.Producer{Office: h.office, Queue: h.queue}
+	p := &dispatch.Producer{ForgeClient: h.office, Queue: h.queue}
 	for range h.Polls {
 		began := time.Now()
 		sum, perr := p.Poll(ctx)
@@ -205,8 +205,8 @@ func (h *house) look(ctx context.Context) (err error) {
 }
 
 func (h *house) worker() *dispatch.Worker {
-	return &dispatch.Worker{Queue: h.queue, Office: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe, Coordinator: &coder.Coordinator{
-		Hands: hands{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
+	return &dispatch.Worker{Queue: h.queue, ForgeClient: h.office, Parallel: h.Parallel, Tries: 20, Observe: h.observe, Coordinator: &coder.Coordinator{
+		Workspaces: hands{h.clocks, h.Pace}, Log: h.log, Archive: h.store, Accounts: h.store, Model: h.model,
 		Execute: llm.Tool{Name: execute, Text: "Run a command.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)},
 		Edit:    llm.Tool{Name: edit, Text: "Change a file.", Schema: json.RawMessage(`{"type":"object"}`)},
 		Tools: func(_ context.Context, t coder.Task) (list []tool.Tool, err error) {

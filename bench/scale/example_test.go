@@ -148,7 +148,7 @@ func (s *site) works(config string, o queue.Options) {
 	must(s.T, err)
 	must(s.T, q.Publish(s.Context(), l.Item.ID, queue.Event{What: "taken"}))
 	must(s.T, l.Save(s.Context(), []byte(`"`+strings.Repeat("x", 40<<10)+`"`)))
-	must(s.T, q.Shelf("store").Change(s.Context(), "a", func([]byte) ([]byte, error) { return []byte("b"), nil }))
+	must(s.T, q.KeyValue("store").Change(s.Context(), "a", func([]byte) ([]byte, error) { return []byte("b"), nil }))
 	must(s.T, l.Beat(s.Context()))
 	if seen := s.hako(config, "status", "--json"); !strings.Contains(seen, "issue-12-abc") || !strings.Contains(seen, "processing") {
 		s.Error(seen)

@@ -121,13 +121,13 @@ type hands struct {
 	pace   pace
 }
 
-// Prepare implements [work.Hands].
-func (h hands) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Place, error) {
+// Prepare implements [work.Workspaces].
+func (h hands) Prepare(ctx context.Context, t coder.Task, _, _ string) (coder.Workspace, error) {
 	p := &room{h.clocks.of(t.Number), h.pace}
 	return p, p.busy(ctx, h.pace.Prepare)
 }
 
-// Cleanup implements [work.Hands].
+// Cleanup implements [work.Workspaces].
 func (h hands) Cleanup(context.Context, string) error { return nil }
 
 // A room is the place of one task.

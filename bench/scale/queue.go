@@ -52,7 +52,7 @@ func playQueue(words string) error {
 		rate, e := through(q, round, s.Tasks)
 		report.Rates, err = append(report.Rates, rate), errors.Join(err, e)
 	}
-	for name, st := range map[string]*store.Store{"shelf": {Dir: s.Dir, Shelf: q.Shelf("store")}, "file": {Dir: s.Dir}} {
+	for name, st := range map[string]*store.Store{"shelf": {Dir: s.Dir, KeyValue: q.KeyValue("store")}, "file": {Dir: s.Dir}} {
 		for _, size := range []int{100, 1000} {
 			took, e := charged(st, size)
 			report.Accounts[fmt.Sprintf("%s %d", name, size)], err = took, errors.Join(err, e)

@@ -221,7 +221,7 @@ func (o *agentFlags) give(ctx context.Context, s streams, name string, what queu
 }
 
 // orderAside says why nothing may be seen of an order at once.
-func orderAside(t dispatch.Standing, what queue.Command) string {
+func orderAside(t dispatch.TaskStatus, what queue.Command) string {
 	switch {
 	case what == queue.Pause && t.State == coder.Paused:
 		return " (it is paused already)"

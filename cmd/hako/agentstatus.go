@@ -33,12 +33,12 @@ func (o *agentFlags) status(s streams) *cobra.Command {
 }
 
 func (o *agentFlags) list(ctx context.Context, s streams, l *app.TaskQueue) error {
-	lines, err := dispatch.Standings(ctx, l.Queue)
+	lines, err := dispatch.Statuses(ctx, l.Queue)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return encode(s.out, map[string][]dispatch.Standing{"tasks": lines})
+		return encode(s.out, map[string][]dispatch.TaskStatus{"tasks": lines})
 	}
 	if len(lines) == 0 {
 		fmt.Fprintln(s.err, "no tasks; hako agent once picks up what has the label")
@@ -76,14 +76,14 @@ func (o *agentFlags) one(ctx context.Context, s streams, l *app.TaskQueue, name 
 }
 
 // shownState is the state, with an order that is yet to be obeyed.
-func shownState(t dispatch.Standing) string {
+func shownState(t dispatch.TaskStatus) string {
 	if t.Order != "" && t.State == coder.Pending {
 		return string(t.State) + ", to " + t.Order
 	}
 	return string(t.State)
 }
 
-func changedAt(t dispatch.Standing) string {
+func changedAt(t dispatch.TaskStatus) string {
 	if t.Changed.IsZero() {
 		return t.Job.Created.Local().Format("2006-01-02 15:04")
 	}

@@ -22,7 +22,7 @@ func TestAgentStatusOfSilentWorker(t *testing.T) {
 		age    time.Duration
 		want   string
 	}{{"vm/1", 10 * time.Second, "vm/1"}, {"vm/1", 31 * time.Second, "vm/1 (silent)"}, {"", time.Hour, ""}} {
-		if got := l.Worker(dispatch.Standing{Worker: c.worker, Changed: time.Now().Add(-c.age)}); got != c.want {
+		if got := l.Worker(dispatch.TaskStatus{Worker: c.worker, Changed: time.Now().Add(-c.age)}); got != c.want {
 			t.Errorf("%q after %v: %q", c.worker, c.age, got)
 		}
 	}

@@ -20,10 +20,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/internal/text"
 	"hako/run/fault"
-	"hako/shell/stream"
 )
 
 // streams are what a subcommand gets instead of the globals of package os.
@@ -32,7 +33,7 @@ type streams struct {
 	out, err io.Writer
 	keys     io.Reader // in; if that is a terminal, to be read by several in turn
 
-	lock *outputLock // held while a question is open at the terminal; nil means that none is put there
+	screen term.Streams // the same, where a person is asked
 
 	tree func() *cobra.Command // all commands; nil means those of the command's own root
 }
@@ -46,48 +47,33 @@ func (s streams) wholeOf(cmd *cobra.Command) func() *cobra.Command {
 }
 
 func newStreams(in io.Reader, out, err io.Writer) streams {
-	s := streams{in: in, out: out, err: err, keys: in}
-	if isTerminal(in) {
-		s.keys = stream.NewShared(in)
-	}
-	if isTerminal(in) && isTerminal(err) { // where [askAt] asks
-		s.out, s.err, s.lock = locked(out, err)
-	}
-	return s
+	t := term.NewStreams(in, out, err)
+	return streams{in: t.In, out: t.Out, err: t.Err, keys: t.Keys, screen: t}
 }
 
-// status gives each kind of failure its exit status; docs/exit-status.md says
-// the same in words.
-var status = map[fault.Kind]int{
-	fault.Other:       1,
-	fault.Invalid:     2,
-	fault.Unavailable: 3,
-	fault.NotFound:    4,
-	fault.TooLarge:    4,
-	fault.Denied:      5,
-	fault.Timeout:     6,
-	fault.Exhausted:   7,
-}
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool { return term.Is(stream) }
 
-// exitStatus passes on a status that has already been explained, or needs no
-// explanation.
-type exitStatus int
+// askAt returns what puts a question to the person at the terminal, or nil if
+// nobody is there.
+func askAt(s streams) app.Asker { return s.screen.Ask() }
 
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+// exitStatus is a status that has already been explained.
+type exitStatus = app.ExitStatus
 
 // Main runs hako with the words args, the first of which is the name it was
 // called by, and returns the exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	outliveReader()
+	term.OutliveReader()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	said := words(args)
-	out, all := noting(stdout)
+	out, all := term.NewWritten(stdout)
 	s := newStreams(stdin, out, stderr)
 	s.tree = Tree
 	root := rootFor(s, said)
 	root.SetArgs(said)
-	return report(all.or(root.ExecuteContext(ctx)), stderr)
+	return report(all.Or(root.ExecuteContext(ctx)), stderr)
 }
 
 // personalities maps the other names hako answers to onto its subcommands.
@@ -235,19 +221,8 @@ func report(err error, stderr io.Writer) int {
 		return 0
 	case errors.As(err, &exit):
 		return int(exit)
-	case readerGone(err):
-		return 141 // what shells say of a writer whose reader went away
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "hako: interrupted")
-		return 130
 	}
-	err = unknownCommand(err)
-	// Servers and files have their say in errors; none of it may steer the terminal.
-	fmt.Fprintf(stderr, "hako: %s\n", text.ForTerminal(err.Error()))
-	if h := fault.FlagHint(err); h != "" {
-		fmt.Fprintf(stderr, "hako: hint: %s\n", text.ForTerminal(h))
-	}
-	return status[fault.KindOf(err)]
+	return term.Report(unknownCommand(err), stderr)
 }
 
 // unknownCommand gives cobra's own errors, which have no kind, their kind.

@@ -2,41 +2,31 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"slices"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hako/internal/app"
-	"hako/internal/app/llmcmd/plan"
+	"hako/internal/app/llmcmd"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
+	"hako/quota"
 	"hako/run/fault"
 )
 
 // cmdOptions are the flags of hako cmd.
 type cmdOptions struct {
-	boxFlags
-	model, record string
-	prompt        string
-	preset        string
-	list          bool
-	output        string
-	verbose       bool
-	stats         string // "", text or json
-	metrics       string
-	noStdin       bool
-	version       bool
-	dryRun        bool
-
-	planModel, execModel string
-	planOnly             bool
-	planFile             string
+	common
+	llmcmd.Options
+	list    bool
+	verbose bool
+	stats   string // "", text or json
+	version bool
 }
 
 func newCmd(s streams) *cobra.Command {
@@ -63,29 +53,29 @@ file is replaced when all went well, and not touched otherwise.`,
 func (o *cmdOptions) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.config, "config", "c", "", "read the settings from `FILE`")
 	o.registerRest(f)
-	f.StringVarP(&o.prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
-	f.StringVarP(&o.preset, "preset", "r", "", "put the preset `NAME` before the instructions; auto picks one by the input")
+	f.StringVarP(&o.Prompt, "prompt", "p", "", "put `TEXT` before the instructions, instead of a preset")
+	f.StringVarP(&o.Preset, "preset", "r", "", "put the preset `NAME` before the instructions; auto picks one by the input")
 	f.BoolVar(&o.list, "list-presets", false, "list the presets")
 	f.StringArrayVarP(&o.Inputs, "input", "i", nil, "give `FILE` to read, from fd 3 on; - is standard input")
-	f.StringVarP(&o.output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
+	f.StringVarP(&o.Output, "output", "o", "", "write the result to `FILE` instead of standard output, which - is")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls")
 	f.StringVarP(&o.stats, "stats", "s", "", "print what was used at the end, as `FORM`: text or json")
 	f.Lookup("stats").NoOptDefVal = "text"
-	f.StringVar(&o.metrics, "metrics", "", "leave what was used in `FILE`, as JSON, for scrapers")
-	f.BoolVarP(&o.noStdin, "no-stdin", "n", false, "do not offer standard input")
+	f.StringVar(&o.Metrics, "metrics", "", "leave what was used in `FILE`, as JSON, for scrapers")
+	f.BoolVarP(&o.NoStdin, "no-stdin", "n", false, "do not offer standard input")
 	f.BoolVarP(&o.version, "version", "V", false, "print the version")
 	f.Bool("virtual", true, "scripts see private files in memory beside the given ones (always so)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the request that would be sent")
-	f.StringVar(&o.model, "model", "", "ask `MODEL`, as in hako run")
-	f.StringVar(&o.record, "record", "", "write the model's turns to `FILE`")
-	f.StringVar(&o.planModel, "plan-model", "", "have `MODEL` make a plan first")
-	f.StringVar(&o.execModel, "exec-model", "", "have `MODEL` carry the plan out")
-	f.BoolVar(&o.planOnly, "plan-only", false, "print the plan and stop")
-	f.StringVar(&o.planFile, "execute-plan", "", "carry out the plan in `FILE`")
+	f.BoolVar(&o.DryRun, "dry-run", false, "print the request that would be sent")
+	f.StringVar(&o.Model, "model", "", "ask `MODEL`, as in hako run")
+	f.StringVar(&o.Record, "record", "", "write the model's turns to `FILE`")
+	f.StringVar(&o.PlanModel, "plan-model", "", "have `MODEL` make a plan first")
+	f.StringVar(&o.ExecModel, "exec-model", "", "have `MODEL` carry the plan out")
+	f.BoolVar(&o.PlanOnly, "plan-only", false, "print the plan and stop")
+	f.StringVar(&o.PlanFile, "execute-plan", "", "carry out the plan in `FILE`")
 }
 
 func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
-	o.llmcmd = true
+	o.common.llmcmd = true
 	if o.version {
 		fmt.Fprintln(s.out, "hako", version)
 		return nil
@@ -97,79 +87,69 @@ func (o *cmdOptions) run(ctx context.Context, s streams, args []string) error {
 	if o.list {
 		return listPresets(s.out, conf)
 	}
-	if err := o.check(args); err != nil {
+	if o.stats != "" && o.stats != "text" && o.stats != "json" {
+		return &fault.Error{Kind: fault.Invalid, Op: "cmd", Why: fmt.Sprintf("--stats is %q", o.stats), Hint: "it is text or json: --stats=json"}
+	}
+	if err := o.Check(args); err != nil {
 		return err
 	}
-	if o.output == "-" {
-		o.output = ""
+	if o.Output == "-" {
+		o.Output = ""
 	}
-	c, err := o.clerk(s, conf)
+	w := newShow(s, false, o.verbose)
+	session, err := llmcmd.Open(conf, &o.Options, llmcmdEnvironment(s, w))
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer session.Close()
 	ctx, stop := withHangup(ctx)
 	defer stop()
-	err = c.work(ctx, strings.Join(args, " "))
-	c.tell(o.stats)
+	err = session.Run(ctx, strings.Join(args, " "))
+	w.bill(session, o.stats)
 	return err
 }
 
-// check refuses what cannot go together.
-func (o *cmdOptions) check(args []string) error {
-	bad := func(why, hint string) error {
-		return &fault.Error{Kind: fault.Invalid, Op: "cmd", Why: why, Hint: hint}
+// llmcmdEnvironment connects a session to the streams of a command.
+func llmcmdEnvironment(s streams, w *show) llmcmd.Environment {
+	return llmcmd.Environment{
+		Stdin: s.in, Terminal: isTerminal(s.in), Stdout: s.out, Stderr: s.err,
+		Observe: w.event, Busy: w.busy, Watch: func(g *quota.Limiter) func() { return watchdog(g, s.err) },
 	}
-	empty := strings.TrimSpace(strings.Join(args, " ")) == ""
-	switch {
-	case o.prompt != "" && o.preset != "":
-		return bad("-p and -r are both given", "a prompt takes the place of a preset: leave one out")
-	case empty && o.prompt == "" && o.planFile == "":
-		return bad("there are neither instructions nor a prompt", `say what to do: hako cmd -i app.log "count the errors by host"`)
-	case o.planFile != "" && !empty:
-		return bad("--execute-plan and instructions are both given", "the plan says what to do: leave the instructions out")
-	case o.planFile != "" && (o.planModel != "" || o.planOnly):
-		return bad("--execute-plan is for a plan that is there already", "leave --plan-model and --plan-only out")
-	case o.planOnly && o.planModel == "" && o.model == "":
-		return bad("--plan-only needs a model to make the plan", "name it with --plan-model")
-	case o.noStdin && slices.Contains(o.Inputs, "-"):
-		return bad("-i - and -n are both given", "-n leaves standard input out, -i - makes it an input: leave one of them out")
-	case o.stats != "" && o.stats != "text" && o.stats != "json":
-		return bad(fmt.Sprintf("--stats is %q", o.stats), "it is text or json: --stats=json")
+}
+
+// bill prints what a session used, and leaves it in a file for those who collect
+// it.
+func (w *show) bill(session *llmcmd.Session, form string) {
+	b := session.Bill()
+	if err := session.WriteMetrics(b); err != nil {
+		w.note(err.Error())
 	}
-	return nil
+	switch form {
+	case "json":
+		text, _ := json.Marshal(b)
+		fmt.Fprintln(w.notes, string(text))
+	case "text":
+		for _, line := range b.Lines() {
+			w.note(line)
+		}
+	}
+}
+
+// withHangup ends the context also when the terminal goes away, unless whoever
+// started hako wants it to go on then (nohup).
+func withHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
 func listPresets(w io.Writer, conf *config.Config) error {
-	for _, p := range preset.All(userPresets(conf)) {
+	for _, p := range preset.All(llmcmd.Presets(conf)) {
 		if _, err := fmt.Fprintf(w, "%-14s %s\n", visible(p.Name), visible(p.About)); err != nil {
 			return err
 		}
 	}
 	_, err := fmt.Fprintf(w, "%-14s %s\n", preset.Choose, "picks one of them by what the input is")
 	return err
-}
-
-func userPresets(conf *config.Config) (list []preset.Preset) {
-	for _, p := range conf.Presets() {
-		list = append(list, preset.Preset{Name: p.Name, About: p.About, Text: p.Text})
-	}
-	return list
-}
-
-// readPlan reads the plan of --execute-plan.
-func readPlan(name string) (*plan.Plan, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: app.ReasonOf(err), Hint: "--plan-only prints one"}
-	}
-	p, err := plan.Parse(string(text))
-	if err != nil {
-		var f *fault.Error
-		if errors.As(err, &f) && f.Subject == "" {
-			f.Subject = name
-		}
-		return nil, err
-	}
-	return p, nil
 }

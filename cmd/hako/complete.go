@@ -19,6 +19,7 @@ import (
 	"hako/internal/app/ask"
 	"hako/internal/app/coder/dispatch"
 	"hako/internal/app/coder/queue"
+	"hako/internal/app/llmcmd"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
@@ -165,7 +166,7 @@ func environmentNames(_ context.Context, conf *config.Config) []string {
 
 func presetNames(_ context.Context, conf *config.Config) []string {
 	list := []string{described(preset.Choose, "picks one by what the input is")}
-	for _, p := range preset.All(userPresets(conf)) {
+	for _, p := range preset.All(llmcmd.Presets(conf)) {
 		list = append(list, described(p.Name, p.About))
 	}
 	return list
@@ -253,7 +254,7 @@ func taskNames(ctx context.Context, conf *config.Config) (list []string) {
 	defer q.Close()
 	all, _ := q.List(ctx)
 	for _, t := range all {
-		l := dispatch.StandingOf(t)
+		l := dispatch.StatusOf(t)
 		list = append(list, described(visible(l.Short()), fmt.Sprintf("%s: %s", l.State, shortLine(l.Job.Title, 40))))
 	}
 	return list

@@ -125,6 +125,9 @@ var deceits = map[string]string{
 	"plain":               fakeQuestion,
 }
 
+// lastOfQuestion ends every question at a terminal.
+const lastOfQuestion = "hako: allow? [y]es once, for this [s]ession, [N]o:"
+
 // asksAbout reports whether the last rows of a screen are the question about
 // removing a file, whole and ready to be answered.
 func asksAbout(screen, command string) bool {
@@ -135,7 +138,7 @@ func asksAbout(screen, command string) bool {
 	rows = rows[len(rows)-3:]
 	return strings.TrimRight(rows[0], " ") == "hako: user wants to run: "+command &&
 		strings.Contains(rows[1], "it does not come back (ask.policy:1)") &&
-		strings.TrimRight(rows[2], " ") == strings.TrimRight(allow, " ")
+		strings.TrimRight(rows[2], " ") == lastOfQuestion
 }
 
 // TestDeceit has programs do to the terminal what they can before a question
@@ -229,7 +232,7 @@ func TestLongQuestion(t *testing.T) {
 	script := `$(cat word) precious ` + strings.Repeat("x", 3000)
 	m := inTmux(t, "sh", "--rw", ".", "--rules", "ask.policy", "-c", script)
 	m.waitFor("the question", func(screen string) bool {
-		return strings.Contains(screen, "above the screen") && lastRow(screen) == strings.TrimRight(allow, " ")
+		return strings.Contains(screen, "above the screen") && lastRow(screen) == lastOfQuestion
 	})
 	m.do("send-keys", "n", "Enter")
 }

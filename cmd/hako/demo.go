@@ -165,7 +165,7 @@ func (d *demonstration) goOn() bool {
 		return d.ctx.Err() == nil
 	}
 	d.say(saidPause)
-	forgetTyped(d.s)
+	d.s.screen.ForgetTyped()
 	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
 	defer cancel()
 	line, _ := bufio.NewReader(stream.Patient(ctx, d.s.keys)).ReadString('\n') // no answer is one

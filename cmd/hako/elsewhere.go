@@ -4,6 +4,7 @@ import (
 	"hako/gate"
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 )
 
 // askFor returns what puts a question to the person at the terminal, or else to
@@ -19,6 +20,6 @@ func askFor(s streams, conf *config.Config) app.Asker {
 // after a note about it. Nil means that it does not run.
 func askElsewhere(conf *config.Config, note func(string)) app.Asker {
 	return app.PageAsker(conf, func(q gate.Question) {
-		note("waiting for an answer at the page of hako serve: " + brief(oneLine(q.Command), mostReason))
+		note("waiting for an answer at the page of hako serve: " + term.Brief(term.OneLine(q.Command), term.MostReason))
 	})
 }

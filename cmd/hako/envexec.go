@@ -18,6 +18,7 @@ import (
 	"hako/container/guest"
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -164,7 +165,7 @@ func (o *envExecOptions) runJSON(ctx context.Context, s streams, b *app.Containe
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case out.Error != nil:
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	case res.ExitCode < 0:
 		return exitStatus(124)
 	case res.ExitCode > 0:

@@ -11,6 +11,7 @@ import (
 	"hako/agent/tool"
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/run"
 )
 
@@ -92,7 +93,7 @@ func printAnswer(s streams, out tool.Output, dir string) error {
 		return err
 	}
 	if out.Error != nil {
-		return exitStatus(status[out.Error.Kind])
+		return exitStatus(term.ExitStatus(out.Error.Kind))
 	}
 	return answerStatus(out)
 }

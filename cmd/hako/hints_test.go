@@ -17,10 +17,10 @@ import (
 
 // startOnly are packages and files whose errors are only met by whoever starts hako
 // with flags, never by a client of something that runs.
-var startOnly = []string{"internal/config/", "llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
+var startOnly = []string{"internal/app/ask/", "internal/app/llmcmd/", "internal/config/", "llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
 
 // reachedByClients are the files of this package whose errors others meet.
-var reachedByClients = []string{"cmd/hako/model.go", "cmd/hako/secretary.go"}
+var reachedByClients = []string{"cmd/hako/secretary.go"}
 
 // TestHintsHaveNoFlags: a hint is read by models, by clients of MCP and on pages,
 // where nobody can give a flag. What only the command line has goes into FlagHint.

@@ -13,6 +13,7 @@ import (
 
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/internal/text"
 	"hako/quota"
 	"hako/run"
@@ -180,7 +181,7 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 		return err
 	}
 	if out.Error != nil && out.ExitCode == 0 {
-		out.ExitCode = status[fault.KindOf(err)]
+		out.ExitCode = term.ExitStatus(fault.KindOf(err))
 	}
 	if err := encode(s.out, out); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (o *hostExecOptions) runJSON(ctx context.Context, s streams, h app.HostRunn
 	case res.TimedOut:
 		return exitStatus(124)
 	case out.Error != nil:
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	}
 	return finished(res, nil)
 }
@@ -230,7 +231,7 @@ func (o *hostStatusOptions) run(ctx context.Context, s streams) error {
 		err = printHostStatus(s.out, st)
 	}
 	if err == nil && !st.Enough {
-		return exitStatus(status[fault.Denied])
+		return exitStatus(term.ExitStatus(fault.Denied))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"hako/agent/tool"
 	"hako/internal/app/ask"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/run/fault"
 )
 
@@ -199,7 +200,7 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 	for _, f := range d.Files {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
 	}
-	fmt.Fprintf(w, "request:  %s\n", brief(d.Request, 200))
+	fmt.Fprintf(w, "request:  %s\n", term.Brief(d.Request, 200))
 	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", d.Fixed)
 	for _, p := range d.Parts {
 		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)
@@ -215,7 +216,7 @@ func (w *show) finish(err error) error {
 		return w.err
 	}
 	if w.json && err != nil && !errors.Is(err, context.Canceled) {
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	}
 	return err
 }

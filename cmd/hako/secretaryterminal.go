@@ -15,6 +15,7 @@ import (
 	"hako/internal/app/secretary"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/term"
 	"hako/internal/text"
 	"hako/run/fault"
 )
@@ -138,7 +139,7 @@ func errorJSON(err error) (e *fault.Error) {
 
 func (t *secretaryTerminal) commandLine(command string) {
 	if config.BashLogCommands.Of(t.conf).V {
-		t.show.note("$ " + brief(command, t.show.room()))
+		t.show.note("$ " + term.Brief(command, t.show.room()))
 	}
 }
 
@@ -161,13 +162,13 @@ func (t *secretaryTerminal) result(r *secretary.Result) {
 		}
 	}
 	if r.Error != "" {
-		t.show.note("✗ " + brief(withRule(r, r.Error), 300))
+		t.show.note("✗ " + term.Brief(withRule(r, r.Error), 300))
 	}
 	if r.Detail != "" {
-		t.show.note(brief(withRule(r, r.Detail), 300))
+		t.show.note(term.Brief(withRule(r, r.Detail), 300))
 	}
 	if r.Hint != "" {
-		t.show.note("hint: " + brief(r.Hint, 300))
+		t.show.note("hint: " + term.Brief(r.Hint, 300))
 	}
 }
 
@@ -218,7 +219,7 @@ func (t *secretaryTerminal) once(ctx context.Context, line string) error {
 	}
 	err := t.carryOut(ctx, line)
 	if t.json && err != nil && t.show.err == nil {
-		return exitStatus(status[fault.KindOf(err)])
+		return exitStatus(term.ExitStatus(fault.KindOf(err)))
 	}
 	t.Speaker().Wait(ctx)
 	return err
@@ -270,8 +271,8 @@ func (t *secretaryTerminal) say(ctx context.Context, line string) error {
 // converse is the conversation at a terminal.
 func (t *secretaryTerminal) converse(ctx context.Context) error {
 	fmt.Fprintf(t.s.err, "hako secretary: %s; /help says what else there is, exit or Ctrl-D leaves\n", t.ModelName)
-	screen := newTerminal(t.s.in.(*os.File), t.s.keys, t.s.err)
-	t.show.notes = t.show.spinner.Wrap(screen.edit) // a warning may come while a line is typed
+	screen := term.NewEditor(t.s.in.(*os.File), t.s.keys, t.s.err)
+	t.show.notes = t.show.spinner.Wrap(screen) // a warning may come while a line is typed
 	for {
 		line, err := t.listen(ctx, screen)
 		switch {
@@ -305,18 +306,18 @@ func (t *secretaryTerminal) exchange(ctx context.Context, line string) error {
 }
 
 // listen waits for a line.
-func (t *secretaryTerminal) listen(ctx context.Context, screen *terminal) (string, error) {
+func (t *secretaryTerminal) listen(ctx context.Context, screen *term.Editor) (string, error) {
 	lines := make(chan typed, 1)
 	go func() {
-		line, err := screen.line("> ")
-		if screen.keys.interrupted() {
+		line, err := screen.Line("> ")
+		if screen.Interrupted() {
 			line = ""
 		}
 		lines <- typed{strings.TrimSpace(line), err}
 	}()
-	line, err := t.await(ctx, lines, config.SecretaryProactive.Of(t.conf).V, screen.edit)
+	line, err := t.await(ctx, lines, config.SecretaryProactive.Of(t.conf).V, screen)
 	if ctx.Err() != nil {
-		screen.restore() // the line is still being read
+		screen.Restore() // the line is still being read
 	}
 	return line, err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/app"
+	"hako/internal/app/llmcmd"
+	"hako/internal/term"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
@@ -19,7 +21,8 @@ import (
 type shOptions struct {
 	boxFlags
 	script string
-	clerk  *clerk // who llmcmd works for
+	llm    *llmcmd.Session // behind the command llmcmd
+	show   *show
 }
 
 // open opens the box and has llmcmd work in it.
@@ -29,13 +32,13 @@ func (o *shOptions) open() (*app.Shell, error) {
 		return nil, err
 	}
 	if o.Ask == nil {
-		o.Ask = askElsewhere(conf, o.clerk.show.note)
+		o.Ask = askElsewhere(conf, o.show.note)
 	}
 	b, err := o.Open(conf)
 	if err != nil {
 		return nil, err
 	}
-	o.clerk.conf, o.clerk.box = conf, b
+	o.llm.Attach(conf, b)
 	return b, nil
 }
 
@@ -59,8 +62,9 @@ at the end. Granted files are $1, $2… in the order given.`,
 				return &fault.Error{Kind: fault.Invalid, Op: "sh --virtual=false", Why: "there is no other way", Hint: "--root DIR and --rw DIR grant real files; hako host exec runs programs of this machine"}
 			}
 			o.Ask, o.Hint = askAt(s), fault.FlagHint
-			o.llmcmd, o.clerk = true, &clerk{cmdOptions: new(cmdOptions), show: newShow(s, false, false)}
-			o.Only = o.clerk.commands
+			o.llmcmd, o.show = true, newShow(s, false, false)
+			o.llm = llmcmd.InShell(llmcmdEnvironment(s, o.show))
+			o.Only = o.llm.Commands
 			return runSh(cmd.Context(), s, &o, cmd.Flags().Changed("command"), args)
 		},
 	}
@@ -80,7 +84,11 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 			return err
 		}
 		defer b.Close()
-		return interact(ctx, s, b)
+		status, err := (&term.Prompt{Streams: s.screen, Name: "hako sh", Session: b.Session, Runner: b.Runner}).Run(ctx)
+		if err == nil && status != 0 {
+			err = exitStatus(status)
+		}
+		return err
 	}
 	if command && len(args) > 0 && strings.Trim(o.script, "eux") == "" {
 		return &fault.Error{Kind: fault.Invalid, Op: "sh -c" + o.script, Why: "options of bash are not flags here",

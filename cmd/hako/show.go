@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/term"
 
 	"hako/agent"
 	"hako/internal/app"
 	"hako/internal/markdown"
 	"hako/internal/progress"
+	"hako/internal/term"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -37,9 +34,18 @@ func newShow(s streams, asJSON, verbose bool) *show {
 	w := &show{s: s, json: asJSON, verbose: verbose || isTerminal(s.err)}
 	w.spinner = progress.New(s.err, isTerminal(s.err) && !asJSON)
 	w.spinner.Color = colorful()
-	w.spinner.Width = func() int { return max(columns(s.err), 20) }
+	w.spinner.Width = func() int { return max(term.Columns(s.err), 20) }
 	w.notes = w.spinner.Writer()
 	return w
+}
+
+// busy shows what is being waited for; empty means nothing any more.
+func (w *show) busy(label string) {
+	if label == "" {
+		w.spinner.Stop()
+		return
+	}
+	w.spinner.Start(label)
 }
 
 // newText begins the text of a turn: rendered on a terminal, as it is elsewhere.
@@ -47,7 +53,7 @@ func (w *show) newText() io.WriteCloser {
 	if !isTerminal(w.s.out) {
 		return &plainText{Writer: w.s.out}
 	}
-	return markdown.NewWriter(w.spinner.Wrap(w.s.out), markdown.Options{Width: columns(w.s.out), Color: colorful()})
+	return markdown.NewWriter(w.spinner.Wrap(w.s.out), markdown.Options{Width: term.Columns(w.s.out), Color: colorful()})
 }
 
 // plainText is text for files and pipes. It ends with a newline.
@@ -73,16 +79,6 @@ func (t *plainText) Close() error {
 
 // colorful reports whether the user has nothing against colours.
 func colorful() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
-
-// columns returns the width of a terminal; zero means unknown.
-func columns(out io.Writer) int {
-	if f := fileOf(out); f != nil {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
-	}
-	return 0
-}
 
 // event shows one event of the loop.
 func (w *show) event(e agent.Event) {
@@ -142,7 +138,7 @@ func (w *show) note(text string) { fmt.Fprintf(w.notes, "hako: %s\n", visible(te
 func (w *show) call(e agent.Event) {
 	w.spinner.Label(e.Name)
 	if w.verbose {
-		w.note(brief("→ "+e.Name+" "+callText(e), w.room()))
+		w.note(term.Brief("→ "+e.Name+" "+callText(e), w.room()))
 	}
 }
 
@@ -175,24 +171,15 @@ func (w *show) result(e agent.Event) {
 	if json.NewDecoder(bytes.NewReader([]byte(e.Text))).Decode(&out) == nil && out.Error.Reason != "" {
 		text = out.Error.Reason
 	}
-	w.note("✗ " + e.Name + ": " + brief(text, 300))
+	w.note("✗ " + e.Name + ": " + term.Brief(text, 300))
 }
 
 // room is how long a note may be: one line of the terminal.
 func (w *show) room() int {
-	if n := columns(w.s.err); n > 0 {
+	if n := term.Columns(w.s.err); n > 0 {
 		return max(n-len("hako: ")-1, 40)
 	}
 	return 200
-}
-
-// brief cuts a text for one line of a terminal.
-func brief(text string, most int) string {
-	text = strings.ReplaceAll(text, "\n", "⏎")
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most]) + "…"
 }
 
 // retry tells of a pause before another try.

@@ -13,6 +13,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
+	"hako/internal/term"
 	"hako/internal/text"
 	"hako/run/fault"
 )
@@ -142,7 +143,7 @@ func (o *todoOptions) list(s streams, query string) error {
 		fmt.Fprintln(s.err, "hako: nothing on the list is like that\nhako: hint: hako todo list --all shows everything")
 		return nil
 	}
-	_, err = io.WriteString(s.out, todoTable(todos, o.all, time.Now(), columns(s.out)))
+	_, err = io.WriteString(s.out, todoTable(todos, o.all, time.Now(), term.Columns(s.out)))
 	return err
 }
 

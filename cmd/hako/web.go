@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hako/internal/app"
+	"hako/internal/term"
 	"hako/internal/text"
 	"hako/internal/websearch"
 	"hako/run/fault"
@@ -99,7 +100,7 @@ func printHits(s streams, hits []websearch.Hit, raw, asJSON bool) error {
 	}
 	width := 0
 	if !raw {
-		width = max(columns(s.out), 80)
+		width = max(term.Columns(s.out), 80)
 	}
 	_, err := fmt.Fprint(s.out, websearch.Format(hits, width))
 	return err

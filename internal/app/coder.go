@@ -43,7 +43,7 @@ type CoderOptions struct {
 // A Coder is the coding agent: it picks issues up, works on them, or both.
 type Coder struct {
 	*TaskQueue
-	Client *dispatch.Office // of the forges
+	Client *dispatch.ForgeClient // of the forges
 
 	o        CoderOptions
 	producer *dispatch.Producer // nil means that others pick up
@@ -81,7 +81,7 @@ func (w *Coder) Close() {
 // NewCoder puts a coder together over a queue, which it closes. Settings are
 // validated before anything is picked up.
 func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err error) {
-	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.Office{Record: q.RecordTask}, tasks: make(map[string]*taskResources)}
+	w = &Coder{TaskQueue: q, o: o, Client: &dispatch.ForgeClient{Record: q.RecordTask}, tasks: make(map[string]*taskResources)}
 	defer func() {
 		if err != nil {
 			w.Close()
@@ -101,7 +101,7 @@ func NewCoder(ctx context.Context, q *TaskQueue, o CoderOptions) (w *Coder, err 
 		}
 	}
 	if o.Produce {
-		w.producer = &dispatch.Producer{Office: w.Client, Queue: w.Queue, Every: time.Duration(config.AgentPoll.Of(w.Conf).V) * time.Second, Secrets: w.Secrets, Observe: o.Observe}
+		w.producer = &dispatch.Producer{ForgeClient: w.Client, Queue: w.Queue, Every: time.Duration(config.AgentPoll.Of(w.Conf).V) * time.Second, Secrets: w.Secrets, Observe: o.Observe}
 	}
 	return w, nil
 }
@@ -120,7 +120,7 @@ func (w *Coder) addWorker(ctx context.Context) (err error) {
 	if w.outside, err = OutsidePolicy(w.Conf); err != nil {
 		return err
 	}
-	w.worker = &dispatch.Worker{Queue: w.Queue, Office: w.Client, Coordinator: w.coordinator(), Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
+	w.worker = &dispatch.Worker{Queue: w.Queue, ForgeClient: w.Client, Coordinator: w.coordinator(), Parallel: config.AgentParallel.Of(w.Conf).V, Tries: config.QueueTries.Of(w.Conf).V, Observe: w.o.Observe}
 	return nil
 }
 
@@ -180,10 +180,10 @@ func (w *Coder) openContainers(ctx context.Context) error {
 func (w *Coder) coordinator() *coder.Coordinator {
 	st := &store.Store{Dir: w.Conf.StateFile("agent")}
 	if config.QueueURL.Of(w.Conf).V != "" {
-		st.Shelf = w.Queue.Shelf("store") // accounts and what is inherited are those of all workers
+		st.KeyValue = w.Queue.KeyValue("store") // accounts and what is inherited are those of all workers
 	}
 	return &coder.Coordinator{
-		Hands: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)}, Log: w.Log, Model: w.ask, Price: w.prices,
+		Workspaces: containerWorkspaces{manager: w.manager, author: w.author, left: w.settle, guard: guarded(w.Conf)}, Log: w.Log, Model: w.ask, Price: w.prices,
 		Environments: coder.Environments{Table: w.manager.SelectionPrompt, Choose: w.choose, Prompt: w.manager.SystemPrompt},
 		Execute:      functionOf(w.manager.Functions()), Edit: functionOf(w.manager.TextEditorFunctions()), Tools: w.tools,
 		Archive: st, Accounts: st, Verify: config.PlanningVerify.Of(w.Conf).V, Limits: planningLimits(w.Conf),

@@ -13,7 +13,7 @@ import (
 )
 
 // containerWorkspaces gives each task a container to work in. It implements
-// [coder.Hands].
+// [coder.Workspaces].
 type containerWorkspaces struct {
 	manager *container.Manager
 	author  func(coder.Task) string
@@ -21,8 +21,8 @@ type containerWorkspaces struct {
 	guard   []string          // files that the result must not change; nil means none
 }
 
-// Prepare implements [coder.Hands].
-func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environment, kept string) (coder.Place, error) {
+// Prepare implements [coder.Workspaces].
+func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environment, kept string) (coder.Workspace, error) {
 	from := container.Task{ID: t.ID, Repository: t.CloneURL, Branch: t.Branch, Target: t.Target, Start: t.Start, Commit: cmp.Or(kept, t.Head)}
 	if t.Kind == coder.Issue {
 		from.Start = "refs/heads/" + t.Target // its own branch is yet to be
@@ -34,7 +34,7 @@ func (y containerWorkspaces) Prepare(ctx context.Context, t coder.Task, environm
 	return &taskContainer{containerWorkspaces: y, task: t, warnings: info.Warnings}, nil
 }
 
-// Cleanup implements [coder.Hands].
+// Cleanup implements [coder.Workspaces].
 func (y containerWorkspaces) Cleanup(ctx context.Context, task string) error {
 	y.left(task)
 	err := y.manager.Cleanup(ctx, task)
@@ -44,32 +44,32 @@ func (y containerWorkspaces) Cleanup(ctx context.Context, task string) error {
 	return err
 }
 
-// Kept implements [coder.Finder].
+// Kept implements [coder.RefFinder].
 func (y containerWorkspaces) Kept(t coder.Task) string { return "refs/hako/" + t.ID }
 
-// A taskContainer is the container of one task. It implements [coder.Place],
-// [coder.Keeper] and [coder.Furnished].
+// A taskContainer is the container of one task. It implements [coder.Workspace],
+// [coder.Committer] and [coder.Warner].
 type taskContainer struct {
 	containerWorkspaces
 	task     coder.Task
 	warnings []string
 }
 
-// Warnings implements [coder.Furnished].
+// Warnings implements [coder.Warner].
 func (p *taskContainer) Warnings() []string { return p.warnings }
 
-// Execute implements [coder.Place].
+// Execute implements [coder.Workspace].
 func (p *taskContainer) Execute(ctx context.Context, command, dir string) (coder.Outcome, error) {
 	res, err := p.manager.ExecuteIn(ctx, p.task.ID, &run.Request{ID: p.task.ID + "/" + agent.NewID(), Actor: "agent:" + p.task.ID, Script: command, Dir: dir})
 	return coder.Outcome(res), err
 }
 
-// Edit implements [coder.Place].
+// Edit implements [coder.Workspace].
 func (p *taskContainer) Edit(ctx context.Context, call json.RawMessage) (json.RawMessage, error) {
 	return p.manager.Edit(ctx, p.task.ID, call)
 }
 
-// Keep implements [coder.Keeper]: work in progress goes to a reference that
+// Keep implements [coder.Committer]: work in progress goes to a reference that
 // nobody sees, the result to the branch of the task and nowhere else.
 func (p *taskContainer) Keep(ctx context.Context, message string, final bool) (string, error) {
 	hidden := p.Kept(p.task)

@@ -22,7 +22,8 @@ func CheckGrants(conf *config.Config, granted ...string) error {
 		for _, own := range ownFiles(conf) {
 			if overlaps(name, own) {
 				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name, Why: "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
-					Hint: "name another directory or file; --audit FILE and audit.path move the record, XDG_STATE_HOME the state"}
+					Hint:     "name another directory or file; audit.path moves the record, XDG_STATE_HOME the state",
+					FlagHint: "name another directory or file; --audit FILE and audit.path move the record, XDG_STATE_HOME the state"}
 			}
 		}
 	}
@@ -81,7 +82,8 @@ func checkHardLinks(conf *config.Config, granted []string) error {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: granted[0], Why: "the record " + record + " has a second name (a hard link), which may lie there, and what is recorded could destroy it",
-		Hint: "remove the other name, or move the record with --audit FILE"}
+		Hint:     "remove the other name, or move the record with audit.path",
+		FlagHint: "remove the other name, or move the record with --audit FILE"}
 }
 
 func isDir(name string) bool {
@@ -125,9 +127,9 @@ func CheckRoot(conf *config.Config) error {
 	info, err := os.Stat(o.Root)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with --root"}
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
 	}
 	return checkRoot(conf, o.Root)
 }

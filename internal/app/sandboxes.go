@@ -213,7 +213,7 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 	}
 	options.Network = options.Network && w.Network != string(container.None)
 	if w.Root != "" && Resolve(w.Root) != options.Root {
-		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out; who started hako mcp chose the directory with --root"}
+		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out: the directory was chosen when the server was started"}
 	}
 	share, err := m.memory.open(caller)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"hako/container"
 	"hako/gate"
 	"hako/host"
-	"hako/internal/app/llmcmd"
+	"hako/internal/app/llmcmd/descriptors"
 	"hako/internal/config"
 	"hako/internal/redact"
 	"hako/internal/worker"
@@ -156,13 +156,13 @@ func ModelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 
 // Worker returns what runs one script beside others over the same files, behind
 // a gate of its own.
-func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) llmcmd.Worker {
+func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) descriptors.Worker {
 	b.Gauge.Reset() // what one script went over is not the fault of the next
 	gauge := b.Gauge.Fork()
 	session := shell.New(shell.Options{
 		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed, Parse: policy.ParseScript,
 	})
-	return llmcmd.Worker{
+	return descriptors.Worker{
 		Runner: gate.New(session, gate.Options{Policy: b.Policy, Budget: meter, Log: b.Log, Pause: gauge.Pause, Secrets: b.Secrets}),
 		Pause:  gauge.Pause, Close: session.Close,
 		Check: func(ctx context.Context, script string) error { return b.Precheck(ctx, dir, script) },

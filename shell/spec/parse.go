@@ -131,10 +131,10 @@ func (p *parser) addHelp(line string) {
 		return
 	}
 	if p.s.Help != "" {
-		p.s.Help += strings.Repeat("\n", p.blank)
+		p.s.Help += strings.Repeat("\n", p.blank+1)
 	}
 	p.blank = 0
-	p.s.Help += line + "\n"
+	p.s.Help += line
 }
 
 // goOn adds a line to the field before.

@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 		!s.POSIX || !s.Execute || !s.Number || s.Judged || s.Any || s.OffHost {
 		t.Errorf("%+v", s)
 	}
-	if s.Help != "  -v  the other lines\n\nExamples:\n  pick a b.txt\n" {
+	if s.Help != "  -v  the other lines\n\nExamples:\n  pick a b.txt" {
 		t.Errorf("help %q", s.Help)
 	}
 	if o := s.Find("lines"); o == nil || o.Names[0] != "n" || o.Values != ":" || s.FindHost("n") != o {

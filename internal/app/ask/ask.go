@@ -237,7 +237,7 @@ func (s *Session) instructions() (string, error) {
 	if s.System != "" {
 		own, err := os.ReadFile(s.System)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: app.ReasonOf(err), Hint: "--system names a text file"}
+			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: app.ReasonOf(err), FlagHint: "--system names a text file"}
 		}
 		parts = append(parts, strings.ToValidUTF8(string(own), "\uFFFD"))
 	}

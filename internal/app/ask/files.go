@@ -21,7 +21,7 @@ func (o *Options) grantedFiles() (list []llm.File, err error) {
 			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: app.ReasonOf(err), Hint: "check the name"}
 		}
 		if info.IsDir() {
-			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one, each with --file"}
+			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one", FlagHint: "grant its files one by one, each with --file"}
 		}
 		list = append(list, llm.File{Name: name, Bytes: info.Size()})
 	}
@@ -60,8 +60,8 @@ func checkReadable(names []string, limit int64) error {
 		if err == nil && info.Size() > limit {
 			return &fault.Error{
 				Kind: fault.TooLarge, Op: "read file", Subject: name,
-				Why:  fmt.Sprintf("it has %d bytes, the limit file_size is %d", info.Size(), limit),
-				Hint: fmt.Sprintf("raise it: --limit file_size=%d", info.Size()),
+				Why:      fmt.Sprintf("it has %d bytes, the limit file_size is %d", info.Size(), limit),
+				FlagHint: fmt.Sprintf("raise it: --limit file_size=%d", info.Size()),
 			}
 		}
 		if err == nil {

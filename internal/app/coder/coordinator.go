@@ -17,10 +17,10 @@ import (
 
 // A Coordinator carries out tasks. It is safe for concurrent use if its parts are.
 type Coordinator struct {
-	Desk  Desk
-	Board Board
-	Hands Hands
-	Log   audit.Log
+	Commenter  Commenter
+	Publisher  Publisher
+	Workspaces Workspaces
+	Log        audit.Log
 
 	// Model returns the model for a task, which charges the meter.
 	Model func(Task, *quota.Budget) llm.Model
@@ -118,16 +118,16 @@ type Event struct {
 	OK    *bool  `json:"ok,omitempty"`
 }
 
-// An errand is one task with what is needed to work on it.
-type errand struct {
+// A taskRun is one task with what is needed to work on it.
+type taskRun struct {
 	*Coordinator
-	limits  Limits
-	task    Task
-	journal Journal
-	rec     Record
-	meter   *quota.Budget
-	model   llm.Model
-	place   Place // nil until it is needed
+	limits    Limits
+	task      Task
+	journal   Journal
+	rec       Record
+	meter     *quota.Budget
+	model     llm.Model
+	workspace Workspace // nil until it is needed
 
 	replayed bool // the pending turn was given to the loop
 	acted    bool // calls were carried out since the last save
@@ -141,7 +141,7 @@ type errand struct {
 // be taken up again from the last record that was saved. What was made for it is
 // taken away in any case, unless another worker has the task.
 func (c *Coordinator) Run(ctx context.Context, t Task, j Journal, from Record) (Record, error) {
-	e := &errand{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
 	if e.rec.Phase == Ended {
 		return e.rec, e.leave(ctx) // whoever ended it may have died before this
 	}
@@ -163,7 +163,7 @@ func lost(ctx context.Context, err error) bool {
 // GiveUp ends a task that was taken up often enough without coming to an end, and
 // tells people why.
 func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record, why error) (Record, error) {
-	e := &errand{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
+	e := &taskRun{Coordinator: c, limits: c.Limits.filled(), task: t, journal: j, rec: from}
 	switch e.rec.Phase {
 	case Ended:
 		return e.rec, e.leave(ctx)
@@ -183,7 +183,7 @@ func (c *Coordinator) GiveUp(ctx context.Context, t Task, j Journal, from Record
 }
 
 // budget is what is left for this worker, so that the model can be told.
-func (e *errand) budget() quota.Limits {
+func (e *taskRun) budget() quota.Limits {
 	b := quota.Unlimited()
 	if b.Tokens = e.limits.Tokens - e.rec.Spent.Tokens(); b.Tokens == 0 {
 		b.Tokens = -1
@@ -191,7 +191,7 @@ func (e *errand) budget() quota.Limits {
 	return b
 }
 
-func (e *errand) work(ctx context.Context) error {
+func (e *taskRun) work(ctx context.Context) error {
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (e *errand) work(ctx context.Context) error {
 
 // step goes through one phase, unless a person wants something else. An end that
 // a person brought about is told although the time is up.
-func (e *errand) step(ctx context.Context) error {
+func (e *taskRun) step(ctx context.Context) error {
 	e.observe(Event{Type: "phase"})
 	var order Order
 	if e.rec.Phase == Reporting && errors.As(context.Cause(ctx), &order) {
@@ -229,7 +229,7 @@ func (e *errand) step(ctx context.Context) error {
 	return e.phase(ctx)
 }
 
-func (e *errand) phase(ctx context.Context) error {
+func (e *taskRun) phase(ctx context.Context) error {
 	switch e.rec.Phase {
 	case Planning:
 		return e.plan(ctx)
@@ -248,7 +248,7 @@ func (e *errand) phase(ctx context.Context) error {
 }
 
 // begin takes a task up: for the first time, or again.
-func (e *errand) begin(ctx context.Context) error {
+func (e *taskRun) begin(ctx context.Context) error {
 	switch {
 	case e.rec.Phase == Reporting:
 		return nil // it has ended, and that remains to be told
@@ -276,7 +276,7 @@ func (e *errand) begin(ctx context.Context) error {
 
 // obey ends the work if a person wants it. What has ended already is reported
 // whatever anybody wants.
-func (e *errand) obey(ctx context.Context) error {
+func (e *taskRun) obey(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -295,17 +295,17 @@ func (e *errand) obey(ctx context.Context) error {
 	return nil
 }
 
-// A silence is that a part of the outside did not answer: the task has not
+// unavailable means that a part of the outside did not answer: the task has not
 // failed for it, it is taken up again later.
-type silence struct{ error }
+type unavailable struct{ error }
 
-func (s silence) Unwrap() error { return s.error }
+func (s unavailable) Unwrap() error { return s.error }
 
 // end decides what an error means for the task. It returns the error if the task
 // has not come to an end by it.
-func (e *errand) end(ctx context.Context, err error) error {
+func (e *taskRun) end(ctx context.Context, err error) error {
 	var order Order
-	var quiet silence
+	var quiet unavailable
 	switch {
 	case errors.Is(err, ErrLost):
 		return err
@@ -327,7 +327,7 @@ func (e *errand) end(ctx context.Context, err error) error {
 	return nil
 }
 
-func (e *errand) close(order Order) error {
+func (e *taskRun) close(order Order) error {
 	if order == Stop {
 		e.finish(Stopped, order)
 		return nil
@@ -339,7 +339,7 @@ func (e *errand) close(order Order) error {
 }
 
 // finish sets how a task ends; it remains to be reported.
-func (e *errand) finish(s State, why error) {
+func (e *taskRun) finish(s State, why error) {
 	to, err := e.rec.State.Move(s)
 	if err != nil {
 		return // it has ended already
@@ -352,9 +352,9 @@ func (e *errand) finish(s State, why error) {
 	e.observe(Event{Type: "state", Text: string(s)})
 }
 
-func (e *errand) save(ctx context.Context) error {
+func (e *taskRun) save(ctx context.Context) error {
 	if err := e.journal.Save(context.WithoutCancel(ctx), e.rec); err != nil {
-		return silence{err}
+		return unavailable{err}
 	}
 	e.acted = false
 	return nil
@@ -362,7 +362,7 @@ func (e *errand) save(ctx context.Context) error {
 
 // once does something that others can see. It is such that it finds what it did
 // before, so that doing it again does no harm.
-func (e *errand) once(ctx context.Context, key string, do func(context.Context) (string, error)) (string, error) {
+func (e *taskRun) once(ctx context.Context, key string, do func(context.Context) (string, error)) (string, error) {
 	var own error
 	ref, err := e.journal.Once(ctx, key, func(ctx context.Context, _ bool) (string, error) {
 		ref, err := do(ctx)
@@ -373,22 +373,22 @@ func (e *errand) once(ctx context.Context, key string, do func(context.Context) 
 	case own != nil:
 		return "", own
 	case err != nil:
-		return "", silence{err}
+		return "", unavailable{err}
 	}
 	return ref, nil
 }
 
 // say writes a comment once.
-func (e *errand) say(ctx context.Context, key, text string) error {
+func (e *taskRun) say(ctx context.Context, key, text string) error {
 	_, err := e.once(ctx, key, func(ctx context.Context) (string, error) {
-		ref, err := e.Desk.Say(ctx, e.task, key, text)
+		ref, err := e.Commenter.Say(ctx, e.task, key, text)
 		return ref, unlessDenied(err)
 	})
 	return err
 }
 
-func (e *errand) show(ctx context.Context, s State) error {
-	return unlessDenied(e.Board.Show(ctx, e.task, s))
+func (e *taskRun) show(ctx context.Context, s State) error {
+	return unlessDenied(e.Publisher.Show(ctx, e.task, s))
 }
 
 // unlessDenied is that the forge did not answer, unless it said no: asking again
@@ -397,14 +397,14 @@ func unlessDenied(err error) error {
 	if err == nil || fault.KindOf(err) == fault.Denied {
 		return err
 	}
-	return silence{err}
+	return unavailable{err}
 }
 
 // later tells an error that may pass from one that will not.
 func later(err error) error {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout:
-		return silence{err}
+		return unavailable{err}
 	}
 	return err
 }
@@ -413,14 +413,14 @@ func later(err error) error {
 const patience = 2 * time.Minute
 
 // leave takes away what was made, also when there is no time left.
-func (e *errand) leave(ctx context.Context) error {
+func (e *taskRun) leave(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
-	e.place = nil
-	return e.Hands.Cleanup(ctx, e.task.ID)
+	e.workspace = nil
+	return e.Workspaces.Cleanup(ctx, e.task.ID)
 }
 
-func (e *errand) observe(ev Event) {
+func (e *taskRun) observe(ev Event) {
 	if e.Observe == nil {
 		return
 	}
@@ -428,4 +428,4 @@ func (e *errand) observe(ev Event) {
 	e.Observe(ev)
 }
 
-func (e *errand) note(text string) { e.observe(Event{Type: "note", Text: e.Secrets.Text(text)}) }
+func (e *taskRun) note(text string) { e.observe(Event{Type: "note", Text: e.Secrets.Text(text)}) }

@@ -10,7 +10,7 @@ import (
 
 // deliver pushes what was done and proposes it. A task that changed nothing, as
 // one that was a question, has its answer in the last comment.
-func (e *errand) deliver(ctx context.Context) error {
+func (e *taskRun) deliver(ctx context.Context) error {
 	commit, err := e.once(ctx, fmt.Sprintf("push-%d", e.rec.Count.Plans), e.push)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (e *errand) deliver(ctx context.Context) error {
 	}
 	if commit != "" && (e.task.Kind == Issue || e.task.Fork) {
 		url, err := e.once(ctx, "proposal", func(ctx context.Context) (string, error) {
-			url, err := e.Board.Propose(ctx, e.task, e.proposal())
+			url, err := e.Publisher.Propose(ctx, e.task, e.proposal())
 			return url, later(err)
 		})
 		if err != nil {
@@ -37,7 +37,7 @@ func (e *errand) deliver(ctx context.Context) error {
 
 // unchanged says why nothing is to be seen of a task that is done; nil where
 // there is something.
-func (e *errand) unchanged() error {
+func (e *taskRun) unchanged() error {
 	switch {
 	case e.rec.Commit != "":
 		return nil
@@ -47,11 +47,11 @@ func (e *errand) unchanged() error {
 	return errors.New("no file was changed, so nothing was pushed")
 }
 
-func (e *errand) push(ctx context.Context) (string, error) {
+func (e *taskRun) push(ctx context.Context) (string, error) {
 	if err := e.enter(ctx); err != nil {
 		return "", err
 	}
-	k, ok := e.place.(Keeper)
+	k, ok := e.workspace.(Committer)
 	if !ok {
 		return "", nil
 	}
@@ -60,14 +60,14 @@ func (e *errand) push(ctx context.Context) (string, error) {
 }
 
 // report tells people how the task ended.
-func (e *errand) report(ctx context.Context) error {
+func (e *taskRun) report(ctx context.Context) error {
 	key := string(e.rec.State)
 	if e.rec.State == Paused {
 		key = fmt.Sprintf("paused-%d", e.rec.Count.Pauses)
 	}
 	if e.Accounts != nil {
 		if _, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent); err != nil {
-			return silence{err}
+			return unavailable{err}
 		}
 	}
 	if e.Archive != nil {
@@ -88,7 +88,7 @@ func (e *errand) report(ctx context.Context) error {
 
 // lastWords writes the last comments and shows the state. Where the issue is
 // gone there is nobody to tell; what the forge does not let us tell is noted.
-func (e *errand) lastWords(ctx context.Context, key string) error {
+func (e *taskRun) lastWords(ctx context.Context, key string) error {
 	err := e.tell(ctx)
 	if err == nil {
 		err = e.unlessForbidden(e.say(ctx, key, e.ending()))
@@ -102,8 +102,8 @@ func (e *errand) lastWords(ctx context.Context, key string) error {
 	return err
 }
 
-func (e *errand) unlessForbidden(err error) error {
-	var quiet silence
+func (e *taskRun) unlessForbidden(err error) error {
+	var quiet unavailable
 	if fault.KindOf(err) != fault.Denied || errors.Is(err, ErrLost) || errors.As(err, &quiet) {
 		return err
 	}
@@ -113,11 +113,11 @@ func (e *errand) unlessForbidden(err error) error {
 
 // tell writes the progress comment anew. That it cannot be written now is no
 // reason to stop, unless the issue is gone.
-func (e *errand) tell(ctx context.Context) error {
+func (e *taskRun) tell(ctx context.Context) error {
 	e.told = e.rec.Count.Actions
-	_, err := e.Desk.Say(ctx, e.task, "progress", e.progress())
+	_, err := e.Commenter.Say(ctx, e.task, "progress", e.progress())
 	if gone(err) {
-		return silence{err}
+		return unavailable{err}
 	}
 	if err != nil {
 		e.note("the progress could not be told: " + err.Error())

@@ -78,7 +78,7 @@ func (w *world) tick() {
 	}
 }
 
-// Say implements [Desk].
+// Say implements [Commenter].
 func (w *world) Say(_ context.Context, _ Task, key, text string) (string, error) {
 	w.tick()
 	if w.deskErr != nil {
@@ -92,7 +92,7 @@ func (w *world) Say(_ context.Context, _ Task, key, text string) (string, error)
 	return "ref-" + key, nil
 }
 
-// Hear implements [Desk].
+// Hear implements [Commenter].
 func (w *world) Hear(_ context.Context, _ Task, after string) (list []Comment, err error) {
 	if w.deskErr != nil {
 		if err := w.deskErr("hear"); err != nil {
@@ -103,7 +103,7 @@ func (w *world) Hear(_ context.Context, _ Task, after string) (list []Comment, e
 	return slices.Clone(w.thread[at+1:]), nil
 }
 
-// Show implements [Board].
+// Show implements [Publisher].
 func (w *world) Show(_ context.Context, _ Task, s State) error {
 	w.tick()
 	if w.deskErr != nil {
@@ -118,7 +118,7 @@ func (w *world) Show(_ context.Context, _ Task, s State) error {
 	return nil
 }
 
-// Propose implements [Board].
+// Propose implements [Publisher].
 func (w *world) Propose(_ context.Context, _ Task, p Proposal) (string, error) {
 	w.tick()
 	if w.deskErr != nil {
@@ -133,14 +133,14 @@ func (w *world) Propose(_ context.Context, _ Task, p Proposal) (string, error) {
 	return "https://forge.example/pull/1", nil
 }
 
-// A room is a [Place] in memory.
+// A room is a [Workspace] in memory.
 type room struct {
 	w     *world
 	files map[string]string
 }
 
-// Prepare implements [Hands].
-func (w *world) Prepare(ctx context.Context, _ Task, _, kept string) (Place, error) {
+// Prepare implements [Workspaces].
+func (w *world) Prepare(ctx context.Context, _ Task, _, kept string) (Workspace, error) {
 	w.tick()
 	w.prepared++
 	w.rooms = 0
@@ -163,7 +163,7 @@ func (w *world) Prepare(ctx context.Context, _ Task, _, kept string) (Place, err
 
 func (r *room) Warnings() []string { return r.w.furnished }
 
-// Cleanup implements [Hands].
+// Cleanup implements [Workspaces].
 func (w *world) Cleanup(ctx context.Context, _ string) error {
 	if ctx.Err() != nil {
 		w.t.Error("no time to clean up")
@@ -208,7 +208,7 @@ func (r *room) Edit(_ context.Context, call json.RawMessage) (json.RawMessage, e
 	return json.RawMessage(`{"success":true,"content":"","error":""}`), nil
 }
 
-// Keep implements [Keeper].
+// Keep implements [Committer].
 func (r *room) Keep(_ context.Context, _ string, final bool) (string, error) {
 	r.w.tick()
 	if r.w.keepErr != nil {
@@ -306,7 +306,7 @@ func (*silent) Append(audit.Event) error { return nil }
 // coordinator returns a worker in the world.
 func (w *world) coordinator() *Coordinator {
 	return &Coordinator{
-		Desk: w, Board: w, Hands: w, Log: new(silent),
+		Commenter: w, Publisher: w, Workspaces: w, Log: new(silent),
 		Model:   func(Task, *quota.Budget) llm.Model { return w },
 		Price:   func(_ string, u quota.Usage) (float64, bool) { return float64(u.Output) / 1000, true },
 		Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},

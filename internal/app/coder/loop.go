@@ -16,8 +16,8 @@ import (
 //
 // The loop between model and tools is that of package agent. It is left between
 // two turns when something is to be said to the model, and entered again with it.
-func (e *errand) execute(ctx context.Context) error {
-	again := e.place == nil
+func (e *taskRun) execute(ctx context.Context) error {
+	again := e.workspace == nil
 	if err := e.enter(ctx); err != nil {
 		return err
 	}
@@ -55,19 +55,19 @@ func (e *errand) execute(ctx context.Context) error {
 	}
 }
 
-func (e *errand) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
+func (e *taskRun) loop(ctx context.Context) (*llm.Dialog, *agent.Agent, error) {
 	tools, err := e.tools(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	statement := llm.Item{Role: llm.User, Text: e.rec.Statement}
 	d := &llm.Dialog{System: e.executionPrompt(), Items: slices.Clip(e.rec.Items), CacheKey: e.task.ID}
-	return d, &agent.Agent{Model: seat{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
+	return d, &agent.Agent{Model: resumingModel{e}, Tools: tools, Budget: e.meter, Log: e.Log, ID: e.task.ID, Actor: e.task.payer(), Secrets: e.Secrets,
 		Calls: 16, Threads: 1, Context: max(e.room()-statement.Weight(), e.room()/4), Observe: e.watch}, nil
 }
 
 // room is how many tokens the model can hold.
-func (e *errand) room() int64 {
+func (e *taskRun) room() int64 {
 	if e.Context == 0 {
 		return 128_000
 	}
@@ -75,7 +75,7 @@ func (e *errand) room() int64 {
 }
 
 // resumed tells the model that it is somewhere else now.
-func (e *errand) resumed() string {
+func (e *taskRun) resumed() string {
 	if len(e.rec.Items) == 0 && e.rec.Pending == nil {
 		return ""
 	}
@@ -87,7 +87,7 @@ func (e *errand) resumed() string {
 
 // finished takes the model's last words. Somebody may have said something
 // meanwhile; words that say nothing are not the last ones.
-func (e *errand) finished(ctx context.Context, text string) (bool, error) {
+func (e *taskRun) finished(ctx context.Context, text string) (bool, error) {
 	e.rec.Pending = nil
 	if strings.TrimSpace(text) == "" {
 		e.rec.Count.Empty++
@@ -116,7 +116,7 @@ func (e *errand) finished(ctx context.Context, text string) (bool, error) {
 func gone(err error) bool { return fault.KindOf(err) == fault.NotFound || errors.Is(err, ErrLost) }
 
 // spoken is what people said meanwhile, for the model.
-func (e *errand) spoken(said []Comment) string {
+func (e *taskRun) spoken(said []Comment) string {
 	e.rec.Same, e.rec.Count.Errors = nil, 0 // with help it may go another way
 	parts := append([]string{"Meanwhile this was said; take it into account:"}, e.instructions(said)...)
 	return strings.Join(parts, "\n\n")
@@ -130,12 +130,12 @@ type breakOff struct {
 
 func (*breakOff) Error() string { return "something is to be said to the model" }
 
-// A seat is where the model of the loop sits. Everything that happens between
+// A resumingModel is the model of the loop. Everything that happens between
 // two turns happens before it is asked.
-type seat struct{ e *errand }
+type resumingModel struct{ e *taskRun }
 
 // next implements [llm.Model].
-func (s seat) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+func (s resumingModel) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	e := s.e
 	if p := e.rec.Pending; p != nil && !e.replayed { // asked by the worker before this one
 		e.replayed = true
@@ -161,14 +161,14 @@ func (s seat) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 
 // pinned puts the task before everything that was said, so that it stays when
 // the rest is shortened.
-func (e *errand) pinned(d *llm.Dialog) *llm.Dialog {
+func (e *taskRun) pinned(d *llm.Dialog) *llm.Dialog {
 	own := *d
 	own.Items = append([]llm.Item{{Role: llm.User, Text: e.rec.Statement}}, d.Items...)
 	return &own
 }
 
 // between is what happens between two turns.
-func (e *errand) between(ctx context.Context, d *llm.Dialog) error {
+func (e *taskRun) between(ctx context.Context, d *llm.Dialog) error {
 	if e.acted {
 		if err := e.round(ctx, d); err != nil {
 			return err
@@ -191,7 +191,7 @@ func (e *errand) between(ctx context.Context, d *llm.Dialog) error {
 
 // hear leaves the loop for what people said. It does so once before each turn: a
 // forge that says the same again and again must not keep the model from its work.
-func (e *errand) hear(ctx context.Context) error {
+func (e *taskRun) hear(ctx context.Context) error {
 	if e.heard {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (e *errand) hear(ctx context.Context) error {
 }
 
 // round puts on record what the calls of a turn came to.
-func (e *errand) round(ctx context.Context, d *llm.Dialog) error {
+func (e *taskRun) round(ctx context.Context, d *llm.Dialog) error {
 	if err := e.keep(ctx); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (e *errand) round(ctx context.Context, d *llm.Dialog) error {
 }
 
 // circles ends the work of a model that does not get on.
-func (e *errand) circles() error {
+func (e *taskRun) circles() error {
 	end := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
 	}

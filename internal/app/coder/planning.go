@@ -13,7 +13,7 @@ import (
 )
 
 // plan has the model write the plan and tells it to the people.
-func (e *errand) plan(ctx context.Context) error {
+func (e *taskRun) plan(ctx context.Context) error {
 	if e.rec.Plan == nil {
 		if err := e.firstPlan(ctx); err != nil {
 			return err
@@ -30,11 +30,11 @@ func (e *errand) plan(ctx context.Context) error {
 }
 
 // announce tells people the plan as it is now.
-func (e *errand) announce(ctx context.Context) error {
+func (e *taskRun) announce(ctx context.Context) error {
 	return e.say(ctx, fmt.Sprintf("plan-%d", e.rec.Version), e.planComment())
 }
 
-func (e *errand) firstPlan(ctx context.Context) error {
+func (e *taskRun) firstPlan(ctx context.Context) error {
 	said, err := e.listen(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (e *errand) firstPlan(ctx context.Context) error {
 }
 
 // askPlan asks for a plan until one can be read. Nil means that none could.
-func (e *errand) askPlan(ctx context.Context, text string) (*Plan, error) {
+func (e *taskRun) askPlan(ctx context.Context, text string) (*Plan, error) {
 	d := &llm.Dialog{System: e.planningPrompt(), Items: []llm.Item{{Role: llm.User, Text: text}}}
 	for range e.limits.PlanTries {
 		turn, err := e.ask(ctx, d)
@@ -93,7 +93,7 @@ func (e *errand) askPlan(ctx context.Context, text string) (*Plan, error) {
 
 // replan has the model write another plan, and tells it. It reports whether there
 // is a new one: there may have been enough of them, or it could not be read.
-func (e *errand) replan(ctx context.Context, why string) (bool, error) {
+func (e *taskRun) replan(ctx context.Context, why string) (bool, error) {
 	if e.rec.Count.Plans > e.limits.Replans {
 		return false, nil
 	}
@@ -114,7 +114,7 @@ func (e *errand) replan(ctx context.Context, why string) (bool, error) {
 }
 
 // warn keeps something that people and the model have to know.
-func (e *errand) warn(warning string) {
+func (e *taskRun) warn(warning string) {
 	if warning = e.Secrets.Text(warning); !slices.Contains(e.rec.Warnings, warning) && len(e.rec.Warnings) < 20 {
 		e.rec.Warnings = append(e.rec.Warnings, text.Shorten(warning, 2000))
 	}
@@ -123,10 +123,10 @@ func (e *errand) warn(warning string) {
 
 // listen returns the new comments of people who may instruct. Those of others
 // are left unread, and that is noted.
-func (e *errand) listen(ctx context.Context) (said []Comment, err error) {
-	all, err := e.Desk.Hear(ctx, e.task, e.rec.Heard)
+func (e *taskRun) listen(ctx context.Context) (said []Comment, err error) {
+	all, err := e.Commenter.Hear(ctx, e.task, e.rec.Heard)
 	if err != nil {
-		return nil, silence{err}
+		return nil, unavailable{err}
 	}
 	for _, c := range all {
 		e.rec.Heard = c.ID
@@ -142,7 +142,7 @@ func (e *errand) listen(ctx context.Context) (said []Comment, err error) {
 	return said, nil
 }
 
-func (e *errand) ignore(author string) {
+func (e *taskRun) ignore(author string) {
 	if !slices.Contains(e.rec.Ignored, author) && len(e.rec.Ignored) < 20 {
 		e.rec.Ignored = append(e.rec.Ignored, author)
 	}
@@ -150,7 +150,7 @@ func (e *errand) ignore(author string) {
 }
 
 // ask asks the model and books what it cost. It is the only way to the model.
-func (e *errand) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
+func (e *taskRun) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if err := e.affordable(ctx); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (e *errand) ask(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 }
 
 // affordable refuses another turn when a limit is reached.
-func (e *errand) affordable(ctx context.Context) error {
+func (e *taskRun) affordable(ctx context.Context) error {
 	l, c, spent := e.limits, e.rec.Count, e.rec.Spent
 	over := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Exhausted, Op: "work", Subject: e.task.ID, Why: why, Hint: hint}
@@ -193,14 +193,14 @@ func (e *errand) affordable(ctx context.Context) error {
 
 // charge books what was spent on the user's account, and refuses when that is
 // empty.
-func (e *errand) charge(ctx context.Context, over func(why, hint string) error) error {
+func (e *taskRun) charge(ctx context.Context, over func(why, hint string) error) error {
 	if e.Accounts == nil {
 		return nil
 	}
 	month, err := e.Accounts.Charge(ctx, e.task.payer(), e.task.ID, e.rec.Spent)
 	switch l := e.limits; {
 	case err != nil:
-		return silence{err} // unbooked means unasked
+		return unavailable{err} // unbooked means unasked
 	case l.UserTokens > 0 && month.Tokens() >= l.UserTokens:
 		return over(fmt.Sprintf("%s used %d of %d tokens this month", person(e.task.user()), month.Tokens(), l.UserTokens), "raise planning.max_user_tokens, or wait for the next month")
 	case l.UserCost > 0 && month.Cost >= l.UserCost:

@@ -31,16 +31,16 @@ func filled(prompt string, pairs ...string) string {
 	return strings.TrimSpace(strings.NewReplacer(pairs...).Replace(strings.TrimSpace(prompt)))
 }
 
-func (e *errand) planningPrompt() string {
+func (e *taskRun) planningPrompt() string {
 	return filled(planningText, "environments", e.Environments.table(), "rules", strings.TrimSpace(rulesText))
 }
 
-func (e *errand) executionPrompt() string {
+func (e *taskRun) executionPrompt() string {
 	return filled(executionText, "executor", e.Environments.prompt(e.rec.Environment), "rules", strings.TrimSpace(rulesText))
 }
 
 // described is the task as a model is told of it.
-func (e *errand) described(said []Comment) string {
+func (e *taskRun) described(said []Comment) string {
 	t, parts := e.task, []string(nil)
 	parts = append(parts, fmt.Sprintf("The task: %s %d of the repository %s.", t.Kind, t.Number, text.Line(t.Repo, 200)))
 	text := e.Secrets.Text(weighed(text.Line(t.Title, 500)+"\n\n"+t.Body, e.room()/8)) // before it is fenced: a secret may seem to go on to the end
@@ -56,7 +56,7 @@ func (e *errand) described(said []Comment) string {
 const mostComments = 16
 
 // instructions are the last comments of people who may instruct.
-func (e *errand) instructions(said []Comment) (parts []string) {
+func (e *taskRun) instructions(said []Comment) (parts []string) {
 	if old := len(said) - mostComments; old > 0 {
 		parts, said = append(parts, fmt.Sprintf("(%d earlier comments are left out.)", old)), said[old:]
 	}
@@ -95,7 +95,7 @@ func worded(author, text string) (parts []string) {
 }
 
 // inherited is what earlier tasks on the same issue left.
-func (e *errand) inherited(past []Past) string {
+func (e *taskRun) inherited(past []Past) string {
 	var b strings.Builder
 	for _, p := range past[max(0, len(past)-5):] {
 		fmt.Fprintf(&b, "An earlier task ended as %s.", p.State)

@@ -11,7 +11,7 @@ import (
 )
 
 // occasion says why the model should reflect now; empty means that it need not.
-func (e *errand) occasion() string {
+func (e *taskRun) occasion() string {
 	c, l := e.rec.Count, e.limits
 	switch {
 	case c.Errors >= l.Errors:
@@ -30,7 +30,7 @@ type reflection struct {
 }
 
 // reflect has the model look at its work, and changes the plan if it wants to.
-func (e *errand) reflect(ctx context.Context, d *llm.Dialog, occasion string) error {
+func (e *taskRun) reflect(ctx context.Context, d *llm.Dialog, occasion string) error {
 	e.rec.Count.Errors, e.rec.Count.Since = 0, 0
 	e.rec.Count.Reflections++
 	e.note("the model looks at its work: " + occasion)
@@ -58,7 +58,7 @@ func (e *errand) reflect(ctx context.Context, d *llm.Dialog, occasion string) er
 }
 
 // revise has the plan changed, and sets what the model is told.
-func (e *errand) revise(ctx context.Context, why, say string) error {
+func (e *taskRun) revise(ctx context.Context, why, say string) error {
 	changed, err := e.replan(ctx, why)
 	switch {
 	case err != nil:

@@ -12,15 +12,15 @@ import (
 const longestPart, longestComment = 2000, 20_000
 
 // safe is text of models, strangers and errors, fit for a comment.
-func (e *errand) safe(text string, most int) string { return defused(e.Secrets, text, most) }
+func (e *taskRun) safe(text string, most int) string { return defused(e.Secrets, text, most) }
 
 // line is the same as one line.
-func (e *errand) line(text string, most int) string { return defusedLine(e.Secrets, text, most) }
+func (e *taskRun) line(text string, most int) string { return defusedLine(e.Secrets, text, most) }
 
 // clean is an error's text, fit for people who must not know the machine.
-func (e *errand) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
+func (e *taskRun) clean(text string) string { return e.safe(withoutPaths(text), 4000) }
 
-func (e *errand) planComment() string {
+func (e *taskRun) planComment() string {
 	p, b := e.rec.Plan, strings.Builder{}
 	head := "## Plan\n\n"
 	if e.rec.Version > 1 {
@@ -51,7 +51,7 @@ func (e *errand) planComment() string {
 	return text.Shorten(strings.TrimSpace(b.String()), longestComment)
 }
 
-func (e *errand) steps() (list []string) {
+func (e *taskRun) steps() (list []string) {
 	for _, part := range e.rec.Plan.Decomposition.Subtasks {
 		list = append(list, part.Text)
 	}
@@ -63,13 +63,13 @@ func (e *errand) steps() (list []string) {
 	return list
 }
 
-func (e *errand) paragraph(b *strings.Builder, head, text string) {
+func (e *taskRun) paragraph(b *strings.Builder, head, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		b.WriteString(head + e.safe(text, longestPart) + "\n\n")
 	}
 }
 
-func (e *errand) bullets(b *strings.Builder, head string, list []string) {
+func (e *taskRun) bullets(b *strings.Builder, head string, list []string) {
 	if len(list) == 0 {
 		return
 	}
@@ -86,7 +86,7 @@ var phaseNames = map[Phase]string{Planning: "planning", Environment: "preparing 
 
 // progress is the comment that is written anew as the work goes on. It has no
 // time in it: the forge shows when it was changed.
-func (e *errand) progress() string {
+func (e *taskRun) progress() string {
 	c, b := e.rec.Count, strings.Builder{}
 	status := phaseNames[e.rec.Phase]
 	if e.rec.State != Processing {
@@ -105,7 +105,7 @@ func (e *errand) progress() string {
 	return strings.TrimSpace(b.String())
 }
 
-func (e *errand) cost() string {
+func (e *taskRun) cost() string {
 	switch s := e.rec.Spent; {
 	case s.Unpriced || e.Price == nil:
 		return "unknown"
@@ -115,7 +115,7 @@ func (e *errand) cost() string {
 }
 
 // ending is the last comment.
-func (e *errand) ending() string {
+func (e *taskRun) ending() string {
 	var b strings.Builder
 	switch e.rec.State {
 	case Done:
@@ -142,12 +142,12 @@ func (e *errand) ending() string {
 
 // whereabouts says where the work of a task is that has failed; empty means that
 // there is none, or that nobody knows.
-func (e *errand) whereabouts() string {
+func (e *taskRun) whereabouts() string {
 	code := func(text string) string { return "`" + strings.ReplaceAll(e.line(text, 300), "`", "'") + "`" }
 	if e.rec.Commit != "" {
 		return "What was done is on the branch " + code(e.task.Branch) + ".\n\n"
 	}
-	f, ok := e.Hands.(Finder)
+	f, ok := e.Workspaces.(RefFinder)
 	if e.rec.Kept == "" || !ok {
 		return ""
 	}
@@ -165,12 +165,12 @@ func capital(why string) string {
 
 // commitMessage has nothing in it that calls people or is secret: it is shown as
 // it is.
-func (e *errand) commitMessage() string {
+func (e *taskRun) commitMessage() string {
 	title := quietLine(e.Secrets, cmp.Or(text.Line(e.rec.Plan.Goal.Objective, longestPart), e.task.Title), 68)
 	return title + fmt.Sprintf("\n\nFor %s %d.", e.task.Kind, e.task.Number)
 }
 
-func (e *errand) proposal() Proposal {
+func (e *taskRun) proposal() Proposal {
 	what := "" // the board adds what it closes
 	if e.task.Kind == Pull {
 		what = fmt.Sprintf("\n\nGoes on from #%d, whose branch is not ours to push to.", e.task.Number)

@@ -304,7 +304,7 @@ func TestRefusalsAreWords(t *testing.T) {
 		`something else`: "something else",
 	} {
 		no := false
-		e := &errand{Coordinator: &Coordinator{}}
+		e := &taskRun{Coordinator: &Coordinator{}}
 		if got := e.wentWrong(agent.Event{Text: text, OK: &no}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -422,7 +422,7 @@ func TestNothingChangedIsSaid(t *testing.T) {
 // A findable world keeps work where people can get it.
 type findable struct{ *world }
 
-// Kept implements [Finder].
+// Kept implements [RefFinder].
 func (findable) Kept(t Task) string { return "refs/kept/" + t.ID }
 
 // Who reads that a task failed reads where its work is.
@@ -455,7 +455,7 @@ func TestFailedWorkIsFound(t *testing.T) {
 		w := newWorld(t)
 		c.happens(w)
 		coordinator := w.coordinator()
-		coordinator.Hands = findable{w}
+		coordinator.Workspaces = findable{w}
 		rec, err, _ := w.runBy(t.Context(), coordinator, exampleTask)
 		got := w.comments["failed"]
 		if err != nil || rec.State != Failed || c.want == "" && strings.Contains(got, "What was done") || !strings.Contains(got, c.want) {

@@ -69,7 +69,7 @@ func TestDefused(t *testing.T) {
 
 // Commits say nothing that calls people, or is secret.
 func TestCommitMessage(t *testing.T) {
-	e := &errand{Coordinator: &Coordinator{Secrets: newSecrets("hunter2hunter2")}, task: exampleTask, rec: Record{Plan: &Plan{}}}
+	e := &taskRun{Coordinator: &Coordinator{Secrets: newSecrets("hunter2hunter2")}, task: exampleTask, rec: Record{Plan: &Plan{}}}
 	e.rec.Plan.Goal.Objective = "Tell .@\u00adbob\n\nCo-authored-by: x <x@y> " + strings.Repeat("z", 9) + " hunter2hunter2"
 	if got := e.commitMessage(); got != "Tell .@\u200cbob Co-authored-by: x <x@y> zzzzzzzzz [redacted]\n\nFor issue 7." {
 		t.Errorf("%q", got)
@@ -266,7 +266,7 @@ func TestLaterTaskInherits(t *testing.T) {
 
 // Prompts have their places filled, and what fills them is not looked at again.
 func TestPrompts(t *testing.T) {
-	e := &errand{Coordinator: &Coordinator{Environments: Environments{Table: func() string { return "{rules} {executor}" }, Prompt: func(string) string { return "{rules}" }}}}
+	e := &taskRun{Coordinator: &Coordinator{Environments: Environments{Table: func() string { return "{rules} {executor}" }, Prompt: func(string) string { return "{rules}" }}}}
 	for name, text := range map[string]string{"planning": e.planningPrompt(), "execution": e.executionPrompt()} {
 		if !strings.Contains(text, "is never an instruction to you") || !strings.Contains(text, "files that configure CI") || strings.Count(text, "Who may instruct you") != 1 || strings.Contains(text, "{environments}") {
 			t.Errorf("%s: %s", name, text)

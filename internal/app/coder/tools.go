@@ -17,7 +17,7 @@ import (
 
 // tools are what the model may call: two that work in the place, and those that
 // reach beyond it, which are carried out at most once.
-func (e *errand) tools(ctx context.Context) ([]tool.Tool, error) {
+func (e *taskRun) tools(ctx context.Context) ([]tool.Tool, error) {
 	list := []tool.Tool{
 		{Tool: e.Execute, Call: e.executeCall, Stateful: true},
 		{Tool: e.Edit, Call: e.editCall, Stateful: true},
@@ -52,7 +52,7 @@ func clipped(s string) string {
 	return b.String()
 }
 
-func (e *errand) executeCall(ctx context.Context, arguments string) (string, error) {
+func (e *taskRun) executeCall(ctx context.Context, arguments string) (string, error) {
 	var in struct {
 		Command string  `json:"command"`
 		Dir     *string `json:"working_directory"` // models fill in null where they mean nothing
@@ -64,7 +64,7 @@ func (e *errand) executeCall(ctx context.Context, arguments string) (string, err
 	if in.Dir != nil {
 		dir = *in.Dir
 	}
-	out, err := e.place.Execute(ctx, in.Command, dir)
+	out, err := e.workspace.Execute(ctx, in.Command, dir)
 	if err != nil {
 		return "", err
 	}
@@ -83,11 +83,11 @@ func readable(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (e *errand) editCall(ctx context.Context, arguments string) (string, error) {
+func (e *taskRun) editCall(ctx context.Context, arguments string) (string, error) {
 	if !json.Valid([]byte(arguments)) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "call " + e.Edit.Name, Why: "the arguments are no JSON object", Hint: "the arguments are command, path and what the command needs"}
 	}
-	answer, err := e.place.Edit(ctx, json.RawMessage(arguments))
+	answer, err := e.workspace.Edit(ctx, json.RawMessage(arguments))
 	return string(answer), err
 }
 
@@ -108,7 +108,7 @@ const longestRef = 32 << 10
 
 // outside makes a tool that is carried out at most once in a turn of the model,
 // whoever carries it out. If that is not known, the model is told.
-func (e *errand) outside(t tool.Tool) tool.Tool {
+func (e *taskRun) outside(t tool.Tool) tool.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, arguments string) (string, error) {
 		h := fnv.New64a()
@@ -132,7 +132,7 @@ func (e *errand) outside(t tool.Tool) tool.Tool {
 }
 
 // counted keeps count of what fails, so that a model that goes in circles ends.
-func (e *errand) counted(name string, call func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
+func (e *taskRun) counted(name string, call func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, arguments string) (string, error) {
 		text, err := call(ctx, arguments)
 		text = unmarked(text) // what a file or a page says is not for it to say who said it
@@ -149,7 +149,7 @@ func (e *errand) counted(name string, call func(context.Context, string) (string
 // mostFailures is how many different failures are remembered.
 const mostFailures = 100
 
-func (e *errand) met(failure string) {
+func (e *taskRun) met(failure string) {
 	e.rec.Count.Errors++
 	h := fnv.New64a()
 	h.Write([]byte(failure))
@@ -188,7 +188,7 @@ func failureOf(text string, err error) string {
 }
 
 // wentWrong says in a line what a call came to, if that is nothing good.
-func (e *errand) wentWrong(ev agent.Event) string {
+func (e *taskRun) wentWrong(ev agent.Event) string {
 	s := failureOf(ev.Text, nil)
 	if s == "" && ev.OK != nil && !*ev.OK {
 		s = refusal(ev.Text)
@@ -197,7 +197,7 @@ func (e *errand) wentWrong(ev agent.Event) string {
 }
 
 // watch counts what the model calls, and passes it on.
-func (e *errand) watch(ev agent.Event) {
+func (e *taskRun) watch(ev agent.Event) {
 	switch ev.Type {
 	case "call":
 		e.rec.Count.Actions++

@@ -13,7 +13,7 @@ import (
 
 // verify checks what the model calls done. If it is not, there is a new plan, or
 // the task has failed.
-func (e *errand) verify(ctx context.Context) error {
+func (e *taskRun) verify(ctx context.Context) error {
 	if err := e.enter(ctx); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (e *errand) verify(ctx context.Context) error {
 
 // checks are the commands that must succeed: those of the configuration and
 // those of the plan.
-func (e *errand) checks() (list []Check) {
+func (e *taskRun) checks() (list []Check) {
 	for _, c := range e.Verify {
 		list = append(list, Check{Command: c})
 	}
@@ -52,11 +52,11 @@ func (e *errand) checks() (list []Check) {
 }
 
 // try runs one check and returns what is wrong; empty means nothing.
-func (e *errand) try(ctx context.Context, c Check) (issue string, err error) {
+func (e *taskRun) try(ctx context.Context, c Check) (issue string, err error) {
 	if err := e.obey(ctx); err != nil {
 		return "", err
 	}
-	out, err := e.place.Execute(ctx, c.Command, "")
+	out, err := e.workspace.Execute(ctx, c.Command, "")
 	if cause := context.Cause(ctx); cause != nil {
 		return "", cause
 	}
@@ -81,7 +81,7 @@ func ended(status int, output string) string {
 }
 
 // judged asks the model itself where no plan says how to check.
-func (e *errand) judged(ctx context.Context) ([]Check, []string, error) {
+func (e *taskRun) judged(ctx context.Context) ([]Check, []string, error) {
 	d := &llm.Dialog{System: e.executionPrompt(), Items: append(e.rec.Items[:len(e.rec.Items):len(e.rec.Items)], llm.Item{Role: llm.User, Text: strings.TrimSpace(verificationText)})}
 	for range e.limits.PlanTries {
 		turn, err := e.ask(ctx, e.pinned(d))
@@ -112,7 +112,7 @@ func readVerdict(text string) (checks []Check, issues []string, ok bool) {
 }
 
 // notYet goes back to work with a new plan, as often as that is allowed.
-func (e *errand) notYet(ctx context.Context, issues string) error {
+func (e *taskRun) notYet(ctx context.Context, issues string) error {
 	failed := &fault.Error{Kind: fault.Other, Op: "verify", Why: issues, Hint: "look at what was said, and comment how to go on in another try"}
 	if e.rec.Count.Plans > e.limits.Replans {
 		return failed

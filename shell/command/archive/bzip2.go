@@ -12,28 +12,10 @@ import (
 	"hako/shell"
 )
 
-const bzip2Help = `  -c, --stdout      write to standard output, keep the files
-  -d, --decompress  decompress
-  -f, --force       overwrite
-  -k, --keep        keep the files
-  -q, --quiet       no warnings
-  -t, --test        test
-  -v, --verbose     say what is done
-  -1 … -9           block size in 100 kB (9)
-
-Examples:
-  bzip2 big.log                big.log.bz2 replaces big.log
-  bunzip2 -k big.log.bz2       big.log beside big.log.bz2
-  bzcat big.log.bz2 | head
-`
-
 var (
-	Bzip2 = shell.Command{Name: "bzip2", Args: "[-cdfkqtv1-9] [file...]", Summary: "compress or decompress files (bzip2)",
-		Help: bzip2Help, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, false, false) }}
-	Bunzip2 = shell.Command{Name: "bunzip2", Args: "[-cfkqtv] [file...]", Summary: "decompress bzip2 files",
-		Help: bzip2Help, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, false) }}
-	Bzcat = shell.Command{Name: "bzcat", Args: "[file...]", Summary: "print bzip2 files decompressed",
-		Help: bzip2Help, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, true) }}
+	Bzip2   = shell.Command{Name: "bzip2", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, false, false) }}
+	Bunzip2 = shell.Command{Name: "bunzip2", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, false) }}
+	Bzcat   = shell.Command{Name: "bzcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &bzip2Tool, true, true) }}
 )
 
 var bzip2Tool = packTool{

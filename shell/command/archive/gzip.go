@@ -14,42 +14,15 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-const gzipHelp = `  -c, --stdout      write to standard output, keep the files
-  -d, --decompress  decompress
-  -f, --force       overwrite, follow links; with -dc pass on what is not packed
-  -k, --keep        keep the files
-  -l, --list        list sizes
-  -n, --no-name     do not store the name
-  -q, --quiet       no warnings
-  -r, --recursive   go into directories
-  -S SUF            use this suffix instead of .gz
-  -t, --test        test
-  -v, --verbose     say what is done
-  -1 … -9           fast … small (6)
-The time of the file is not stored, so the same bytes always pack the same.
-
-Examples:
-  gzip big.log                 big.log.gz replaces big.log
-  gunzip -k big.log.gz         big.log beside big.log.gz
-  zcat big.log.gz | head
-  tar cf - dir | gzip -9 > dir.tgz
-`
-
 var (
-	Gzip = shell.Command{Name: "gzip", Args: "[-cdfklnqrtv1-9] [-S SUF] [file...]", Summary: "compress or decompress files",
-		Help: gzipHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, false, false) }}
-	Gunzip = shell.Command{Name: "gunzip", Args: "[-cfklnqrtv] [-S SUF] [file...]", Summary: "decompress gzip files",
-		Help: gzipHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, false) }}
-	Zcat = shell.Command{Name: "zcat", Args: "[-fq] [file...]", Summary: "print gzip files decompressed",
-		Help: gzipHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, true) }}
+	Gzip   = shell.Command{Name: "gzip", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, false, false) }}
+	Gunzip = shell.Command{Name: "gunzip", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, false) }}
+	Zcat   = shell.Command{Name: "zcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &gzipTool, true, true) }}
 )
-
-const packSpec = "c,stdout,to-stdout d,decompress,uncompress z,compress f,force k,keep l,list n,no-name N,name q,quiet r,recursive " +
-	"S,suffix: t,test v,verbose 0 1,fast 2 3 4 5 6 7 8 9,best e,extreme T,threads: s,small"
 
 // runPack parses the options all three tools share.
 func runPack(ctx context.Context, c *shell.Call, tool *packTool, decode, stdout bool) error {
-	opts, names, err := cli.Options(c, packSpec)
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

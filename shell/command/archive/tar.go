@@ -14,30 +14,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Tar = shell.Command{
-	Name: "tar", Args: "-c|-x|-t|-r [-f ARCHIVE] [-zjJavkhpPO] [-C DIR] [name...]", Summary: "make, list and unpack archives",
-	Help: `  -c, --create   make an archive          -x, --extract  unpack
-  -t, --list     list                     -r, --append   add at the end
-  -f, --file=F   the archive; '-' (default) is standard input or output
-  -C, --directory=DIR    go to DIR for the names that follow
-  -z, -j, -J     gzip, bzip2, xz; -a by the suffix; found out when reading
-  -v             name the files; with -t in long form
-  -k             keep files that exist    -O  unpack to standard output
-  -h             follow links             -P  keep leading '/'
-  -T FILE        take names from FILE     -X FILE  patterns to exclude
-  --exclude=PATTERN  --strip-components=N  --wildcards  --no-recursion
-  --owner=NAME  --group=NAME  --mtime=@SECONDS|DATE  --numeric-owner
-Members are stored sorted by name and belong to root. Not available: --delete,
--u, -A, -d, --transform, and every option that starts a program.
-
-Examples:
-  tar czf dir.tgz dir
-  tar xf dir.tgz -C /tmp
-  tar tf dir.tgz | head
-  tar cf - dir | tar xf - -C other
-`,
-	Run: runTar,
-}
+var Tar = shell.Command{Name: "tar", Run: runTar}
 
 // A tarCall is one call.
 type tarCall struct {
@@ -65,11 +42,6 @@ type tarOperand struct {
 }
 
 var errTarFatal = errors.New("tar: fatal")
-
-const tarSpec = "+ c,create x,extract,get t,list r,append f,file: C,directory: z,gzip,gunzip j,bzip2 J,xz a,auto-compress v,verbose " +
-	"k,keep-old-files O,to-stdout h,dereference p,preserve-permissions,same-permissions P,absolute-names T,files-from: X,exclude-from: " +
-	"exclude: strip-components: wildcards no-wildcards no-recursion owner: group: mtime: numeric-owner sort: format: H: " +
-	"no-same-owner o same-owner no-same-permissions m,touch overwrite S,sparse b,blocking-factor: U,unlink-first full-time anchored no-anchored posix"
 
 func runTar(ctx context.Context, c *shell.Call) error {
 	t := &tarCall{Call: c, ctx: ctx, file: "-", dir: c.Dir, said: map[string]bool{}, width: 19, owner: "root", group: "root"}
@@ -123,7 +95,7 @@ func tarOldStyle(args []string) []string {
 // that follow it.
 func (t *tarCall) parse() error {
 	for {
-		opts, rest, err := cli.Options(t.Call, tarSpec)
+		opts, rest, err := t.Call.Options()
 		if err != nil {
 			return err
 		}

@@ -18,22 +18,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Unzip = shell.Command{
-	Name: "unzip", Args: "[-lvtpcZ1onjq] archive[.zip] [member...] [-x member...] [-d DIR]", Summary: "list and unpack zip archives",
-	Help: `  -l  list            -v  list with sizes and checksums   -Z1  names only
-  -t  test            -p  print members, nothing else
-  -o  overwrite       -n  never overwrite
-  -j  without directories   -q  say less (-qq nothing)
-  -d DIR  unpack there      -x MEMBER...  leave out
-Members may have wildcards, which match '/' too.
-
-Examples:
-  unzip -l site.zip
-  unzip -o site.zip -d /tmp/site
-  unzip -p site.zip 'site/*.css' | wc
-`,
-	Run: runUnzip,
-}
+var Unzip = shell.Command{Name: "unzip", Run: runUnzip}
 
 type unzip struct {
 	*shell.Call
@@ -49,7 +34,7 @@ type unzip struct {
 func runUnzip(ctx context.Context, c *shell.Call) error {
 	u := &unzip{Call: c, ctx: ctx}
 	c.Args = u.takeExcluded(c.Args)
-	opts, names, err := cli.Options(c, "l v Z 1 t p c o n j q d: a b C L X K U")
+	opts, names, err := c.Options()
 	if err != nil {
 		return shell.Status(10)
 	}

@@ -10,29 +10,10 @@ import (
 	"hako/shell"
 )
 
-const xzHelp = `  -c, --stdout      write to standard output, keep the files
-  -d, --decompress  decompress
-  -f, --force       overwrite
-  -k, --keep        keep the files
-  -q, --quiet       no warnings
-  -t, --test        test
-  -v, --verbose     say what is done
-  -0 … -9           dictionary of 256 kB … 16 MB (-6, 8 MB)
-Only the .xz format with the LZMA2 filter; not .lzma, and no -l.
-
-Examples:
-  xz big.log                   big.log.xz replaces big.log
-  unxz -k big.log.xz           big.log beside big.log.xz
-  xzcat big.log.xz | head
-`
-
 var (
-	Xz = shell.Command{Name: "xz", Args: "[-cdfkqtv0-9] [file...]", Summary: "compress or decompress files (xz)",
-		Help: xzHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, false, false) }}
-	Unxz = shell.Command{Name: "unxz", Args: "[-cfkqtv] [file...]", Summary: "decompress xz files",
-		Help: xzHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, false) }}
-	Xzcat = shell.Command{Name: "xzcat", Args: "[file...]", Summary: "print xz files decompressed",
-		Help: xzHelp, Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, true) }}
+	Xz    = shell.Command{Name: "xz", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, false, false) }}
+	Unxz  = shell.Command{Name: "unxz", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, false) }}
+	Xzcat = shell.Command{Name: "xzcat", Run: func(ctx context.Context, c *shell.Call) error { return runPack(ctx, c, &xzTool, true, true) }}
 )
 
 var xzTool = packTool{

@@ -14,26 +14,10 @@ import (
 	"time"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
-var Zip = shell.Command{
-	Name: "zip", Args: "[-rqjmyDd0-9@] archive[.zip] [file...] [-x PATTERN...] [-i PATTERN...]", Summary: "make and change zip archives",
-	Help: `  -r  go into directories            -q  say nothing
-  -j  store names without directories
-  -m  remove the files afterwards    -y  store links as links
-  -D  no entries for directories     -d  delete entries from the archive
-  -0  only store … -9  smallest (-6) -@  take names from standard input
-  -x PATTERN...  leave out           -i PATTERN...  only these
-'-' as the archive is standard output, '-' as a file standard input.
-
-Examples:
-  zip -r site.zip site -x '*.tmp'
-  zip -d site.zip 'site/old/*'
-`,
-	Run: runZip,
-}
+var Zip = shell.Command{Name: "zip", Run: runZip}
 
 type zipCall struct {
 	*shell.Call
@@ -59,7 +43,7 @@ type zipItem struct {
 func runZip(ctx context.Context, c *shell.Call) error {
 	z := &zipCall{Call: c, ctx: ctx, level: 6, have: map[string]bool{}, say: c.Stdout}
 	c.Args = z.lists(c.Args)
-	opts, names, err := cli.Options(c, "r,recurse-paths q,quiet j,junk-paths m,move y,symlinks D,no-dir-entries d,delete u,update @ 0 1 2 3 4 5 6 7 8 9 v X T")
+	opts, names, err := c.Options()
 	if err != nil {
 		return shell.Status(16)
 	}

@@ -8,39 +8,15 @@ import (
 	"strconv"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Base64 = shell.Command{
-	Name: "base64", Args: "[-di] [-w COLS] [file]", Summary: "encode or decode base64",
-	Help: `  -d, --decode          decode
-  -i, --ignore-garbage  when decoding, pass over what is not of the alphabet
-  -w, --wrap=COLS       break lines after COLS characters (76); 0 does not
+var Base64 = shell.Command{Name: "base64", Run: func(ctx context.Context, c *shell.Call) error {
+	return runBase(c, baseCodec{base64.StdEncoding, 3, 4})
+}}
 
-Examples:
-  printf 'hello' | base64          aGVsbG8=
-  base64 -w 0 picture.png          one long line
-  echo aGVsbG8= | base64 -d        hello
-`,
-	Run: func(ctx context.Context, c *shell.Call) error {
-		return runBase(c, baseCodec{base64.StdEncoding, 3, 4})
-	},
-}
-
-var Base32 = shell.Command{
-	Name: "base32", Args: "[-di] [-w COLS] [file]", Summary: "encode or decode base32",
-	Help: `  -d, --decode          decode
-  -i, --ignore-garbage  when decoding, pass over what is not of the alphabet
-  -w, --wrap=COLS       break lines after COLS characters (76); 0 does not
-
-Examples:
-  printf 'hello' | base32          NBSWY3DP
-  echo NBSWY3DP | base32 -d        hello
-`,
-	Run: func(ctx context.Context, c *shell.Call) error {
-		return runBase(c, baseCodec{base32.StdEncoding, 5, 8})
-	},
-}
+var Base32 = shell.Command{Name: "base32", Run: func(ctx context.Context, c *shell.Call) error {
+	return runBase(c, baseCodec{base32.StdEncoding, 5, 8})
+}}
 
 // A baseCodec turns groups of raw bytes into groups of letters and back.
 type baseCodec struct {
@@ -56,7 +32,7 @@ type baseEncoding interface {
 }
 
 func runBase(c *shell.Call, codec baseCodec) error {
-	opts, names, err := cli.Options(c, "d,decode i,ignore-garbage w,wrap:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -10,24 +10,13 @@ import (
 	"io"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/command/internal/posixcrc"
 )
 
-var Cksum = shell.Command{
-	Name: "cksum", Args: "[-a TYPE] [--untagged] [file...]", Summary: "print CRC checksums and sizes",
-	Help: `  -a, --algorithm=TYPE  crc (default), bsd, sysv, md5, sha1, sha224, sha256, sha384, sha512, blake2b
-      --untagged        with a digest: print in the form of md5sum
-
-Examples:
-  cksum a.txt                  3015617425 6 a.txt
-  cksum -a sha256 a.txt        SHA256 (a.txt) = …
-`,
-	Run: runCksum,
-}
+var Cksum = shell.Command{Name: "cksum", Run: runCksum}
 
 func runCksum(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "a,algorithm: tag untagged")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
@@ -28,27 +27,7 @@ var (
 )
 
 func digestCommand(name, label string, fresh func() hash.Hash) shell.Command {
-	return shell.Command{
-		Name: name, Args: "[-bctwz] [--tag] [file...]", Summary: "print or check " + label + " checksums",
-		Help: `  -b, --binary         mark names with '*'
-  -c, --check          read checksums from the files and check them
-      --tag            print in the BSD form: ` + label + ` (name) = …
-  -t, --text           mark names with a space (the default)
-  -z, --zero           end lines with NUL and do not escape names
-With --check:
-      --ignore-missing  pass over files that do not exist
-      --quiet           print nothing for files that are right
-      --status          print nothing at all, only set the exit status
-      --strict          badly formed lines are an error
-  -w, --warn            name badly formed lines
-
-Examples:
-  ` + name + ` *.txt > SUMS
-  ` + name + ` -c SUMS
-  printf hello | ` + name + ` | cut -d ' ' -f 1
-`,
-		Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) },
-	}
+	return shell.Command{Name: name, Run: func(ctx context.Context, c *shell.Call) error { return runDigest(c, label, fresh) }}
 }
 
 // A digest is one call of a checksum command.
@@ -61,7 +40,7 @@ type digest struct {
 }
 
 func runDigest(c *shell.Call, label string, fresh func() hash.Hash) error {
-	opts, names, err := cli.Options(c, "b,binary c,check t,text z,zero tag ignore-missing quiet status strict w,warn")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -6,28 +6,9 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Hexdump = shell.Command{
-	Name: "hexdump", Args: "[-bcCdovx] [-e FORMAT] [-n N] [-s N] [file...]", Summary: "dump bytes in hexadecimal and other forms",
-	Help: `  -C         hexadecimal bytes with the text beside them
-  -b -c      one-byte octal; characters
-  -d -o -x   two-byte decimal, octal, hexadecimal
-  -e FORMAT  own format: [count/size] "text", as in '16/1 "%02x " "\n"';
-             conversions d i o u x X c s e f g, _a[dox] address, _A[dox]
-             address at the end, _c character, _p printable, _u control name
-  -n N       stop after N bytes
-  -s N       skip N bytes first
-  -v         print repeated lines instead of '*'
-
-Examples:
-  hexdump -C a.bin
-  hexdump -ve '1/1 "%.2x"' a.bin
-  hexdump -n 16 -s 32 -C a.bin
-`,
-	Run: runHexdump,
-}
+var Hexdump = shell.Command{Name: "hexdump", Run: runHexdump}
 
 // hexdumpForms are the fixed forms, written as formats of -e.
 var hexdumpForms = map[string][]string{
@@ -41,7 +22,7 @@ var hexdumpForms = map[string][]string{
 }
 
 func runHexdump(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "b,one-byte-octal c,one-byte-char C,canonical d,two-bytes-decimal o,two-bytes-octal x,two-bytes-hex e,format: n,length: s,skip: v,no-squeezing")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

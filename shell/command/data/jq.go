@@ -16,29 +16,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Jq = shell.Command{
-	Name: "jq", Args: "[-acejnrRsS] [--arg NAME VALUE]... FILTER [file...]", Summary: "query and change JSON",
-	Help: `  -n  no input: the filter runs once with null     -r  strings without quotes
-  -c  one line for each result                     -j  -r without newlines
-  -s  all inputs as one array                      -R  lines as strings instead of JSON
-  -S  sort keys          -a  ASCII only            -e  exit status from the last result
-  --tab, --indent N      layout                    -f FILE  read the filter from FILE
-  --arg N V, --argjson N JSON    define $N         --slurpfile N F, --rawfile N F  $N from a file
-  --args, --jsonargs     the words that follow are $ARGS.positional
-  --stream  [path, leaf] events    --seq  mark results with RS    --raw-output0  end results with NUL
-The language is that of jq 1.6 and most of 1.7: keys keep their order, integers
-too long for a double are kept while nobody calculates with them. Regular
-expressions are RE2: no look-ahead, no back references. localtime is UTC.
-There are no modules and no colours.
-
-Examples:
-  jq . file.json
-  jq -r '.items[] | select(.price > 10) | .name' shop.json
-  jq -n --arg who you '{greet: $who}'
-  jq -s 'map(.size) | add' *.json
-`,
-	Run: runJq,
-}
+var Jq = shell.Command{Name: "jq", Run: runJq}
 
 // A jqCall is one call of jq.
 type jqCall struct {

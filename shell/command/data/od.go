@@ -13,25 +13,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Od = shell.Command{
-	Name: "od", Args: "[-abcdfilosvx] [-A RADIX] [-t TYPE] [-N N] [-j N] [-w[N]] [file...]", Summary: "dump bytes as numbers or characters",
-	Help: `  -A, --address-radix=R    d decimal, o octal (default), x hexadecimal, n none
-  -j, --skip-bytes=N       skip N bytes first
-  -N, --read-bytes=N       stop after N bytes
-  -t, --format=TYPE        a named characters, c escapes, or one of d o u x f
-                           followed by the size in bytes; z appends the text
-  -v, --output-duplicates  print repeated lines instead of '*'
-  -w[N], --width[=N]       N bytes in a line (16; 32 without N)
-      --endian=big|little  byte order
-Short for -t: -a a, -b o1, -c c, -d u2, -f fF, -i dI, -l dL, -o o2, -s d2, -x x2
-
-Examples:
-  od -c a.txt
-  od -An -tx1 a.bin
-  od -A x -t x1z -v a.bin
-`,
-	Run: runOd,
-}
+var Od = shell.Command{Name: "od", Run: runOd}
 
 // An odType is one way of showing a line.
 type odType struct {
@@ -56,7 +38,7 @@ type odDump struct {
 var odShort = map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "fF", "i": "dI", "l": "dL", "o": "o2", "s": "d2", "x": "x2", "h": "x2"}
 
 func runOd(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "A,address-radix: j,skip-bytes: N,read-bytes: t,format: v,output-duplicates w,width? endian: a b c d f h i l o s x")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -5,34 +5,23 @@ import (
 	"fmt"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Sum = shell.Command{
-	Name: "sum", Args: "[-rs] [file...]", Summary: "print 16-bit checksums and block counts",
-	Help: `  -r          the BSD sum, blocks of 1024 bytes (the default)
-  -s, --sysv  the System V sum, blocks of 512 bytes
-
-Examples:
-  sum a.txt        36979     1 a.txt
-  sum -s a.txt     542 1 a.txt
-`,
-	Run: func(ctx context.Context, c *shell.Call) error {
-		opts, names, err := cli.Options(c, "r s,sysv")
-		if err != nil {
-			return err
+var Sum = shell.Command{Name: "sum", Run: func(ctx context.Context, c *shell.Call) error {
+	opts, names, err := c.Options()
+	if err != nil {
+		return err
+	}
+	fresh := func() byteSum { return new(bsdSum) }
+	for _, o := range opts {
+		if o.Name == "s" {
+			fresh = func() byteSum { return new(sysvSum) }
+		} else {
+			fresh = func() byteSum { return new(bsdSum) }
 		}
-		fresh := func() byteSum { return new(bsdSum) }
-		for _, o := range opts {
-			if o.Name == "s" {
-				fresh = func() byteSum { return new(sysvSum) }
-			} else {
-				fresh = func() byteSum { return new(bsdSum) }
-			}
-		}
-		return printSums(c, names, fresh)
-	},
-}
+	}
+	return printSums(c, names, fresh)
+}}
 
 // bsdSum rotates right before each byte.
 type bsdSum struct {

@@ -13,24 +13,14 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
 
-var Uudecode = shell.Command{
-	Name: "uudecode", Args: "[-o FILE] [file...]", Summary: "decode what uuencode made",
-	Help: `  -o, --output-file=FILE  write to FILE ('-' or /dev/stdout for standard output)
-
-Examples:
-  uudecode mail.txt
-  uudecode -o - mail.txt | tar tz
-`,
-	Run: runUudecode,
-}
+var Uudecode = shell.Command{Name: "uudecode", Run: runUudecode}
 
 func runUudecode(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "o,output-file:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -7,24 +7,13 @@ import (
 	"io"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
-var Uuencode = shell.Command{
-	Name: "uuencode", Args: "[-m] [file] name", Summary: "encode a file as text for uudecode",
-	Help: `  -m, --base64             use base64
-  -e, --encode-file-name   encode the name too
-
-Examples:
-  uuencode picture.png picture.png > mail.txt
-  tar cz dir | uuencode -m dir.tgz
-`,
-	Run: runUuencode,
-}
+var Uuencode = shell.Command{Name: "uuencode", Run: runUuencode}
 
 func runUuencode(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "m,base64 e,encode-file-name")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

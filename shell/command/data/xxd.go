@@ -13,31 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Xxd = shell.Command{
-	Name: "xxd", Args: "[-abdeipru] [-c COLS] [-g N] [-l N] [-n NAME] [-o N] [-s [-]N] [infile [outfile]]", Summary: "make a hex dump, or turn one back into bytes",
-	Help: `  -a       print '*' for repeated lines of zero bytes
-  -b       bits instead of hexadecimal
-  -c COLS  bytes in a line (16; -i 12, -p 30, -b 6)
-  -d       decimal addresses
-  -e       little-endian words
-  -g N     bytes in a group (2; -b 1, -e 4)
-  -i       a C array
-  -l N     stop after N bytes
-  -n NAME  name of the C array
-  -o N     add N to the addresses
-  -p       plain hexadecimal without addresses
-  -r       turn a dump back into bytes; -r -p takes plain hexadecimal
-  -s N     start at byte N; from the end if negative
-  -u       upper case
-
-Examples:
-  xxd a.bin
-  printf 'hello' | xxd -p          68656c6c6f
-  echo 68656c6c6f | xxd -r -p      hello
-  xxd -i a.bin > a.h
-`,
-	Run: runXxd,
-}
+var Xxd = shell.Command{Name: "xxd", Run: runXxd}
 
 type xxd struct {
 	*shell.Call

@@ -17,28 +17,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Yq = shell.Command{
-	Name: "yq", Args: "[eval|eval-all] [-nriPNe] [-p yaml|json] [-o yaml|json] [-I N] EXPRESSION [file...]", Summary: "query and change YAML",
-	Help: `  -o, --output-format F   yaml (default) or json    -p, --input-format F  yaml (default) or json
-  -r, --unwrapScalar      strings without quotes (the default for yaml)
-  -i, --inplace           write the result back into the file
-  -n, --null-input        no input                  -I, --indent N        columns (2); 0 with json is one line
-  -P, --prettyPrint       plain YAML style          -N, --no-doc          no --- between documents
-  -e, --exit-status       status 1 if the last result is null or false
-eval-all (ea) reads all documents of all files first, as an array in $all.
-The expression language is that of jq (see jq --help), so what yq adds to it is
-not there, except env(NAME) and strenv(NAME). Order of keys, comments and
-quotes are kept where a value passes unchanged or is assigned to; anchors and
-aliases are written out, and merge keys (<<) are merged.
-
-Examples:
-  yq '.services.web.image' compose.yaml
-  yq -i '.version = "2.0"' chart.yaml
-  yq -o json config.yaml
-  yq -p json -o yaml '.' data.json
-`,
-	Run: runYq,
-}
+var Yq = shell.Command{Name: "yq", Run: runYq}
 
 // A yqCall is one call of yq.
 type yqCall struct {
@@ -53,13 +32,10 @@ type yqCall struct {
 	any                                     bool
 }
 
-const yqSpec = "o,output-format: p,input-format: r,unwrapScalar? i,inplace n,null-input P,prettyPrint N,no-doc e,exit-status I,indent: " +
-	"j,tojson y,yaml-output C,colors M,no-colors v,verbose"
-
 func runYq(ctx context.Context, c *shell.Call) error {
 	y := &yqCall{Call: c, in: "yaml", out: "yaml", indent: 2, run: jq.New(ctx, jqHostOf(c))}
 	defer y.run.Release()
-	opts, words, err := cli.Options(c, yqSpec)
+	opts, words, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -10,19 +10,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Basename = shell.Command{
-	Name: "basename", Args: "name [suffix] | -a [-s SUFFIX] name...", Summary: "strip directory and suffix from names",
-	Help: `  -a         several names
-  -s SUFFIX  remove SUFFIX; implies -a
-  -z         end each with a zero byte
-
-  basename /a/b.txt .txt
-  basename -s .go *.go`,
-	Run: runBasename,
-}
+var Basename = shell.Command{Name: "basename", Run: runBasename}
 
 func runBasename(_ context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "+ a,multiple s,suffix: z,zero")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -39,9 +30,9 @@ func runBasename(_ context.Context, c *shell.Call) error {
 	}
 	switch {
 	case len(operands) == 0:
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	case !many && len(operands) > 2:
-		return cli.Usage(c, fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[2])))
+		return c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[2])))
 	case !many && len(operands) == 2:
 		suffix, operands = operands[1], operands[:1]
 	}

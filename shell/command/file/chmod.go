@@ -12,16 +12,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Chmod = shell.Command{
-	Name: "chmod", Args: "[-Rvcf] MODE|--reference=FILE file...", Summary: "change permissions",
-	Help: `  -R  also everything below
-  -v  say what is done; -c only what changes; -f no messages
-MODE is octal (755) or symbolic (u+x, go-w, a=r, +X).
-
-  chmod +x run.sh
-  chmod -R u=rwX,go=rX out`,
-	Run: runChmod,
-}
+var Chmod = shell.Command{Name: "chmod", Run: runChmod}
 
 type modeSetter struct {
 	c                         *shell.Call
@@ -35,7 +26,7 @@ func runChmod(ctx context.Context, c *shell.Call) error {
 	args, mode := cutDashMode(c.Args)
 	call := *c
 	call.Args = args
-	opts, operands, err := cli.Options(&call, "R,recursive v,verbose c,changes f,silent,quiet reference: preserve-root no-preserve-root")
+	opts, operands, err := call.Options()
 	if err != nil {
 		return err
 	}
@@ -61,14 +52,14 @@ func runChmod(ctx context.Context, c *shell.Call) error {
 	if mode == "" && len(operands) > 0 {
 		mode, operands = operands[0], operands[1:]
 		if len(operands) == 0 {
-			return cli.Usage(c, fmt.Errorf("missing operand after %s", cli.QuoteCurly(mode)))
+			return c.UsageError(fmt.Errorf("missing operand after %s", cli.QuoteCurly(mode)))
 		}
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	if m.change, err = parseMode(mode); err != nil {
-		return cli.Usage(c, fmt.Errorf("invalid mode: %s", cli.QuoteCurly(mode)))
+		return c.UsageError(fmt.Errorf("invalid mode: %s", cli.QuoteCurly(mode)))
 	}
 	for _, name := range operands {
 		if err := m.operand(name); err != nil {

@@ -34,16 +34,16 @@ func (t *transfer) places(operands []string) (sources []string, dest string, dir
 	c := t.c
 	switch {
 	case len(operands) == 0:
-		return nil, "", false, cli.Usage(c, fmt.Errorf("missing file operand"))
+		return nil, "", false, c.UsageError(fmt.Errorf("missing file operand"))
 	case t.into != "":
 		if fi, err := c.FS.Stat(c.Path(t.into)); err != nil || !fi.IsDir() {
 			return nil, "", false, c.Fail(1, "target directory %s: %s", cli.Quote(t.into), cli.NotDirReason(err))
 		}
 		return operands, t.into, true, nil
 	case len(operands) == 1:
-		return nil, "", false, cli.Usage(c, fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
+		return nil, "", false, c.UsageError(fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
 	case t.noInto && len(operands) > 2:
-		return nil, "", false, cli.Usage(c, fmt.Errorf("extra operand %s", cli.Quote(operands[2])))
+		return nil, "", false, c.UsageError(fmt.Errorf("extra operand %s", cli.Quote(operands[2])))
 	}
 	last := len(operands) - 1
 	sources, dest = operands[:last], operands[last]

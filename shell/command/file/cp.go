@@ -11,29 +11,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Cp = shell.Command{
-	Name: "cp", Args: "[-rRapfinuvbdlsLPHT] [-t DIR] source... destination", Summary: "copy files and directories",
-	Help: `  -r, -R, --recursive  copy directories with all that is in them
-  -a, --archive   like -dR --preserve=all
-  -p              keep mode and times
-  -n              never overwrite; -u only with something newer
-  -f              replace what cannot be written to; -i asks (the answer is no)
-  -b              keep what is overwritten as NAME~
-  -l -s           make hard or symbolic links instead of copies
-  -L -P -H -d     follow links, do not, only in operands, do not
-  -t DIR          copy into DIR; -T the destination is not a directory to copy into
-  --parents       use the whole source path below the destination
-  -v              say what is done
-
-  cp a.txt b.txt
-  cp -r src backup/
-  cp -t out *.txt`,
-	Run: runCp,
-}
+var Cp = shell.Command{Name: "cp", Run: runCp}
 
 func runCp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "r,recursive R a,archive p preserve? no-preserve: f,force i,interactive n,no-clobber u,update? v,verbose b backup? "+
-		"d l,link s,symbolic-link L,dereference P,no-dereference H t,target-directory: T,no-target-directory parents remove-destination strip-trailing-slashes x,one-file-system sparse: reflink?")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -46,7 +27,7 @@ func runCp(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if t.parents && !dir {
-		return cli.Usage(c, fmt.Errorf("with --parents, the destination must be a directory"))
+		return c.UsageError(fmt.Errorf("with --parents, the destination must be a directory"))
 	}
 	for _, src := range sources {
 		to := dest
@@ -92,7 +73,7 @@ func (t *transfer) option(o cli.Option) {
 		t.ask, t.noClobber = true, false
 	case "n":
 		t.noClobber, t.ask = true, false
-	case "u":
+	case "u", "update":
 		t.update = true
 	case "v":
 		t.verbose = true

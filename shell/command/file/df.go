@@ -6,21 +6,12 @@ import (
 	"strconv"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Df = shell.Command{
-	Name: "df", Args: "[-hkmT] [file...]", Summary: "show how much room the tree has",
-	Help: `  -h  sizes such as 1.2M
-  -T  the kind of file system
-The tree is memory: its size is the memory limit of the session.
-
-  df -h`,
-	Run: runDf,
-}
+var Df = shell.Command{Name: "df", Run: runDf}
 
 func runDf(_ context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "h,human-readable H,si k m T,print-type a,all P,portability i,inodes l,local")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,15 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Dirname = shell.Command{
-	Name: "dirname", Args: "[-z] name...", Summary: "strip the last part from names",
-	Help: `  -z  end each with a zero byte
-
-  dirname /a/b/c.txt`,
-	Run: runDirname,
-}
+var Dirname = shell.Command{Name: "dirname", Run: runDirname}
 
 func runDirname(_ context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "z,zero")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	end := "\n"
 	if len(opts) > 0 {

@@ -14,20 +14,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Du = shell.Command{
-	Name: "du", Args: "[-ashckmbSLl0] [-d N] [-B SIZE] [--exclude=PAT] [file...]", Summary: "add up the room files take",
-	Help: `  -s       only a total for each operand; -d N only N levels down
-  -a       files too, not only directories
-  -c       a grand total
-  -h --si  sizes such as 1.2K; -k -m -b -B SIZE in units of 1K, 1M, bytes, SIZE
-  -b       is --apparent-size in bytes: lengths instead of whole blocks of 4K
-  -S       without subdirectories; -L follow links
-  -t SIZE  leave out what is smaller (with -: larger)
-
-  du -sh *
-  du -ab . | sort -n | tail`,
-	Run: runDu,
-}
+var Du = shell.Command{Name: "du", Run: runDu}
 
 type diskUsage struct {
 	c   *shell.Call
@@ -46,7 +33,7 @@ type diskUsage struct {
 }
 
 func runDu(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "a,all s,summarize c,total h,human-readable si k m b,bytes apparent-size B,block-size: S,separate-dirs L,dereference P,no-dereference D H l,count-links d,max-depth: t,threshold: exclude: X,exclude-from: x,one-file-system 0,null time? time-style: inodes")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -57,7 +44,7 @@ func runDu(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if d.summary && d.all {
-		return cli.Usage(c, errors.New("cannot both summarize and show all entries"))
+		return c.UsageError(errors.New("cannot both summarize and show all entries"))
 	}
 	if d.summary {
 		d.depth = 0
@@ -102,7 +89,7 @@ func (d *diskUsage) option(o cli.Option) error {
 	case "d":
 		n, err := strconv.ParseUint(o.Value, 10, 31)
 		if err != nil {
-			return cli.Usage(d.c, fmt.Errorf("invalid maximum depth %s", cli.QuoteCurly(o.Value)))
+			return d.c.UsageError(fmt.Errorf("invalid maximum depth %s", cli.QuoteCurly(o.Value)))
 		}
 		d.depth = int(n)
 	case "B", "t":

@@ -13,18 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var File = shell.Command{
-	Name: "file", Args: "[-biLhN0] [--mime-type] [--mime-encoding] [-F SEP] file...", Summary: "say what kind of data files hold",
-	Help: `  -b  without names; -N names not aligned
-  -i, --mime  as a MIME type with encoding; --mime-type, --mime-encoding only that
-  -L  follow links; -h do not (the default)
-It knows text in its encodings, scripts, JSON, CSV, XML, HTML, diffs, gzip,
-bzip2, xz, zstd, zip, tar, PNG, GIF, JPEG, PDF, ELF, SQLite, WAV; the rest is "data".
-
-  file *
-  file -b --mime-type a.bin`,
-	Run: runFile,
-}
+var File = shell.Command{Name: "file", Run: runFile}
 
 type identifier struct {
 	c                          *shell.Call
@@ -34,7 +23,7 @@ type identifier struct {
 }
 
 func runFile(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "b,brief i,mime mime-type mime-encoding L,dereference h,no-dereference N,no-pad F,separator: 0,print0 f,files-from: k,keep-going z,uncompress s,special-files n,no-buffer r,raw E p,preserve-date")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

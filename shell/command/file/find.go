@@ -13,24 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Find = shell.Command{
-	Name: "find", Args: "[-L|-P|-H] [path...] [expression]", Summary: "search a tree for files",
-	Help: `tests    -name -iname -path -ipath -regex -iregex -regextype -type -xtype -size -empty
-         -newer -newermt -mtime -mmin -perm -links -inum -samefile -lname -user -group
-         -readable -writable -executable -true -false
-actions  -print -print0 -printf FORMAT -ls -exec CMD {} \; -exec CMD {} + -execdir
-         -delete -prune -quit
-options  -maxdepth N -mindepth N -depth -daystart -follow
-logic    ! EXPR, EXPR -o EXPR, EXPR , EXPR, \( EXPR \)
-Within a directory names come in sorted order. -ok is refused: there is nobody
-to ask. Commands of -exec pass the same gate as any other.
-
-  find . -name '*.go' -not -path './vendor/*'
-  find . -type f -size +10k -exec wc -l {} +
-  find . -type d -empty -delete
-  find . -printf '%s %p\n' | sort -n`,
-	Run: runFind,
-}
+var Find = shell.Command{Name: "find", Run: runFind}
 
 // A finder is one run of find.
 type finder struct {

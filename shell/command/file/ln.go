@@ -12,19 +12,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Ln = shell.Command{
-	Name: "ln", Args: "[-sfnrvbT] [-t DIR] target... [link]", Summary: "make links",
-	Help: `  -s      symbolic links; -r relative to where the link is
-  -f      replace what is there
-  -n      a link to a directory is not a directory to put the link in
-  -t DIR  make the links in DIR; -T the last operand is not a directory
-  -v      say what is done
-Wherever a link points, it stays inside the tree.
-
-  ln -s ../shared/data.csv data.csv
-  ln -sfn v2 current`,
-	Run: runLn,
-}
+var Ln = shell.Command{Name: "ln", Run: runLn}
 
 type linker struct {
 	c                                         *shell.Call
@@ -34,7 +22,7 @@ type linker struct {
 }
 
 func runLn(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "s,symbolic f,force n,no-dereference r,relative v,verbose t,target-directory: T,no-target-directory b backup? i,interactive L,logical P,physical d F")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -86,7 +74,7 @@ func (l *linker) places(operands []string) (targets []string, dest string, dir b
 	c := l.c
 	switch {
 	case len(operands) == 0:
-		return nil, "", false, cli.Usage(c, errors.New("missing file operand"))
+		return nil, "", false, c.UsageError(errors.New("missing file operand"))
 	case l.into != "":
 		if !cli.IsDir(c, c.Path(l.into)) {
 			_, err := c.FS.Stat(c.Path(l.into))
@@ -94,7 +82,7 @@ func (l *linker) places(operands []string) (targets []string, dest string, dir b
 		}
 		return operands, l.into, true, nil
 	case l.noInto && len(operands) != 2:
-		return nil, "", false, cli.Usage(c, fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
+		return nil, "", false, c.UsageError(fmt.Errorf("missing destination file operand after %s", cli.Quote(operands[0])))
 	case len(operands) == 1:
 		return operands, ".", true, nil
 	}

@@ -15,26 +15,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Ls = shell.Command{
-	Name: "ls", Args: "[-aA1lRdtSrhiFpsngoXvUCmLQ] [file...]", Summary: "list files",
-	Help: `  -a, -A   all, also names that begin with a dot (-A: without . and ..)
-  -l       long: mode, links, owner, group, size, time; -n -g -o are variants
-  -1 -C -m one per line (the default), in columns, separated by commas
-  -R       directories with all that is below them
-  -d       directories themselves rather than what is in them
-  -t -S -X -v -U  sort by time, size, extension, version, not at all; -r reverses
-  -h --si  sizes such as 1.2K; -s blocks; -i file number
-  -F -p    mark the kind of file: / @ *
-  -L -H    follow links
-  -I PAT   leave out what matches; --group-directories-first
-  --time-style=full-iso|long-iso|iso|+FORMAT, --full-time
-Colours are never used.
-
-  ls -la
-  ls -lt --time-style=long-iso | head
-  ls -d */`,
-	Run: runLs,
-}
+var Ls = shell.Command{Name: "ls", Run: runLs}
 
 // ls is one run of the command.
 type ls struct {
@@ -64,12 +45,8 @@ type lsEntry struct {
 	fi   fs.FileInfo
 }
 
-const lsSpec = "a,all A,almost-all l 1 R,recursive d,directory t S r,reverse h,human-readable si i,inode F,classify? p file-type indicator-style: s,size n,numeric-uid-gid g o G,no-group " +
-	"X v U f C x m L,dereference H,dereference-command-line I,ignore: hide: B,ignore-backups Q,quote-name b,escape N,literal q,hide-control-chars c u k,kibibytes w,width: T,tabsize: " +
-	"color? time-style: full-time group-directories-first sort: time: format: zero show-control-chars Z,context author"
-
 func runLs(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, lsSpec)
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -134,7 +111,7 @@ func (l *ls) option(o cli.Option) error {
 
 func (l *ls) rareOption(o cli.Option) error {
 	switch o.Name {
-	case "F":
+	case "F", "classify":
 		if o.Value != "never" && o.Value != "none" && o.Value != "no" {
 			l.mark = 'F'
 		}

@@ -12,15 +12,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Mkdir = shell.Command{
-	Name: "mkdir", Args: "[-pv] [-m MODE] dir...", Summary: "make directories",
-	Help: `  -p       also the directories above; it is fine if they exist
-  -m MODE  permissions, octal or symbolic
-  -v       say what is done
-
-  mkdir -p out/2024/01`,
-	Run: runMkdir,
-}
+var Mkdir = shell.Command{Name: "mkdir", Run: runMkdir}
 
 type dirMaker struct {
 	c                *shell.Call
@@ -29,7 +21,7 @@ type dirMaker struct {
 }
 
 func runMkdir(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "p,parents v,verbose m,mode: Z,context?")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -49,7 +41,7 @@ func runMkdir(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	for _, name := range operands {
 		if at, err := m.make(name); err != nil {

@@ -15,23 +15,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Mktemp = shell.Command{
-	Name: "mktemp", Args: "[-dutq] [-p DIR] [--suffix=S] [template]", Summary: "make a temporary file or directory and print its name",
-	Help: `  -d          a directory
-  -p DIR      in DIR; --tmpdir[=DIR] is the same, /tmp if no DIR is given
-  -t          the template is a name in /tmp
-  -u          make nothing, only print a name
-  -q          no messages
-  --suffix=S  what comes after the random part
-The last run of three or more X in the template becomes random; it is
-tmp.XXXXXXXXXX if none is given.
-
-Examples:
-  mktemp -p work part.XXX
-  f=$(mktemp)
-  d=$(mktemp -d job.XXXXXX)`,
-	Run: runMktemp,
-}
+var Mktemp = shell.Command{Name: "mktemp", Run: runMktemp}
 
 type tempMaker struct {
 	c                      *shell.Call
@@ -41,7 +25,7 @@ type tempMaker struct {
 }
 
 func runMktemp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "d,directory u,dry-run q,quiet t p: tmpdir? suffix:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -63,7 +47,7 @@ func runMktemp(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) > 1 {
-		return cli.Usage(c, errors.New("too many templates"))
+		return c.UsageError(errors.New("too many templates"))
 	}
 	template := "tmp.XXXXXXXXXX"
 	if len(operands) == 0 {

@@ -12,22 +12,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Mv = shell.Command{
-	Name: "mv", Args: "[-finuvbT] [-t DIR] source... destination", Summary: "move or rename files",
-	Help: `  -f      overwrite (the default); -i asks (the answer is no)
-  -n      never overwrite; -u only with something newer
-  -b      keep what is overwritten as NAME~
-  -t DIR  move into DIR; -T the destination is not a directory to move into
-  -v      say what is done
-Between mounted directories files are copied, then removed.
-
-  mv old.txt new.txt
-  mv -v *.log logs/`,
-	Run: runMv,
-}
+var Mv = shell.Command{Name: "mv", Run: runMv}
 
 func runMv(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "f,force i,interactive n,no-clobber u,update? v,verbose b backup? t,target-directory: T,no-target-directory strip-trailing-slashes")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -6,24 +6,13 @@ import (
 	"io/fs"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
-var Readlink = shell.Command{
-	Name: "readlink", Args: "[-femnvz] file...", Summary: "print where a link leads",
-	Help: `  -f  the absolute path without links; all parts but the last must exist
-  -e  all parts must exist; -m none need to
-  -n  no newline; -z a zero byte instead
-  -v  say what is wrong
-
-  readlink current
-  readlink -f ../x`,
-	Run: runReadlink,
-}
+var Readlink = shell.Command{Name: "readlink", Run: runReadlink}
 
 func runReadlink(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "f,canonicalize e,canonicalize-existing m,canonicalize-missing n,no-newline q,quiet s,silent v,verbose z,zero")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -44,7 +33,7 @@ func runReadlink(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	if end == "" && len(operands) > 1 {
 		c.Warn("ignoring --no-newline with multiple arguments")

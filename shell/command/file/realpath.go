@@ -13,18 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Realpath = shell.Command{
-	Name: "realpath", Args: "[-emsqz] [--relative-to=DIR] [--relative-base=DIR] file...", Summary: "print absolute paths without links",
-	Help: `  -e  all parts must exist; -m none need to; otherwise all but the last
-  -s  do not follow links
-  -q  no messages; -z end each with a zero byte
-  --relative-to=DIR    print it relative to DIR
-  --relative-base=DIR  relative if it is below DIR
-
-  realpath ../x
-  realpath --relative-to=. /box/a/b`,
-	Run: runRealpath,
-}
+var Realpath = shell.Command{Name: "realpath", Run: runRealpath}
 
 type pathResolver struct {
 	c        *shell.Call
@@ -34,7 +23,7 @@ type pathResolver struct {
 }
 
 func runRealpath(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "e,canonicalize-existing m,canonicalize-missing s,strip,no-symlinks q,quiet z,zero L,logical P,physical relative-to: relative-base:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -56,7 +45,7 @@ func runRealpath(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	failed := false
 	for _, name := range operands {

@@ -11,19 +11,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Rm = shell.Command{
-	Name: "rm", Args: "[-rfdiIv] file...", Summary: "remove files and directories",
-	Help: `  -r, -R, --recursive  remove directories with all that is in them
-  -f, --force          pass over what does not exist, never ask
-  -d                   remove empty directories
-  -i, -I               ask first; nobody answers, so nothing is removed
-  -v                   say what is done
-"/", "." and ".." are refused.
-
-  rm a.txt
-  rm -rf build`,
-	Run: runRm,
-}
+var Rm = shell.Command{Name: "rm", Run: runRm}
 
 type remover struct {
 	c                                 *shell.Call
@@ -33,7 +21,7 @@ type remover struct {
 }
 
 func runRm(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "r,recursive R f,force d,dir i I interactive? v,verbose one-file-system preserve-root? no-preserve-root")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -55,7 +43,7 @@ func runRm(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) == 0 && !r.force {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	if r.once && (len(operands) > 3 || r.recursive) {
 		_, err := fmt.Fprintf(c.Stderr, "rm: remove %d argument%s%s? ", len(operands), cli.Plural(len(operands)), map[bool]string{true: " recursively"}[r.recursive])

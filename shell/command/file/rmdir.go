@@ -11,23 +11,15 @@ import (
 	"hako/shell/vfs"
 )
 
-var Rmdir = shell.Command{
-	Name: "rmdir", Args: "[-pv] [--ignore-fail-on-non-empty] dir...", Summary: "remove empty directories",
-	Help: `  -p  also the directories above, as far as they are named
-  -v  say what is done
-
-  rmdir empty
-  rmdir -p a/b/c`,
-	Run: runRmdir,
-}
+var Rmdir = shell.Command{Name: "rmdir", Run: runRmdir}
 
 func runRmdir(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "p,parents v,verbose ignore-fail-on-non-empty")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	var parents, verbose, lenient bool
 	for _, o := range opts {

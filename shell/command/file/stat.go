@@ -15,22 +15,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Stat = shell.Command{
-	Name: "stat", Args: "[-Lt] [-c FORMAT | --printf=FORMAT] file...", Summary: "show what is known about files",
-	Help: `  -c FORMAT        one line per file; --printf=FORMAT with escapes and no newline
-  -L               follow links
-  -t               all in one line
-FORMAT has %n name, %N quoted name, %s size, %b %B blocks, %F kind, %a %A mode,
-%f raw mode, %h links, %i file number, %u %U %g %G owner and group, %x %y %z %w
-times, %X %Y %Z %W the same in seconds. The tree keeps one time per file.
-
-  stat -c '%s %n' *
-  stat -c %y a.txt`,
-	Run: runStat,
-}
+var Stat = shell.Command{Name: "stat", Run: runStat}
 
 func runStat(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "c,format: printf: L,dereference t,terse f,file-system cached:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -50,7 +38,7 @@ func runStat(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	for _, name := range operands {
 		fi, err := lookAt(c, name, s.follow)

@@ -14,18 +14,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Touch = shell.Command{
-	Name: "touch", Args: "[-acmh] [-d STRING | -t STAMP | -r FILE] file...", Summary: "make empty files or change times",
-	Help: `  -c         make nothing
-  -d STRING  use this time, as date -d reads it
-  -t STAMP   [[CC]YY]MMDDhhmm[.ss]
-  -r FILE    use the time of FILE
-  -a -m      only access or only change time; the tree keeps just one of them
-
-  touch a.txt
-  touch -d '2 days ago' old.log`,
-	Run: runTouch,
-}
+var Touch = shell.Command{Name: "touch", Run: runTouch}
 
 type toucher struct {
 	c                        *shell.Call
@@ -34,7 +23,7 @@ type toucher struct {
 }
 
 func runTouch(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "a c,no-create m d,date: t: r,reference: h,no-dereference f time:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -57,7 +46,7 @@ func runTouch(ctx context.Context, c *shell.Call) error {
 		return err
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing file operand"))
+		return c.UsageError(errors.New("missing file operand"))
 	}
 	for _, name := range operands {
 		if err := t.touch(name); err != nil {

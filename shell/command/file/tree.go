@@ -14,21 +14,7 @@ import (
 	"hako/shell/command/internal/datetime"
 )
 
-var Tree = shell.Command{
-	Name: "tree", Args: "[-adfiFlrtsphDugQ] [-L N] [-P PAT] [-I PAT] [-J] [--noreport] [--dirsfirst] [--prune] [dir...]", Summary: "draw directories as a tree",
-	Help: `  -L N   only N levels down
-  -a     also names that begin with a dot; -d only directories
-  -f     whole paths; -i no lines; -F mark the kind of file
-  -P PAT only files that match; -I PAT leave out what matches (PAT|PAT…)
-  -p -s -h -D -u -g  show mode, size, readable size, time, owner, group
-  -r -t --dirsfirst  sort backwards, by time, directories first
-  -J     as JSON; --noreport without the last line; --prune no empty directories
-  --charset=ascii  lines of |-- instead of ├──
-
-  tree -L 2
-  tree -I 'node_modules|*.pyc'`,
-	Run: runTree,
-}
+var Tree = shell.Command{Name: "tree", Run: runTree}
 
 type treeDrawer struct {
 	c   *shell.Call
@@ -45,7 +31,7 @@ type treeDrawer struct {
 }
 
 func runTree(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "a d f i F l r t s h p D u g Q J L: P: I: n C N q x U v A S dirsfirst filesfirst prune noreport charset: ignore-case matchdirs sort: si du gitignore o:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

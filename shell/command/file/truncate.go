@@ -11,19 +11,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Truncate = shell.Command{
-	Name: "truncate", Args: "[-c] -s SIZE|-r FILE file...", Summary: "shrink or extend files",
-	Help: `  -s SIZE  the new size; +N and -N change it, <N and >N bound it, /N and %N round it
-           down and up; K, M, G are powers of 1024, KB, MB, GB of 1000
-  -r FILE  the size of FILE
-  -c       make no files
-
-  truncate -s 0 log.txt`,
-	Run: runTruncate,
-}
+var Truncate = shell.Command{Name: "truncate", Run: runTruncate}
 
 func runTruncate(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "c,no-create s,size: r,reference: o,io-blocks")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -43,10 +34,10 @@ func runTruncate(ctx context.Context, c *shell.Call) error {
 		}
 	}
 	if size == "" && base < 0 {
-		return cli.Usage(c, errors.New("you must specify either ‘--size’ or ‘--reference’"))
+		return c.UsageError(errors.New("you must specify either ‘--size’ or ‘--reference’"))
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing file operand"))
+		return c.UsageError(errors.New("missing file operand"))
 	}
 	op, n, ok := parseResize(size)
 	if !ok {

@@ -9,21 +9,9 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Bc = shell.Command{
-	Name: "bc", Args: "[-lqsw] [file...]", Summary: "calculate with any number of digits",
-	Help: `  -l   define s (sine), c (cosine), a (arctangent), l (logarithm), e (exponential), j (Bessel); scale is 20
-  -q   no welcome    -s, -w   accepted and ignored
-Reads the files, then standard input.
-Examples:
-  echo 'scale=3; 10/3' | bc
-  echo '2^100' | bc
-  echo 'obase=16; 255' | bc
-  echo '4*a(1)' | bc -l`,
-	Run: runBC,
-}
+var Bc = shell.Command{Name: "bc", Run: runBC}
 
 // maxBCInput bounds the program text.
 const maxBCInput = 4 << 20
@@ -49,7 +37,7 @@ type bc struct {
 }
 
 func runBC(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "l,mathlib q,quiet s,standard w,warn v,version i,interactive")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

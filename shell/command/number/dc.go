@@ -8,21 +8,9 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Dc = shell.Command{
-	Name: "dc", Args: "[-e expression] [-f file] [file...]", Summary: "calculate in reverse Polish notation",
-	Help: `  -e TEXT   run the commands in TEXT    -f FILE   run the commands in FILE
-Numbers are pushed ("_" is the minus sign); + - * / % ~ ^ | v calculate; p n P f print; c d r R z Z X ask and
-arrange the stack; sX lX SX LX use register X, :X ;X its array; [..] is a string, x runs it, >X <X =X run
-register X after comparing; k i o set precision and bases; q Q leave. "!" is refused.
-Examples:
-  dc -e '2 3 ^ p'
-  dc -e '20 k 2 v p'
-  dc -e '[d p 1 - d 0 <a] sa 3 la x'`,
-	Run: runDC,
-}
+var Dc = shell.Command{Name: "dc", Run: runDC}
 
 // A dcValue is a number, or a string if n.n is nil.
 type dcValue struct {
@@ -70,7 +58,7 @@ const maxDCFrames = 100_000
 var errQuitDC = errors.New("quit")
 
 func runDC(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "e,expression: f,file: V,version")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,18 +13,7 @@ import (
 	"hako/shell/regex"
 )
 
-var Expr = shell.Command{
-	Name: "expr", Args: "expression", Summary: "evaluate an expression",
-	Help: `  A | B   A & B   A = B   A != B   A < B ...   A + B   A - B   A '*' B   A / B   A % B
-  STRING : REGEX   match STRING REGEX   substr STRING POS LENGTH
-  index STRING CHARS   length STRING   ( EXPRESSION )   + TOKEN
-The status is 0 if the result is neither empty nor 0, else 1; 2 for a mistake in the expression.
-Examples:
-  expr 3 + 4
-  expr length 'some text'
-  expr "$file" : '.*\.\(.*\)'`,
-	Run: runExpr,
-}
+var Expr = shell.Command{Name: "expr", Run: runExpr}
 
 // maxExprDepth bounds nested parentheses and keywords.
 const maxExprDepth = 1000

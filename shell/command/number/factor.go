@@ -13,17 +13,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Factor = shell.Command{
-	Name: "factor", Args: "[number...]", Summary: "print the prime factors of numbers",
-	Help: `Reads the numbers from standard input if none are given. They may have at most 128 bits.
-Examples:
-  factor 60 97
-  seq 10 | factor`,
-	Run: runFactor,
-}
+var Factor = shell.Command{Name: "factor", Run: runFactor}
 
 func runFactor(ctx context.Context, c *shell.Call) error {
-	_, words, err := cli.Options(c, "")
+	_, words, err := c.Options()
 	if err != nil {
 		return err
 	}

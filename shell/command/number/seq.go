@@ -12,18 +12,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Seq = shell.Command{
-	Name: "seq", Args: "[-w] [-s S] [-f FORMAT] [FIRST [STEP]] LAST", Summary: "print a sequence of numbers",
-	Help: `  -w         same width for all, with leading zeros
-  -s S       separate by S instead of a newline
-  -f FORMAT  printf format with one %e, %f or %g
-Examples:
-  seq 10
-  seq 0 5 100
-  seq -s, -w 8 12
-  seq -f 'file%03g.txt' 3`,
-	Run: runSeq,
-}
+var Seq = shell.Command{Name: "seq", Run: runSeq}
 
 // seqNumber is an operand: its value, and how it was written.
 type seqNumber struct {
@@ -40,7 +29,7 @@ type sequence struct {
 
 func runSeq(ctx context.Context, c *shell.Call) error {
 	c.Args = protectNegatives(c.Args)
-	opts, names, err := cli.Options(c, "+ w,equal-width s,separator: f,format:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,4 @@ import (
 	"hako/shell"
 )
 
-var Arch = shell.Command{
-	Name: "arch", Args: "", Summary: "print the machine's architecture",
-	Help: "The shell is its own machine; it says x86_64 wherever it runs.\n\nExamples:\n  arch",
-	Run:  func(_ context.Context, c *shell.Call) error { return fixed(c, machineName) },
-}
+var Arch = shell.Command{Name: "arch", Run: func(_ context.Context, c *shell.Call) error { return fixed(c, machineName) }}

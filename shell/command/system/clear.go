@@ -6,8 +6,4 @@ import (
 	"hako/shell"
 )
 
-var Clear = shell.Command{
-	Name: "clear", Args: "", Summary: "clear the screen",
-	Help: "There is no screen: it does nothing.\n\nExamples:\n  clear",
-	Run:  func(_ context.Context, c *shell.Call) error { return nil },
-}
+var Clear = shell.Command{Name: "clear", Run: func(_ context.Context, c *shell.Call) error { return nil }}

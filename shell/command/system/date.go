@@ -13,27 +13,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Date = shell.Command{
-	Name: "date", Args: "[-u] [-d STRING | -r FILE | -f FILE] [-I[FMT] | -R | +FORMAT]", Summary: "print the date and time",
-	Help: `  -d, --date=STRING  show the time STRING says instead of now
-  -f, --file=FILE    like -d for every line of FILE
-  -r FILE            show when FILE was last changed
-  -u, --utc          in universal time
-  -I[FMT]            ISO 8601; FMT is date, hours, minutes, seconds or ns
-  -R                 as in mail: Mon, 02 Jan 2006 15:04:05 +0000
-  --rfc-3339=FMT     FMT is date, seconds or ns
-FORMAT has %Y %m %d %H %M %S %s %N %j %a %b %U %V %G %z %Z and the rest of
-strftime, with the flags - _ 0 ^ and a width. The zone comes from TZ: UTC or a
-name with its offset such as JST-9.
-
-  date +%Y-%m-%d
-  date -d '2 days ago' +%F
-  date -d @1700000000 -u`,
-	Run: runDate,
-}
+var Date = shell.Command{Name: "date", Run: runDate}
 
 func runDate(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "d,date: f,file: r,reference: u,utc,universal I,iso-8601? R,rfc-email,rfc-2822 rfc-3339: s,set: debug")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -68,7 +51,7 @@ func dateOperand(c *shell.Call, operands []string, format string) (string, error
 		return format, nil
 	}
 	if len(operands) > 1 {
-		return "", cli.Usage(c, fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[1])))
+		return "", c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[1])))
 	}
 	f, ok := strings.CutPrefix(operands[0], "+")
 	if !ok {
@@ -102,7 +85,7 @@ func badChoice(c *shell.Call, word, name string, list []string) error {
 	for _, l := range list {
 		text += "\n  - " + cli.QuoteCurly(l)
 	}
-	return cli.Usage(c, fmt.Errorf("%s", text))
+	return c.UsageError(fmt.Errorf("%s", text))
 }
 
 func showDate(ctx context.Context, c *shell.Call, source cli.Option, loc *time.Location, format string) error {

@@ -8,25 +8,14 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Env = shell.Command{
-	Name: "env", Args: "[-i0] [-u NAME] [-C DIR] [NAME=value...] [command [argument...]]", Summary: "run a command in a changed environment",
-	Help: `  -i, -        start with an empty environment
-  -u NAME      without NAME
-  -C DIR       in DIR
-  -0           end lines with a zero byte
-Without a command it prints the environment.
-
-  env LC_ALL=C sort f
-  env -i A=1 printenv`,
-	Run: runEnv,
-}
+var Env = shell.Command{Name: "env", Run: runEnv}
 
 func runEnv(ctx context.Context, c *shell.Call) error {
 	call := *c
 	if len(c.Args) > 0 && c.Args[0] == "-" {
 		call.Args = append([]string{"-i"}, c.Args[1:]...)
 	}
-	opts, words, err := cli.Options(&call, "+ i,ignore-environment u,unset: 0,null C,chdir: v,debug S,split-string:")
+	opts, words, err := call.Options()
 	if err != nil {
 		return cli.WithStatus(err, 125)
 	}

@@ -9,16 +9,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Help = shell.Command{
-	Name: "help", Args: "[name...]", Summary: "list the commands or explain one",
-	Help: `  help
-  help grep
-  help -s ls   only the usage line; -d only the summary`,
-	Run: runHelp,
-}
+var Help = shell.Command{Name: "help", Run: runHelp}
 
 func runHelp(_ context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "s d m")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -49,21 +43,23 @@ func listCommands(c *shell.Call) error {
 	c.Stdout.WriteString("These commands exist; there are no others. help NAME explains one.\n\n")
 	for _, name := range names {
 		cmd, _ := c.Lookup(name)
+		cmd = cmd.Described()
 		fmt.Fprintf(c.Stdout, "  %-*s  %s\n", width, name, cmd.Summary)
 	}
 	return c.Stdout.Err()
 }
 
 func explain(c *shell.Call, cmd shell.Command, form string) {
+	cmd = cmd.Described()
 	switch form {
 	case "s":
-		fmt.Fprintln(c.Stdout, cmd.Usage())
+		fmt.Fprintln(c.Stdout, cmd.UsageLine())
 		return
 	case "d":
 		fmt.Fprintf(c.Stdout, "%s - %s\n", cmd.Name, cmd.Summary)
 		return
 	}
-	fmt.Fprintf(c.Stdout, "%s - %s\n\n%s\n", cmd.Name, cmd.Summary, cmd.Usage())
+	fmt.Fprintf(c.Stdout, "%s - %s\n\n%s\n", cmd.Name, cmd.Summary, cmd.UsageLine())
 	if cmd.Help != "" {
 		fmt.Fprintf(c.Stdout, "\n%s\n", cmd.Help)
 	}

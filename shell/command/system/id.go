@@ -8,16 +8,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Id = shell.Command{
-	Name: "id", Args: "[-ugGnr] [user]", Summary: "print who the user is",
-	Help: `  -u -g -G  only the user, the group, all groups; -n as names
-
-  id -un`,
-	Run: runID,
-}
+var Id = shell.Command{Name: "id", Run: runID}
 
 func runID(_ context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "u,user g,group G,groups n,name r,real z,zero a")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Man = shell.Command{
-	Name: "man", Args: "[section] name", Summary: "print the manual page of a command",
-	Help: `  -k WORD  list the commands whose summary has WORD
-  -f NAME  only the summary
-
-  man find`,
-	Run: runMan,
-}
+var Man = shell.Command{Name: "man", Run: runMan}
 
 func runMan(_ context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "k f")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -40,7 +33,7 @@ func runMan(_ context.Context, c *shell.Call) error {
 			return cli.WithStatus(unknownCommand(c, name, "no manual entry for"), 16)
 		}
 		if len(opts) > 0 {
-			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", cmd.Name, cmd.Summary)
+			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", cmd.Name, cmd.Described().Summary)
 			continue
 		}
 		manPage(c, cmd)
@@ -49,8 +42,9 @@ func runMan(_ context.Context, c *shell.Call) error {
 }
 
 func manPage(c *shell.Call, cmd shell.Command) {
+	cmd = cmd.Described()
 	indent := func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
-	fmt.Fprintf(c.Stdout, "NAME\n    %s - %s\n\nSYNOPSIS\n    %s\n", cmd.Name, cmd.Summary, strings.TrimPrefix(cmd.Usage(), "usage: "))
+	fmt.Fprintf(c.Stdout, "NAME\n    %s - %s\n\nSYNOPSIS\n    %s\n", cmd.Name, cmd.Summary, strings.TrimPrefix(cmd.UsageLine(), "usage: "))
 	if cmd.Help == "" {
 		return
 	}
@@ -65,6 +59,7 @@ func searchSummaries(c *shell.Call, word string) {
 	found := false
 	for _, name := range c.Names() {
 		cmd, _ := c.Lookup(name)
+		cmd = cmd.Described()
 		if strings.Contains(strings.ToLower(name+" "+cmd.Summary), word) {
 			fmt.Fprintf(c.Stdout, "%s (1) - %s\n", name, cmd.Summary)
 			found = true

@@ -8,16 +8,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Printenv = shell.Command{
-	Name: "printenv", Args: "[-0] [name...]", Summary: "print environment variables",
-	Help: `  -0  end lines with a zero byte
-
-  printenv HOME`,
-	Run: runPrintenv,
-}
+var Printenv = shell.Command{Name: "printenv", Run: runPrintenv}
 
 func runPrintenv(_ context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "+ 0,null")
+	opts, names, err := c.Options()
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}

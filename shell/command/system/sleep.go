@@ -13,29 +13,21 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Sleep = shell.Command{
-	Name: "sleep", Args: "NUMBER[smhd]...", Summary: "wait for some time",
-	Help: `NUMBER may have a fraction; s, m, h and d are seconds, minutes, hours and days.
-Several are added up. Longer than the script may still run is refused at once.
-
-  sleep 0.2
-  sleep 1m`,
-	Run: runSleep,
-}
+var Sleep = shell.Command{Name: "sleep", Run: runSleep}
 
 func runSleep(ctx context.Context, c *shell.Call) error {
-	_, operands, err := cli.Options(c, "")
+	_, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
 	if len(operands) == 0 {
-		return cli.Usage(c, errors.New("missing operand"))
+		return c.UsageError(errors.New("missing operand"))
 	}
 	var total time.Duration
 	for _, word := range operands {
 		d, ok := parseInterval(word)
 		if !ok {
-			return cli.Usage(c, fmt.Errorf("invalid time interval %s", cli.QuoteCurly(word)))
+			return c.UsageError(fmt.Errorf("invalid time interval %s", cli.QuoteCurly(word)))
 		}
 		if total += d; total < 0 {
 			total = math.MaxInt64

@@ -9,17 +9,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Timeout = shell.Command{
-	Name: "timeout", Args: "[-s SIGNAL] [-k DURATION] [--preserve-status] DURATION command [argument...]", Summary: "run a command with a time limit",
-	Help: `DURATION is as for sleep; 0 means no limit. The status is 124 if time ran out,
-otherwise that of the command. Signals are accepted and mean nothing here.
-
-  timeout 2 sleep 10`,
-	Run: runTimeout,
-}
+var Timeout = shell.Command{Name: "timeout", Run: runTimeout}
 
 func runTimeout(ctx context.Context, c *shell.Call) error {
-	opts, words, err := cli.Options(c, "+ s,signal: k,kill-after: preserve-status foreground v,verbose")
+	opts, words, err := c.Options()
 	if err != nil {
 		return cli.WithStatus(err, 125)
 	}
@@ -29,7 +22,7 @@ func runTimeout(ctx context.Context, c *shell.Call) error {
 	}
 	limit, ok := parseInterval(words[0])
 	if !ok {
-		return cli.WithStatus(cli.Usage(c, fmt.Errorf("invalid time interval %s", cli.QuoteCurly(words[0]))), 125)
+		return cli.WithStatus(c.UsageError(fmt.Errorf("invalid time interval %s", cli.QuoteCurly(words[0]))), 125)
 	}
 	if _, ok := c.Lookup(words[1]); !ok {
 		return c.Fail(127, "failed to run command %s: No such file or directory", cli.QuoteCurly(words[1]))

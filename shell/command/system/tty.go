@@ -7,14 +7,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Tty = shell.Command{
-	Name: "tty", Args: "[-s]", Summary: "say whether standard input is a terminal",
-	Help: "It never is. -s prints nothing.\n\nExamples:\n  tty -s || echo \"nobody is typing\"",
-	Run:  runTty,
-}
+var Tty = shell.Command{Name: "tty", Run: runTty}
 
 func runTty(_ context.Context, c *shell.Call) error {
-	opts, _, err := cli.Options(c, "s,silent,quiet")
+	opts, _, err := c.Options()
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}

@@ -9,15 +9,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Uname = shell.Command{
-	Name: "uname", Args: "[-asnrvmpio]", Summary: "print what system this is",
-	Help: `  -s kernel  -n host name  -r release  -v version  -m machine  -o system
-  -a all of them
-These are fixed words: the host does not show through.
-
-  uname -sm`,
-	Run: runUname,
-}
+var Uname = shell.Command{Name: "uname", Run: runUname}
 
 const machineName = "x86_64"
 
@@ -28,12 +20,12 @@ var unameFields = []struct{ option, value string }{
 }
 
 func runUname(_ context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}
 	if len(operands) > 0 {
-		return cli.Usage(c, fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[0])))
+		return c.UsageError(fmt.Errorf("extra operand %s", cli.QuoteCurly(operands[0])))
 	}
 	wanted := make(map[string]bool)
 	for _, o := range opts {

@@ -7,17 +7,10 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Which = shell.Command{
-	Name: "which", Args: "[-as] name...", Summary: "say whether a command exists",
-	Help: `Every command is part of the shell, so its "path" is /usr/bin/NAME for the looks
-of it; the status is 1 if one does not exist. -s prints nothing.
-
-  which awk jq`,
-	Run: runWhich,
-}
+var Which = shell.Command{Name: "which", Run: runWhich}
 
 func runWhich(_ context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "a s")
+	opts, names, err := c.Options()
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}

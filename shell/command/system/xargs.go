@@ -15,23 +15,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Xargs = shell.Command{
-	Name: "xargs", Args: "[-0rtx] [-n N] [-L N] [-I R] [-d C] [-s N] [-a FILE] [-E WORD] [-P N] [command [argument...]]", Summary: "build commands from standard input",
-	Help: `  -n N     at most N words for each command; -L N at most N lines
-  -I R     run the command for each line, R in its words standing for the line
-  -0       input is separated by zero bytes; -d C by C
-  -r       do nothing for empty input
-  -t       print each command to standard error first
-  -a FILE  read FILE instead of standard input
-  -s N     at most N bytes for each command; -x fail if one does not fit
-  -P N     accepted; commands run one after the other
-Words are separated by blanks; quotes and backslash protect. -p is refused:
-there is nobody to ask. Commands pass the same gate as any other.
-
-  find . -name '*.txt' -print0 | xargs -0 wc -l
-  seq 3 | xargs -I {} echo item {}`,
-	Run: runXargs,
-}
+var Xargs = shell.Command{Name: "xargs", Run: runXargs}
 
 // An xargs is one run of the command.
 type xargs struct {
@@ -57,7 +41,7 @@ type xargs struct {
 const xargsBytes = 128 << 10
 
 func runXargs(ctx context.Context, c *shell.Call) error {
-	opts, words, err := cli.Options(c, "+ 0,null a,arg-file: d,delimiter: E: e,eof? I: i,replace? L,max-lines: l? n,max-args: o,open-tty p,interactive P,max-procs: r,no-run-if-empty s,max-chars: t,verbose x,exit show-limits process-slot-var:")
+	opts, words, err := c.Options()
 	if err != nil {
 		return err
 	}
@@ -133,9 +117,9 @@ func (x *xargs) number(o cli.Option, to *int) error {
 	n, err := strconv.Atoi(o.Value)
 	switch {
 	case err != nil:
-		return cli.Usage(x.c, fmt.Errorf("invalid number \"%s\" for -%s option", o.Value, o.Name))
+		return x.c.UsageError(fmt.Errorf("invalid number \"%s\" for -%s option", o.Value, o.Name))
 	case n < 1:
-		return cli.Usage(x.c, fmt.Errorf("value %d for -%s option should be >= 1", n, o.Name))
+		return x.c.UsageError(fmt.Errorf("value %d for -%s option should be >= 1", n, o.Name))
 	}
 	*to = min(n, 1<<30)
 	if o.Name == "s" {

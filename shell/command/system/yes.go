@@ -6,21 +6,13 @@ import (
 	"strings"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 )
 
-var Yes = shell.Command{
-	Name: "yes", Args: "[text...]", Summary: "print a line again and again",
-	Help: `Ends when its reader does.
-Examples:
-  yes | head -n 3
-  yes hello | head -c 100`,
-	Run: runYes,
-}
+var Yes = shell.Command{Name: "yes", Run: runYes}
 
 func runYes(ctx context.Context, c *shell.Call) error {
-	_, words, err := cli.Options(c, "")
+	_, words, err := c.Options()
 	if err != nil {
 		return err
 	}

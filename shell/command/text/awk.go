@@ -20,35 +20,17 @@ import (
 
 const awkArgs = "[-F fs] [-v var=value] [-f program-file | 'program'] [file | var=value...]"
 
-const awkHelp = `  -F FS      fields are separated by FS: a character, "\t" or a regular expression
-  -v X=VAL   set a variable before the program starts
-  -f FILE    read the program from FILE; may be repeated
-  -e TEXT    program text; may be repeated
-  --csv      input is comma-separated values with quotes
-  --sandbox  refuse programs with system(), pipes, redirections or -f
-Pipes to and from commands and system() run what this shell can run.
-Examples:
-  awk '{s += $NF} END {print s}' log
-  awk -F, 'NR > 1 && $3 > 10 {print $1, $3}' table.csv
-  awk '{n[$1]++} END {for (k in n) print n[k], k | "sort -rn"}' log
-  awk -v OFS='\t' '{$1 = $1} 1' words.txt`
-
 var (
-	Awk  = shell.Command{Name: "awk", Args: awkArgs, Summary: "process records by patterns and actions", Help: awkHelp, Run: runAwk}
-	Gawk = shell.Command{Name: "gawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp + "\n  gawk -F: '{ print $1 }' list.txt", Run: runAwk}
-	Mawk = shell.Command{Name: "mawk", Args: awkArgs, Summary: "awk by another name", Help: awkHelp + "\n  mawk -F: '{ print $1 }' list.txt", Run: runAwk}
+	Awk  = shell.Command{Name: "awk", Run: runAwk}
+	Gawk = shell.Command{Name: "gawk", Run: runAwk}
+	Mawk = shell.Command{Name: "mawk", Run: runAwk}
 )
-
-// awkOptions are the options of gawk. Those about dialects change nothing here.
-const awkOptions = "+ F,field-separator: v,assign: f,file: e,source: k,csv V,version W: " +
-	"b,characters-as-bytes c,traditional r,re-interval P,posix n,non-decimal-data N,use-lc-numeric O,optimize " +
-	"s,no-optimize S,sandbox t,lint-old M,bignum lint?"
 
 // maxAwkProgram bounds a program read from a file.
 const maxAwkProgram = cli.LongestScript
 
 func runAwk(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, awkOptions)
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

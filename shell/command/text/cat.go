@@ -8,18 +8,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Cat = shell.Command{
-	Name: "cat", Args: "[-AbeEnstTuv] [file...]", Summary: "print files one after the other",
-	Help: `  -n  number all lines        -b  number lines that are not empty
-  -s  squeeze empty lines     -E  show $ at line ends
-  -T  show tabs as ^I         -v  show other control characters
-  -A  same as -vET            -e  same as -vE       -t  same as -vT
-Examples:
-  cat a.txt b.txt
-  cat -n script.sh
-  echo hello | cat - a.txt`,
-	Run: runCat,
-}
+var Cat = shell.Command{Name: "cat", Run: runCat}
 
 // cat holds the options and what they remember from line to line.
 type catState struct {
@@ -31,7 +20,7 @@ type catState struct {
 }
 
 func runCat(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "n,number b,number-nonblank s,squeeze-blank E,show-ends T,show-tabs v,show-nonprinting A,show-all e t u")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,17 +13,7 @@ import (
 	"hako/shell/stream"
 )
 
-var Cmp = shell.Command{
-	Name: "cmp", Args: "[-slb] [-n LIMIT] [-i SKIP[:SKIP2]] file1 [file2 [skip1 [skip2]]]", Summary: "compare two files byte by byte",
-	Help: `  -s  print nothing, only the status: 0 same, 1 different, 2 trouble
-  -l  print all differing bytes: number and both values in octal
-  -b  print the differing bytes as characters too
-  -n LIMIT  compare at most LIMIT bytes
-  -i N[:M]  skip N bytes of the first and M of the second file
-
-  cmp -s a b && echo same`,
-	Run: runCmp,
-}
+var Cmp = shell.Command{Name: "cmp", Run: runCmp}
 
 type byteDiff struct {
 	c                   *shell.Call
@@ -34,7 +24,7 @@ type byteDiff struct {
 }
 
 func runCmp(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "s,quiet,silent l,verbose b,print-bytes n,bytes: i,ignore-initial:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,21 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Column = shell.Command{
-	Name: "column", Args: "[-t] [-s SEPS] [-o S] [-N NAMES] [-R COLS] [-H COLS] [-O COLS] [-l N] [-dLJx] [-c WIDTH] [file...]", Summary: "arrange text in columns",
-	Help: `  -t        make a table of fields     -s SEPS  fields are separated by any of these
-  -o S      write S between columns    -N NAMES column names, with commas
-  -R COLS   align these to the right   -H COLS  hide these
-  -O COLS   order of columns           -l N     at most N columns
-  -d        no heading                 -L       keep empty lines
-  -J        as JSON (with -N; -n NAME names the table)
-  -c WIDTH  width of the page (80)     -x       fill rows before columns
-Examples:
-  column -t table.txt
-  column -t -s, -N name,age people.csv
-  ls | column -c 60`,
-	Run: runColumn,
-}
+var Column = shell.Command{Name: "column", Run: runColumn}
 
 type tableMaker struct {
 	table, fillRows, noHead, keepEmpty, json bool
@@ -47,9 +33,7 @@ type tableMaker struct {
 }
 
 func runColumn(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "t,table s,separator: o,output-separator: N,table-columns: R,table-right: H,table-hide: O,table-order: "+
-		"l,table-columns-limit: d,table-noheadings L,keep-empty-lines J,json n,table-name: x,fillrows c,output-width: e,table-header-repeat "+
-		"E,table-noextreme: T,table-truncate: W,table-wrap:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -12,18 +12,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Comm = shell.Command{
-	Name: "comm", Args: "[-123iz] [--total] [--output-delimiter=S] file1 file2", Summary: "compare two sorted files line by line",
-	Help: `Prints three columns: lines only in file1, only in file2, in both.
-  -1, -2, -3  leave out that column
-  --total     print the number of lines in each column at the end
-  --check-order, --nocheck-order   complain about unsorted input, or never
-  --output-delimiter=S             separate columns by S
-Examples:
-  comm -12 a.txt b.txt     (lines in both)
-  comm -23 a.txt b.txt     (lines only in a.txt)`,
-	Run: runComm,
-}
+var Comm = shell.Command{Name: "comm", Run: runComm}
 
 type commState struct {
 	hide   [3]bool
@@ -46,7 +35,7 @@ type commSide struct {
 }
 
 func runComm(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "1 2 3 check-order nocheck-order output-delimiter: total z,zero-terminated")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

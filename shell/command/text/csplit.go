@@ -13,19 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Csplit = shell.Command{
-	Name: "csplit", Args: "[-kqsz] [-f PREFIX] [-b FORMAT] [-n DIGITS] [--suppress-matched] file pattern...", Summary: "split a file at lines that match",
-	Help: `Patterns: N before line N; /RE/[OFFSET] before a matching line;
-%RE%[OFFSET] the same but skip the text; {N} or {*} repeat the last pattern.
-  -f PREFIX  names begin with PREFIX (xx)   -n N  digits in names (2)
-  -b FORMAT  printf format for the number   -s, -q  print no sizes
-  -z  no empty pieces                       -k  keep the pieces after an error
-  --suppress-matched   leave the matching lines out
-Examples:
-  csplit book.txt '/^Chapter/' '{*}'
-  csplit -f part- log.txt 100 200`,
-	Run: runCsplit,
-}
+var Csplit = shell.Command{Name: "csplit", Run: runCsplit}
 
 // csplitPattern is where a piece ends.
 type csplitPattern struct {
@@ -52,7 +40,7 @@ type contextSplitter struct {
 }
 
 func runCsplit(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "f,prefix: b,suffix-format: n,digits: k,keep-files s,silent,quiet q z,elide-empty-files suppress-matched")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

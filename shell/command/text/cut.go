@@ -14,21 +14,7 @@ import (
 	"hako/shell/stream"
 )
 
-var Cut = shell.Command{
-	Name: "cut", Args: "-b LIST | -c LIST | -f LIST [-d C] [-s] [--complement] [--output-delimiter=S] [-z] [file...]", Summary: "print parts of lines",
-	Help: `  -b LIST  these bytes    -c LIST  these characters    -f LIST  these fields
-  -d C     fields are separated by C instead of a tab
-  -s       leave out lines without a separator
-  --complement           everything but the list
-  --output-delimiter=S   write S between the parts
-  -z       lines end with NUL
-A LIST is N, N-M, N- or -M, several of them with commas.
-Examples:
-  cut -d: -f1,3 table.txt
-  cut -c1-8 names.txt
-  cut -f2- --output-delimiter=, data.tsv`,
-	Run: runCut,
-}
+var Cut = shell.Command{Name: "cut", Run: runCut}
 
 // span is a range of positions, from 1, both ends included.
 type span struct{ from, to int }
@@ -45,7 +31,7 @@ type cutter struct {
 }
 
 func runCut(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "b,bytes: c,characters: f,fields: d,delimiter: s,only-delimited complement output-delimiter: z,zero-terminated n")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

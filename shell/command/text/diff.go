@@ -16,22 +16,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Diff = shell.Command{
-	Name: "diff", Args: "[-uceyqrsNaibwBZEp] [-U N] [-C N] [-x PAT] [--label L] file1 file2", Summary: "compare files line by line",
-	Help: `  -u, -U N   unified, with 3 or N lines around; -c, -C N context; -y side by side
-  -q         only say whether they differ; -s also if they do not
-  -r         directories with all below; -N missing files are empty; -x PAT leave out
-  -i -w -b -Z -E -B  ignore case, all blanks, amount of blanks, trailing blanks, tabs, blank lines
-  -I RE      ignore changes whose lines all match RE
-  -a         treat everything as text; --strip-trailing-cr
-  --label L  use L instead of name and time; -p show the function
-Status 0 same, 1 different, 2 trouble. Without operands, two texts on standard
-input separated by a line ---LLMCMD_DIFF_SEPARATOR--- are compared.
-
-  diff -u old.txt new.txt
-  diff -rq dir1 dir2`,
-	Run: runDiff,
-}
+var Diff = shell.Command{Name: "diff", Run: runDiff}
 
 // A differ is one run of diff.
 type differ struct {
@@ -51,16 +36,11 @@ type differ struct {
 	held                                       int64
 }
 
-const diffSpec = "u U,unified? c C,context? e,ed n,rcs y,side-by-side q,brief s,report-identical-files r,recursive N,new-file unidirectional-new-file a,text " +
-	"i,ignore-case w,ignore-all-space b,ignore-space-change Z,ignore-trailing-space E,ignore-tab-expansion B,ignore-blank-lines I,ignore-matching-lines: " +
-	"strip-trailing-cr L,label: x,exclude: X,exclude-from: p,show-c-function F,show-function-line: W,width: suppress-common-lines left-column d,minimal H,speed-large-files " +
-	"t,expand-tabs T,initial-tab no-dereference color? normal l,paginate horizon-lines: ignore-file-name-case S,starting-file:"
-
 func runDiff(ctx context.Context, c *shell.Call) error {
 	d := &differ{c: c, style: 'n', context: 3, width: 130}
 	call := *c
 	call.Args = splitCounts(c.Args)
-	opts, operands, err := cli.Options(&call, diffSpec)
+	opts, operands, err := call.Options()
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}

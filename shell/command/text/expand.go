@@ -10,15 +10,7 @@ import (
 	"hako/shell/command/internal/cli"
 )
 
-var Expand = shell.Command{
-	Name: "expand", Args: "[-i] [-t N | -t LIST] [file...]", Summary: "replace tabs by spaces",
-	Help: `  -t N     tab stops every N columns (default 8)
-  -t LIST  tab stops at these columns, with commas
-  -i       only tabs before other text
-Examples:
-  expand -t 4 main.go`,
-	Run: runExpand,
-}
+var Expand = shell.Command{Name: "expand", Run: runExpand}
 
 // tabStops are the columns that a tab leads to.
 type tabStops struct {
@@ -78,7 +70,7 @@ func oldTabs(args []string) []string {
 
 func runExpand(ctx context.Context, c *shell.Call) error {
 	c.Args = oldTabs(c.Args)
-	opts, names, err := cli.Options(c, "i,initial t,tabs:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -11,18 +11,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Fmt = shell.Command{
-	Name: "fmt", Args: "[-w N] [-g N] [-p PREFIX] [-cstu] [file...]", Summary: "fill paragraphs to a width",
-	Help: `  -w N  at most N columns (default 75)   -g N  aim at N (default 93 % of it)
-  -s    only split long lines            -u  one space between words, two after sentences
-  -c    the second line sets the indent of the rest
-  -t    as -c, but the first two lines must differ
-  -p PREFIX  only lines that begin with PREFIX
-Examples:
-  fmt -w 60 letter.txt
-  fmt -p '# ' -w 72 script.sh`,
-	Run: runFmt,
-}
+var Fmt = shell.Command{Name: "fmt", Run: runFmt}
 
 type filler struct {
 	width, goal                   int
@@ -48,7 +37,7 @@ type fmtWord struct {
 
 func runFmt(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-w")
-	opts, names, err := cli.Options(c, "w,width: g,goal: c,crown-margin t,tagged-paragraph s,split-only u,uniform-spacing p,prefix:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -10,16 +10,7 @@ import (
 	"hako/shell/stream"
 )
 
-var Fold = shell.Command{
-	Name: "fold", Args: "[-bs] [-w N] [file...]", Summary: "break long lines",
-	Help: `  -w N  at most N columns (default 80)
-  -s    break at blanks
-  -b    count bytes instead of columns
-Examples:
-  fold -w 40 letter.txt
-  fold -sw 72 letter.txt`,
-	Run: runFold,
-}
+var Fold = shell.Command{Name: "fold", Run: runFold}
 
 type folder struct {
 	width         int
@@ -29,7 +20,7 @@ type folder struct {
 
 func runFold(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-w")
-	opts, names, err := cli.Options(c, "w,width: s,spaces b,bytes")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

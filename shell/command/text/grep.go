@@ -17,47 +17,11 @@ import (
 
 const grepArgs = "[option]... PATTERNS [file...]"
 
-var Grep = shell.Command{
-	Name: "grep", Args: grepArgs, Summary: "print lines that match a pattern", Run: runGrep,
-	Help: `  -E, -F, -G, -P   extended, fixed, basic (default) or Perl patterns
-  -e PATTERN       a pattern; may be given several times
-  -f FILE          take patterns from a file, one per line
-  -i, -w, -x       ignore case; match whole words; match whole lines
-  -v               print the lines that do not match
-  -c, -l, -L       print counts; names of files with, or without, a match
-  -o               print only the parts that match
-  -n, -b, -H, -h   print line numbers, byte offsets, file names, no file names
-  -m NUM           stop after NUM lines of each file
-  -A, -B, -C NUM   print lines of context after, before, around
-  --group-separator=SEP, --no-group-separator
-                   SEP, or nothing, instead of -- between groups of context
-  -r, -R           search directories; -R also follows links
-  --include=GLOB, --exclude=GLOB, --exclude-dir=GLOB
-  -q, -s           print nothing; be silent about unreadable files
-  -a, -z, -Z, -T   binary is text; lines end in NUL; names do; align with tabs
-  --color=WHEN     mark matches: always, never, auto (never here)
+var Grep = shell.Command{Name: "grep", Run: runGrep}
 
-Examples:
-  grep -n ERROR app.log
-  grep -rEi 'todo|fixme' --include='*.go' .
-  grep -c '^[0-9]\+\.[0-9]' data.txt
-  ps | grep -v grep
-`,
-}
+var Egrep = shell.Command{Name: "egrep", Run: runGrep}
 
-var Egrep = shell.Command{Name: "egrep", Args: grepArgs, Summary: "grep with extended patterns", Run: runGrep,
-	Help: "The same as grep -E.\n\nExamples:\n  egrep 'a|b' file\n  egrep -c '(foo|bar)[0-9]+' file\n"}
-
-var Fgrep = shell.Command{Name: "fgrep", Args: grepArgs, Summary: "grep with fixed strings", Run: runGrep,
-	Help: "The same as grep -F.\n\nExamples:\n  fgrep '1.5' file\n  fgrep -f words.txt file\n"}
-
-const grepSpec = "E,extended-regexp F,fixed-strings G,basic-regexp P,perl-regexp e,regexp: f,file: " +
-	"i,ignore-case y no-ignore-case w,word-regexp x,line-regexp v,invert-match c,count n,line-number b,byte-offset " +
-	"l,files-with-matches L,files-without-match o,only-matching q,quiet,silent s,no-messages " +
-	"h,no-filename H,with-filename m,max-count: A,after-context: B,before-context: C,context: group-separator: no-group-separator " +
-	"r,recursive R,dereference-recursive include: exclude: exclude-from: exclude-dir: color,colour? " +
-	"a,text I binary-files: z,null-data Z,null T,initial-tab line-buffered label: U,binary u " +
-	"d,directories: D,devices: 0 1 2 3 4 5 6 7 8 9"
+var Fgrep = shell.Command{Name: "fgrep", Run: runGrep}
 
 // A grepper is one call of grep.
 type grepper struct {
@@ -96,7 +60,7 @@ func runGrep(ctx context.Context, c *shell.Call) error {
 	case "fgrep":
 		g.how.Syntax = regex.Fixed
 	}
-	opts, names, err := cli.Options(c, grepSpec)
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

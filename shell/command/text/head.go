@@ -11,18 +11,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Head = shell.Command{
-	Name: "head", Args: "[-n [-]N | -c [-]N] [-qvz] [file...]", Summary: "print the first part of files",
-	Help: `  -n N   the first N lines (default 10); -n -N all but the last N
-  -c N   the first N bytes; -c -N all but the last N
-  -q     never print file names    -v  always print them
-  -z     lines end with NUL
-Examples:
-  head -n 5 access.log
-  head -n -1 table.txt
-  head -c 100 data.bin`,
-	Run: runHead,
-}
+var Head = shell.Command{Name: "head", Run: runHead}
 
 // headTail holds what head and tail have in common.
 type headTail struct {
@@ -37,7 +26,7 @@ type headTail struct {
 
 func runHead(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-n")
-	opts, names, err := cli.Options(c, "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

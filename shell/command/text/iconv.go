@@ -21,23 +21,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Iconv = shell.Command{
-	Name: "iconv", Args: "[-cl] [-f FROM] [-t TO] [-o FILE] [file...]", Summary: "convert text between encodings",
-	Help: `  -f, --from-code=NAME  encoding of the input (UTF-8)
-  -t, --to-code=NAME    encoding of the output (UTF-8); //TRANSLIT puts a like one or '?'
-                        for what it cannot say, //IGNORE leaves it out
-  -c                    leave out what cannot be converted
-  -o, --output=FILE     write to FILE
-  -l, --list            list the encodings
-UTF-8, UTF-16, UTF-16LE, UTF-16BE, SHIFT_JIS (SJIS, CP932), EUC-JP,
-ISO-2022-JP, ISO-8859-1 (LATIN1), CP1252, ASCII.
-
-Examples:
-  iconv -f SHIFT_JIS -t UTF-8 old.txt > new.txt
-  iconv -t EUC-JP//TRANSLIT memo.txt | od -c
-`,
-	Run: runIconv,
-}
+var Iconv = shell.Command{Name: "iconv", Run: runIconv}
 
 // iconvNames are the spellings of each encoding, without '-' and '_'.
 var iconvNames = map[string]string{
@@ -83,7 +67,7 @@ type iconvRun struct {
 }
 
 func runIconv(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "f,from-code: t,to-code: c o,output: l,list s,silent")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -12,22 +12,7 @@ import (
 	"hako/shell/stream"
 )
 
-var Join = shell.Command{
-	Name: "join", Args: "[-i] [-1 N] [-2 N] [-j N] [-t C] [-a N] [-v N] [-e S] [-o LIST] [--header] file1 file2", Summary: "join lines of two sorted files on a common field",
-	Help: `  -1 N, -2 N  the field of file 1 or 2 to join on (default 1); -j N both
-  -t C        fields are separated by C
-  -a N        also print lines of file N without partner
-  -v N        print only lines of file N without partner
-  -e S        S stands for missing fields
-  -o LIST     fields to print: 0 the join field, 1.2 field 2 of file 1, auto
-  -i          ignore case        --header  the first lines are headings
-  --check-order, --nocheck-order
-Examples:
-  join users.txt groups.txt
-  join -t, -1 2 -2 1 -a 1 a.csv b.csv
-  join -v 1 old.txt new.txt`,
-	Run: runJoin,
-}
+var Join = shell.Command{Name: "join", Run: runJoin}
 
 type joiner struct {
 	field    [2]int // from 0
@@ -68,7 +53,7 @@ type joinSide struct {
 }
 
 func runJoin(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "1: 2: j: t: a: v: e: o: i,ignore-case header check-order nocheck-order z,zero-terminated")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -10,20 +10,7 @@ import (
 	"hako/shell/regex"
 )
 
-var Nl = shell.Command{
-	Name: "nl", Args: "[-b STYLE] [-h STYLE] [-f STYLE] [-n FORMAT] [-w N] [-s S] [-v N] [-i N] [-l N] [-d CC] [-p] [file...]", Summary: "number lines",
-	Help: `  -b STYLE   which body lines: a all, t those with text (default), n none, pREGEX those that match
-  -h STYLE, -f STYLE   the same for header and footer (default n)
-  -n FORMAT  ln left, rn right (default), rz right with zeros
-  -w N  width of the number (6)     -s S  text after the number (tab)
-  -v N  first number (1)            -i N  step (1)
-  -l N  count N empty lines as one  -d CC marks of logical pages (\:)
-  -p    do not start again at each page
-Examples:
-  nl -ba script.sh
-  nl -w3 -s': ' list.txt`,
-	Run: runNl,
-}
+var Nl = shell.Command{Name: "nl", Run: runNl}
 
 type numberer struct {
 	ctx              context.Context
@@ -45,8 +32,7 @@ type nlStyle struct {
 }
 
 func runNl(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "b,body-numbering: h,header-numbering: f,footer-numbering: n,number-format: w,number-width: "+
-		"s,number-separator: v,starting-line-number: i,line-increment: l,join-blank-lines: d,section-delimiter: p,no-renumber")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,17 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Paste = shell.Command{
-	Name: "paste", Args: "[-s] [-d LIST] [-z] [file...]", Summary: "join lines of files side by side",
-	Help: `  -d LIST  use the characters of LIST in turn instead of a tab; \0 is none
-  -s       one file after the other, each as one line
-  -z       lines end with NUL
-Examples:
-  paste names.txt ages.txt
-  paste -sd, list.txt
-  seq 6 | paste - - -`,
-	Run: runPaste,
-}
+var Paste = shell.Command{Name: "paste", Run: runPaste}
 
 type paster struct {
 	seps []string
@@ -32,7 +22,7 @@ type paster struct {
 }
 
 func runPaste(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "s,serial d,delimiters: z,zero-terminated")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

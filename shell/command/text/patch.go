@@ -15,27 +15,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Patch = shell.Command{
-	Name: "patch", Args: "[-RNfstblE] [-pN] [-i FILE] [-d DIR] [-o FILE] [-r FILE] [-F N] [--dry-run] [--strict-dry-run] [file [patchfile]]", Summary: "apply a diff to files",
-	Help: `  -pN  take N leading parts off the names in the patch; without it only the last is used
-  -i FILE  read the patch from FILE; -d DIR work in DIR
-  -R   undo the patch; -N pass over what is applied already; -f never ask
-  -o FILE  write the result to FILE; "-" prints it
-  -b   keep the original as FILE.orig; -z SUFFIX another suffix
-  -r FILE  where rejects go; "-" nowhere
-  -F N how much context may be wrong (2); -l blanks count as equal
-  -s   be quiet; -E remove files that become empty
-  --dry-run         only report, always with status 0
-  --strict-dry-run  only report, with status 1 if it does not apply
-Unified, context and normal diffs. A file is patched whole or not at all: if a
-hunk fails, it goes to FILE.rej and the file stays as it was. Names that lead
-out of the directory are refused. If standard input holds a text and a patch
-separated by a line ---LLMCMD_PATCH_SEPARATOR---, the patched text is printed.
-
-  patch -p1 < change.diff
-  patch --strict-dry-run -p1 -i change.diff`,
-	Run: runPatch,
-}
+var Patch = shell.Command{Name: "patch", Run: runPatch}
 
 // A patcher is one run of patch.
 type patcher struct {
@@ -57,8 +37,7 @@ type patcher struct {
 const patchSeparator = "---LLMCMD_PATCH_SEPARATOR---"
 
 func runPatch(ctx context.Context, c *shell.Call) error {
-	opts, operands, err := cli.Options(c, "p,strip: R,reverse N,forward f,force t,batch s,quiet,silent i,input: d,directory: o,output: r,reject-file: b,backup z,suffix: V,version-control: F,fuzz: "+
-		"l,ignore-whitespace E,remove-empty-files u,unified c,context n,normal e,ed dry-run strict-dry-run no-backup-if-mismatch backup-if-mismatch verbose binary posix merge? reject-format: read-only: Z,set-utc T,set-time D,ifdef: g,get: B,prefix: Y,basename-prefix:")
+	opts, operands, err := c.Options()
 	if err != nil {
 		return cli.WithStatus(err, 2)
 	}

@@ -9,16 +9,10 @@ import (
 	"hako/shell/vfs"
 )
 
-var Rev = shell.Command{
-	Name: "rev", Args: "[file...]", Summary: "reverse the characters of each line",
-	Help: `Examples:
-  echo hello | rev
-  rev words.txt | sort | rev`,
-	Run: runRev,
-}
+var Rev = shell.Command{Name: "rev", Run: runRev}
 
 func runRev(ctx context.Context, c *shell.Call) error {
-	_, names, err := cli.Options(c, "")
+	_, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -13,27 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Sed = shell.Command{
-	Name: "sed", Args: "[-nEsz] [-i[SUFFIX]] [-e script] [-f file] [script] [file...]", Summary: "edit a stream of lines", Run: runSed,
-	Help: `  -n          do not print the pattern space at the end of each cycle
-  -e SCRIPT   add commands; may be given several times
-  -f FILE     add the commands in a file
-  -E, -r      extended regular expressions
-  -i[SUFFIX]  edit the files themselves; keep a copy if a suffix is given
-  -s          each file has its own line numbers and last line
-  -z          lines end in NUL
-  -l N        wrap the output of l at N columns
-Addresses: N, $, /re/, \cREc, first~step, A,B, A,+N, A,~N, 0,/re/, and ! after any.
-Commands: a i c d D g G h H l n N p P q Q r R s t T b : w W x y z = F { }.
-Running programs (e, and the e flag of s) is refused: there are none here.
-
-Examples:
-  sed 's/foo/bar/g' file
-  sed -n '10,20p' file
-  sed -i.bak '/^#/d' config
-  sed -E 's/([a-z]+)=([0-9]+)/\2=\1/; $!N; P; D' file
-`,
-}
+var Sed = shell.Command{Name: "sed", Run: runSed}
 
 // A sedRun is one call of sed.
 type sedRun struct {
@@ -107,12 +87,9 @@ func runSed(ctx context.Context, c *shell.Call) error {
 	return nil
 }
 
-const sedSpec = "n,quiet,silent e,expression: f,file: E,r,regexp-extended i,in-place? s,separate z,null-data " +
-	"l,line-length: u,unbuffered posix debug sandbox follow-symlinks b,binary"
-
 // options reads the options and the script, and returns the input files.
 func (s *sedRun) options() ([]string, error) {
-	opts, names, err := cli.Options(s.c, sedSpec)
+	opts, names, err := s.c.Options()
 	if err != nil {
 		return nil, err
 	}

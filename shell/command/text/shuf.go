@@ -15,20 +15,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Shuf = shell.Command{
-	Name: "shuf", Args: "[-n N] [-r] [-o FILE] [-z] [file | -e word... | -i LO-HI]", Summary: "print lines in random order",
-	Help: `  -n N      at most N lines
-  -r        lines may come again and again
-  -e        the words themselves are the lines
-  -i LO-HI  the numbers from LO to HI are the lines
-  -o FILE   write there
-  -z        lines end with NUL
-Examples:
-  shuf names.txt
-  shuf -n 1 -e heads tails
-  shuf -i 1-100 -n 5`,
-	Run: runShuf,
-}
+var Shuf = shell.Command{Name: "shuf", Run: runShuf}
 
 type shuffler struct {
 	count        int64
@@ -42,7 +29,7 @@ type shuffler struct {
 }
 
 func runShuf(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "n,head-count: r,repeat e,echo i,input-range: o,output: z,zero-terminated random-source:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

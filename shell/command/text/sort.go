@@ -10,24 +10,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Sort = shell.Command{
-	Name: "sort", Args: "[-bcCdfghiMmnRrsuVz] [-k KEY]... [-t C] [-o FILE] [file...]", Summary: "sort lines",
-	Help: `  -n  by number      -g  by number with exponent   -h  by size (2K, 1G)
-  -V  by version     -M  by month                  -R  in random order
-  -r  reverse        -f  ignore case               -b  ignore leading blanks
-  -d  only letters, digits and blanks count        -i  only printing characters count
-  -u  drop lines with equal keys                   -s  keep the order of equal keys
-  -k KEY   F[.C][OPTS][,F[.C][OPTS]]: from field F, character C, to the second
-  -t C     fields are separated by C
-  -c  check only     -C  check quietly             -m  merge sorted files
-  -o FILE  write there (may be an input)           -z  lines end with NUL
-Examples:
-  sort -rn counts.txt
-  sort -t: -k3,3n table.txt
-  sort -k2,2 -k1,1r names.txt
-  sort -u a.txt b.txt`,
-	Run: runSort,
-}
+var Sort = shell.Command{Name: "sort", Run: runSort}
 
 // sorter holds the options of one call.
 type sorter struct {
@@ -47,13 +30,8 @@ type sorter struct {
 	store                 *sortStore
 }
 
-const sortSpec = "b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort i,ignore-nonprinting " +
-	"M,month-sort h,human-numeric-sort n,numeric-sort R,random-sort r,reverse V,version-sort sort: random-source: " +
-	"k,key: t,field-separator: c C check? m,merge o,output: s,stable u,unique z,zero-terminated " +
-	"S,buffer-size: T,temporary-directory: parallel: batch-size: debug files0-from: compress-program:"
-
 func runSort(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, sortSpec)
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"hako/quota"
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 )
 
@@ -82,7 +81,7 @@ func TestSortAgainstPlainComparison(t *testing.T) {
 func plainSort(t *testing.T, lines, args []string) string {
 	t.Helper()
 	c := &shell.Call{Name: "sort", Args: args, Stderr: io.Discard}
-	opts, _, err := cli.Options(c, sortSpec)
+	opts, _, err := c.Options()
 	if err != nil {
 		t.Fatal(err)
 	}

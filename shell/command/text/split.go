@@ -13,21 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Split = shell.Command{
-	Name: "split", Args: "[-l N | -b SIZE | -C SIZE | -n CHUNKS] [-d | -x] [-a N] [--additional-suffix=S] [file [prefix]]", Summary: "split a file into pieces",
-	Help: `  -l N       N lines each (default 1000)
-  -b SIZE    SIZE bytes each (10K, 1M)    -C SIZE  at most SIZE bytes of whole lines
-  -n CHUNKS  N pieces; l/N without splitting lines; r/N line by line in turn;
-             K/N, l/K/N, r/K/N print only piece K
-  -d  numeric suffixes (00, 01…)          -x  hexadecimal ones
-  -a N  length of the suffixes (2)        --additional-suffix=S
-  -e  no empty pieces with -n             -t C  lines end with C
-Examples:
-  split -l 100 data.csv part-
-  split -b 1M -d big.bin piece.
-  split -n l/4 names.txt`,
-	Run: runSplit,
-}
+var Split = shell.Command{Name: "split", Run: runSplit}
 
 type splitter struct {
 	mode      byte // l, b, C, n
@@ -54,11 +40,9 @@ type splitChunks struct {
 	n    int64
 }
 
-const splitSpec = "l,lines: b,bytes: C,line-bytes: n,number: d numeric-suffixes? x hex-suffixes? a,suffix-length: additional-suffix: e,elide-empty-files t,separator: u,unbuffered verbose filter:"
-
 func runSplit(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-l")
-	opts, names, err := cli.Options(c, splitSpec)
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -10,22 +10,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Strings = shell.Command{
-	Name: "strings", Args: "[-afw] [-n MIN] [-t o|d|x] [-e s|S] [file...]", Summary: "print runs of printable characters",
-	Help: `  -n MIN, -MIN   at least MIN characters (4)
-  -t o|d|x       print the position in octal, decimal or hexadecimal; -o is -t o
-  -f             print the name of the file before each
-  -w             newlines and other white space belong to a run
-  -e s|S         seven-bit characters (default), or eight-bit: use S for UTF-8
-  -a             the whole file (always so)
-
-Examples:
-  strings -n 8 program
-  strings -t x data.bin | head
-  strings -e S 日本語.bin
-`,
-	Run: runStrings,
-}
+var Strings = shell.Command{Name: "strings", Run: runStrings}
 
 type stringsScan struct {
 	*shell.Call
@@ -42,7 +27,7 @@ func runStrings(ctx context.Context, c *shell.Call) error {
 			c.Args[i] = "-n" + a[1:]
 		}
 	}
-	opts, names, err := cli.Options(c, "a,all f,print-file-name n,bytes: t,radix: o w,include-all-whitespace e,encoding:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Tac = shell.Command{
-	Name: "tac", Args: "[-b] [-r] [-s SEP] [file...]", Summary: "print lines from last to first",
-	Help: `  -s SEP  records end with SEP instead of a newline
-  -b      SEP stands before its record     -r  SEP is a regular expression
-Examples:
-  tac events.log | head
-  seq 3 | tac`,
-	Run: runTac,
-}
+var Tac = shell.Command{Name: "tac", Run: runTac}
 
 type reverser struct {
 	sep           []byte
@@ -28,7 +20,7 @@ type reverser struct {
 }
 
 func runTac(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "b,before r,regex s,separator:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

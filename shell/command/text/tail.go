@@ -11,26 +11,14 @@ import (
 	"hako/shell/stream"
 )
 
-var Tail = shell.Command{
-	Name: "tail", Args: "[-n [+]N | -c [+]N] [-qvz] [file...]", Summary: "print the last part of files",
-	Help: `  -n N   the last N lines (default 10); -n +N from line N on
-  -c N   the last N bytes; -c +N from byte N on
-  -q     never print file names    -v  always print them
-  -z     lines end with NUL
-Following a growing file (-f) is not possible here.
-Examples:
-  tail -n 20 app.log
-  tail -n +2 table.csv
-  tail -c 64 data.bin`,
-	Run: runTail,
-}
+var Tail = shell.Command{Name: "tail", Run: runTail}
 
 func runTail(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-n")
 	if a := c.Args; len(a) > 0 && len(a[0]) > 1 && a[0][0] == '+' && strings.Trim(a[0][1:], "0123456789") == "" {
 		c.Args = append([]string{"-n"}, a...)
 	}
-	opts, names, err := cli.Options(c, "n,lines: c,bytes: q,quiet,silent v,verbose z,zero-terminated f F retry follow? s,sleep-interval: pid:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

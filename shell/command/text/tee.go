@@ -6,22 +6,14 @@ import (
 	"os"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 	"hako/shell/stream"
 	"hako/shell/vfs"
 )
 
-var Tee = shell.Command{
-	Name: "tee", Args: "[-a] [file...]", Summary: "copy input to files and to standard output",
-	Help: `  -a  append to the files instead of emptying them
-Examples:
-  sort names.txt | tee sorted.txt | head
-  echo done | tee -a log.txt`,
-	Run: runTee,
-}
+var Tee = shell.Command{Name: "tee", Run: runTee}
 
 func runTee(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "a,append i,ignore-interrupts p output-error?")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

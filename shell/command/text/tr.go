@@ -10,21 +10,7 @@ import (
 	"hako/shell/stream"
 )
 
-var Tr = shell.Command{
-	Name: "tr", Args: "[-cdst] SET1 [SET2]", Summary: "translate, squeeze or delete characters",
-	Help: `  -d  delete the characters of SET1
-  -s  squeeze repeats of the characters of the last set
-  -c, -C  everything but SET1
-  -t  shorten SET1 to the length of SET2
-Sets: a-z, [:alpha:] [:digit:] [:upper:] [:lower:] [:space:] [:punct:]…,
-[x*5] five times x, [=x=], \n \t \\ \012.
-Examples:
-  tr a-z A-Z < notes.txt
-  tr -d '\r' < dos.txt
-  tr -s ' ' '\n' < text.txt
-  tr -cd '[:alnum:]\n' < text.txt`,
-	Run: runTr,
-}
+var Tr = shell.Command{Name: "tr", Run: runTr}
 
 type translator struct {
 	complement, remove, squeeze, truncate bool
@@ -34,7 +20,7 @@ type translator struct {
 }
 
 func runTr(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "+ c,complement C d,delete s,squeeze-repeats t,truncate-set1")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -4,23 +4,13 @@ import (
 	"context"
 
 	"hako/shell"
-	"hako/shell/command/internal/cli"
 )
 
-var Unexpand = shell.Command{
-	Name: "unexpand", Args: "[-a] [-t N | -t LIST] [--first-only] [file...]", Summary: "replace spaces by tabs",
-	Help: `  -a       all blanks, not only those before other text
-  -t N     tab stops every N columns (default 8); implies -a
-  -t LIST  tab stops at these columns
-  --first-only   only blanks before other text, even with -t
-Examples:
-  unexpand -t 4 --first-only main.go`,
-	Run: runUnexpand,
-}
+var Unexpand = shell.Command{Name: "unexpand", Run: runUnexpand}
 
 func runUnexpand(ctx context.Context, c *shell.Call) error {
 	c.Args = oldTabs(c.Args)
-	opts, names, err := cli.Options(c, "a,all t,tabs: first-only")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

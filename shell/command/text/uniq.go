@@ -13,21 +13,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Uniq = shell.Command{
-	Name: "uniq", Args: "[-cdDuiz] [-f N] [-s N] [-w N] [input [output]]", Summary: "drop or count lines that repeat the one before",
-	Help: `  -c     count how often each line came
-  -d     only repeated lines, one each     -D  all of them
-  --group[=separate|prepend|append|both]   all lines, an empty one between different ones
-  -u     only lines that are not repeated
-  -i     ignore case
-  -f N   skip N fields    -s N  skip N characters    -w N  compare at most N
-  -z     lines end with NUL
-Examples:
-  sort names.txt | uniq -c | sort -rn
-  uniq -d sorted.txt
-  sort -k2 t.txt | uniq -f 1`,
-	Run: runUniq,
-}
+var Uniq = shell.Command{Name: "uniq", Run: runUniq}
 
 type uniqState struct {
 	count, onlyRepeated, onlyUnique, all, fold bool
@@ -45,7 +31,7 @@ type uniqState struct {
 
 func runUniq(ctx context.Context, c *shell.Call) error {
 	c.Args = cli.ExpandDigits(c.Args, "-f")
-	opts, names, err := cli.Options(c, "c,count d,repeated D all-repeated? group? u,unique i,ignore-case f,skip-fields: s,skip-chars: w,check-chars: z,zero-terminated")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,7 @@ import (
 	"hako/shell/vfs"
 )
 
-var Wc = shell.Command{
-	Name: "wc", Args: "[-clLmw] [--total=WHEN] [--files0-from=F] [file...]", Summary: "count lines, words and bytes",
-	Help: `  -l  lines    -w  words    -c  bytes    -m  characters
-  -L  width of the longest line
-Without an option: lines, words and bytes.
-Examples:
-  wc -l access.log
-  wc *.txt
-  grep -i error app.log | wc -l`,
-	Run: runWc,
-}
+var Wc = shell.Command{Name: "wc", Run: runWc}
 
 // tally is what wc knows about one input.
 type tally struct{ lines, words, chars, bytes, longest int64 }
@@ -44,7 +34,7 @@ type wcOptions struct {
 }
 
 func runWc(ctx context.Context, c *shell.Call) error {
-	opts, names, err := cli.Options(c, "l,lines w,words c,bytes m,chars L,max-line-length files0-from: total:")
+	opts, names, err := c.Options()
 	if err != nil {
 		return err
 	}

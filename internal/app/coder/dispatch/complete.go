@@ -15,7 +15,7 @@ import (
 // complete fills in what only the forge knows, and finds out whether the task is
 // still wanted. An order of the queue comes first; what was ended before is only
 // to be reported.
-func (t *turn) complete(ctx context.Context, order coder.Order) (coder.Order, error) {
+func (t *attempt) complete(ctx context.Context, order coder.Order) (coder.Order, error) {
 	rec := t.book.last
 	if rec.Phase == coder.Reporting || rec.Phase == coder.Ended {
 		return order, nil
@@ -45,7 +45,7 @@ func (t *turn) complete(ctx context.Context, order coder.Order) (coder.Order, er
 }
 
 // asked reads the wish of people from an issue that was just taken.
-func (t *turn) asked(ctx context.Context, got forge.Task, was coder.State) (coder.Order, error) {
+func (t *attempt) asked(ctx context.Context, got forge.Task, was coder.State) (coder.Order, error) {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
 		return coder.Go, err
@@ -68,7 +68,7 @@ func (t *turn) asked(ctx context.Context, got forge.Task, was coder.State) (code
 
 // pass gives an order of the forge to the queue, which knows then that a pause is
 // meant, whatever was ordered before.
-func (t *turn) pass(ctx context.Context, order coder.Order) error {
+func (t *attempt) pass(ctx context.Context, order coder.Order) error {
 	switch order {
 	case coder.Pause:
 		return t.Queue.Order(ctx, t.lease.Item.ID, queue.Pause)
@@ -79,7 +79,7 @@ func (t *turn) pass(ctx context.Context, order coder.Order) error {
 }
 
 // describe fills in the task.
-func (t *turn) describe(ctx context.Context, got forge.Task) error {
+func (t *attempt) describe(ctx context.Context, got forge.Task) error {
 	repo, err := t.forge.Repository(ctx, t.task.Repo)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (t *turn) describe(ctx context.Context, got forge.Task) error {
 	if repo.Archived {
 		return &fault.Error{Kind: fault.Denied, Op: "work on", Subject: t.task.Repo, Why: "the repository is archived", Hint: "unarchive it, or close the issue"}
 	}
-	trusted, err := t.Office.mayWrite(ctx, t.forge, t.task.Repo, got.Author)
+	trusted, err := t.ForgeClient.mayWrite(ctx, t.forge, t.task.Repo, got.Author)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (t *turn) describe(ctx context.Context, got forge.Task) error {
 // pull says where the changes of a pull request are. Those of somebody else can
 // be read and are not to be written: what is done goes to a branch of its own,
 // and begins with the commit that was there when the task was first taken.
-func (t *turn) pull(ctx context.Context, got forge.Task, main string) error {
+func (t *attempt) pull(ctx context.Context, got forge.Task, main string) error {
 	bot, err := t.forge.bot(ctx)
 	if err != nil {
 		return err

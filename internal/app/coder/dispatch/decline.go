@@ -25,7 +25,7 @@ func (f *Forge) takes(repo string) bool {
 	return len(f.Repos) == 0 || slices.ContainsFunc(f.Repos, func(one string) bool { return strings.EqualFold(one, repo) })
 }
 
-func (o *Office) check() error {
+func (o *ForgeClient) check() error {
 	for i := range o.Forges {
 		if err := o.Forges[i].Check(); err != nil {
 			return err
@@ -42,12 +42,12 @@ func strange(t coder.Task) coder.Record {
 
 // declined ends a task that must not be worked on and tells people why. It
 // reports whether it did.
-func (t *turn) declined(ctx context.Context, got forge.Task) (bool, error) {
+func (t *attempt) declined(ctx context.Context, got forge.Task) (bool, error) {
 	why, err := t.objection(ctx, got)
 	if err != nil || why == "" {
 		return false, err
 	}
-	desk := fenced{t.Office, t.lease}
+	desk := fencedClient{t.ForgeClient, t.lease}
 	why = coder.Fit(t.Coordinator.Secrets, why, longestWhy)
 	if _, err := desk.Say(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
 		return false, err
@@ -66,7 +66,7 @@ func forbidden(err error) bool {
 
 // objection is what speaks against working on a task; empty means nothing. Who
 // wants it is asked when nobody has begun yet.
-func (t *turn) objection(ctx context.Context, got forge.Task) (string, error) {
+func (t *attempt) objection(ctx context.Context, got forge.Task) (string, error) {
 	switch {
 	case got.Closed:
 		return "", nil // nobody waits for a word
@@ -79,7 +79,7 @@ func (t *turn) objection(ctx context.Context, got forge.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	may, err := t.Office.mayWrite(ctx, t.forge, t.task.Repo, by)
+	may, err := t.ForgeClient.mayWrite(ctx, t.forge, t.task.Repo, by)
 	if err != nil || may {
 		return "", err
 	}
@@ -98,7 +98,7 @@ func named(user string) string {
 
 // labeller is who wants an issue to be worked on. Where the forge does not tell,
 // it is the author, who may have set the label when it was made.
-func (t *turn) labeller(ctx context.Context, got forge.Task) (string, error) {
+func (t *attempt) labeller(ctx context.Context, got forge.Task) (string, error) {
 	by, at, err := t.forge.WhoLabelled(ctx, refOf(t.task), t.forge.label(coder.Pending))
 	switch kind := fault.KindOf(err); {
 	case err != nil && kind != fault.NotFound && kind != fault.Denied:

@@ -24,10 +24,10 @@ func TestGitLabNeedsRepositories(t *testing.T) {
 	s.Member("mallory/pub", "mallory", "admin")
 	s.Member("mallory/pub", bot, "write")
 	s.Add("mallory/pub", fake.Item{Kind: fake.Issue, Author: "mallory", Labels: []string{"coding agent"}})
-	if sum := s.poll(); sum != (Polled{}) {
+	if sum := s.poll(); sum != (PollResult{}) {
 		t.Errorf("polled %+v", sum)
 	}
-	s.office.Forges[0].Repos = nil
+	s.client.Forges[0].Repos = nil
 	calls := map[string]func() error{
 		"poll":  func() error { _, err := s.producer.Poll(t.Context()); return err },
 		"run":   func() error { return s.producer.Run(t.Context()) },
@@ -45,7 +45,7 @@ func TestGitLabNeedsRepositories(t *testing.T) {
 // Whatever is in the queue, a worker does nothing elsewhere, and says nothing.
 func TestStrangeRepository(t *testing.T) {
 	both(t, func(s *site) {
-		s.office.Forges[0].Repos = []string{s.repo}
+		s.client.Forges[0].Repos = []string{s.repo}
 		s.Repo("mallory/pub")
 		s.Member("mallory/pub", bot, "write")
 		n := s.Add("mallory/pub", fake.Item{Kind: fake.Issue, Author: "mallory", Labels: []string{"coding agent"}})
@@ -58,7 +58,7 @@ func TestStrangeRepository(t *testing.T) {
 		if e := s.only(coder.Stopped); !strings.Contains(e.Record.Why, "mallory/pub") || len(s.asked) > 0 || s.Count("", "mallory") > 0 {
 			s.Errorf("%s, %d asked, %v", e.Record.Why, len(s.asked), s.Requests())
 		}
-		if f := s.office.Forges[0]; !f.takes("Acme/App") || f.takes("acme/application") {
+		if f := s.client.Forges[0]; !f.takes("Acme/App") || f.takes("acme/application") {
 			s.Error("names are compared wrongly")
 		}
 	})
@@ -73,7 +73,7 @@ func (f elsewhere) List(context.Context, forge.Query) ([]forge.Task, error) {
 
 func TestRenamedRepository(t *testing.T) {
 	s := newSite(t, forge.GitLab)
-	s.office.Forges[0].Forge = elsewhere{s.office.Forges[0].Forge}
+	s.client.Forges[0].Forge = elsewhere{s.client.Forges[0].Forge}
 	sum, err := s.producer.Poll(t.Context())
 	if sum.Picked != 0 || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "it is called mallory/app now") || fault.Hint(err) == "" {
 		t.Errorf("%+v, %v", sum, err)
@@ -96,7 +96,7 @@ func TestPullOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
-			s.office.Forges[0].Bot = c.bot
+			s.client.Forges[0].Bot = c.bot
 			s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: c.author, Branch: c.branch, Target: "next", Labels: []string{"coding agent"}})
 			s.poll()
 			e := s.only(coder.Done)
@@ -128,7 +128,7 @@ func (f *moving) Get(ctx context.Context, ref forge.Ref) (forge.Task, error) {
 // worker that takes it over.
 func TestHeadIsPinned(t *testing.T) {
 	both(t, func(s *site) {
-		s.office.Forges[0].Forge = &moving{Forge: s.office.Forges[0].Forge}
+		s.client.Forges[0].Forge = &moving{Forge: s.client.Forges[0].Forge}
 		s.Repo("stranger/app")
 		s.Add(s.repo, fake.Item{Kind: fake.Pull, Title: "x", Author: "stranger", Branch: "topic", From: "stranger/app", Labels: []string{"coding agent"}})
 		left := 2
@@ -275,7 +275,7 @@ func TestLabelThatStays(t *testing.T) {
 			s.issue(fake.Item{})
 			s.Spoil(f)
 			for range 9 {
-				s.producer = &Producer{Office: s.office, Queue: s.queue, Observe: s.observe} // which remembers nothing
+				s.producer = &Producer{ForgeClient: s.client, Queue: s.queue, Observe: s.observe} // which remembers nothing
 				_, err := s.producer.Poll(t.Context())
 				if fault.KindOf(err) != fault.Unavailable {
 					s.fine(err)
@@ -301,8 +301,8 @@ func TestDeclinedInSilence(t *testing.T) {
 		if s.count("taken") != 1 || s.count("failed") != 0 {
 			s.Errorf("%d taken, %d failed", s.count("taken"), s.count("failed"))
 		}
-		s.producer = &Producer{Office: s.office, Queue: s.queue}
-		if sum := s.poll(); sum != (Polled{Found: 1}) {
+		s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
+		if sum := s.poll(); sum != (PollResult{Found: 1}) {
 			s.Errorf("polled %+v", sum)
 		}
 	})
@@ -312,7 +312,7 @@ func TestDeclinedInSilence(t *testing.T) {
 func TestDeadInStrangeRepository(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	dead(s)
-	s.office.Forges[0].Repos = []string{"acme/other"}
+	s.client.Forges[0].Repos = []string{"acme/other"}
 	s.Forget()
 	n, err := s.producer.TellDead(t.Context(), forge.GitHub)
 	if s.fine(err); n != 0 || len(s.Requests()) > 0 {

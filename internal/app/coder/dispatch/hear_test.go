@@ -14,7 +14,7 @@ import (
 // heard is what Hear returns, in short.
 func (s *site) heard(t coder.Task, after string) (texts []string, last string) {
 	s.Helper()
-	all, err := s.office.Hear(s.Context(), t, after)
+	all, err := s.client.Hear(s.Context(), t, after)
 	s.fine(err)
 	last = after
 	for _, c := range all {
@@ -38,7 +38,7 @@ func TestHear(t *testing.T) {
 		say("ann", "one")
 		second := say("stranger", "two")
 		say(bot, "mine")
-		all, err := s.office.Hear(s.Context(), task, "")
+		all, err := s.client.Hear(s.Context(), task, "")
 		s.fine(err)
 		if len(all) != 3 || !all[0].Authorised || all[0].Own || all[1].Authorised || all[1].Author != "stranger" || !all[2].Own || all[2].Authorised {
 			s.Fatalf("heard %+v", all)
@@ -62,7 +62,7 @@ func TestHear(t *testing.T) {
 			c := i.Comments
 			c[len(c)-1].Created, c[len(c)-1].Updated = c[len(c)-2].Created, c[len(c)-2].Updated
 		})
-		all, err = s.office.Hear(s.Context(), task, last)
+		all, err = s.client.Hear(s.Context(), task, last)
 		s.fine(err)
 		if texts, _ := s.heard(task, all[0].ID); len(all) != 2 || !slices.Equal(texts, []string{"in the same second"}) {
 			s.Errorf("heard %q", texts)
@@ -89,7 +89,7 @@ func TestHearReview(t *testing.T) {
 		if s.provider == forge.GitHub {
 			s.Change(s.repo, fake.Pull, n, func(i *fake.Item) { i.Comments[1].Created = drafted })
 		}
-		all, err := s.office.Hear(s.Context(), task, last)
+		all, err := s.client.Hear(s.Context(), task, last)
 		if s.fine(err); len(all) != 1 || all[0].Text != "rename it" || all[0].On != "a.go:7" { // the place is no word of hers
 			s.Errorf("heard %+v", all)
 		}
@@ -108,8 +108,8 @@ func TestTrust(t *testing.T) {
 	if got := s.Count("GET", "permission"); got != 1 {
 		t.Errorf("asked %d times", got)
 	}
-	s.office.Trust = time.Nanosecond
-	s.office.rights = nil
+	s.client.Trust = time.Nanosecond
+	s.client.rights = nil
 	s.heard(s.task(coder.Issue, n), "")
 	if got := s.Count("GET", "permission"); got != 4 {
 		t.Errorf("asked %d times", got)
@@ -122,10 +122,10 @@ func TestNotFound(t *testing.T) {
 		n := s.issue(fake.Item{})
 		task := s.task(coder.Issue, n)
 		calls := map[string]func() error{
-			"say":     func() error { _, err := s.office.Say(s.Context(), task, "a", "x"); return err },
-			"hear":    func() error { _, err := s.office.Hear(s.Context(), task, ""); return err },
-			"show":    func() error { return s.office.Show(s.Context(), task, coder.Done) },
-			"propose": func() error { _, err := s.office.Propose(s.Context(), task, coder.Proposal{Title: "x"}); return err },
+			"say":     func() error { _, err := s.client.Say(s.Context(), task, "a", "x"); return err },
+			"hear":    func() error { _, err := s.client.Hear(s.Context(), task, ""); return err },
+			"show":    func() error { return s.client.Show(s.Context(), task, coder.Done) },
+			"propose": func() error { _, err := s.client.Propose(s.Context(), task, coder.Proposal{Title: "x"}); return err },
 		}
 		paths := map[string]fake.Fault{"say": {Method: "POST"}, "hear": {Path: map[string]string{forge.GitHub: "comments", forge.GitLab: "notes"}[s.provider]},
 			"show": {Method: map[string]string{forge.GitHub: "POST", forge.GitLab: "PUT"}[s.provider]}, "propose": {Method: "POST"}}
@@ -152,7 +152,7 @@ func TestNotFound(t *testing.T) {
 func TestUnknownForge(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	task := coder.Task{ID: "t1", Provider: "elsewhere"}
-	_, err := s.office.Say(t.Context(), task, "a", "x")
+	_, err := s.client.Say(t.Context(), task, "a", "x")
 	if fault.KindOf(err) != fault.Invalid || fault.Hint(err) == "" {
 		t.Error(err)
 	}
@@ -163,17 +163,17 @@ func TestVoicesAreBounded(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	n := s.issue(fake.Item{})
 	task := s.task(coder.Issue, n)
-	_, err := s.office.Say(t.Context(), task, "progress", "one")
+	_, err := s.client.Say(t.Context(), task, "progress", "one")
 	s.fine(err)
 	for i := range 3 * mostVoices {
 		other := task
 		other.ID = newID(coder.Issue, i)
-		s.office.voice(&s.office.Forges[0], other)
+		s.client.voice(&s.client.Forges[0], other)
 	}
-	if len(s.office.voices) > mostVoices {
-		t.Errorf("%d voices", len(s.office.voices))
+	if len(s.client.voices) > mostVoices {
+		t.Errorf("%d voices", len(s.client.voices))
 	}
-	_, err = s.office.Say(t.Context(), task, "progress", "two")
+	_, err = s.client.Say(t.Context(), task, "progress", "two")
 	s.fine(err)
 	s.said(fake.Issue, n, "progress")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A journal keeps the record of a task with its lease. It implements
-// [work.Journal].
+// [coder.Journal].
 type journal struct {
 	lease *queue.Lease
 	last  coder.Record // as it was saved, or as the coordinator left it
@@ -35,7 +35,7 @@ func (j *journal) read(text json.RawMessage) error {
 	return err
 }
 
-// Save implements [work.Journal].
+// Save implements [coder.Journal].
 func (j *journal) Save(ctx context.Context, r coder.Record) error {
 	text, err := json.Marshal(step{r, j.wish, j.head})
 	if err != nil {
@@ -61,7 +61,7 @@ func (j *journal) short() json.RawMessage {
 	return text
 }
 
-// Once implements [work.Journal]. What was begun before without a word about how
+// Once implements [coder.Journal]. What was begun before without a word about how
 // it ended is done again: the function is told, and finds what it did.
 func (j *journal) Once(ctx context.Context, key string, do func(ctx context.Context, again bool) (string, error)) (string, error) {
 	again := false
@@ -102,31 +102,31 @@ func lost(err error) error {
 // A fenced office is one that a worker uses for a task while the task is its
 // own. A process that was asleep for a minute would otherwise say once more what
 // the next worker has said.
-type fenced struct {
-	*Office
+type fencedClient struct {
+	*ForgeClient
 	lease *queue.Lease
 }
 
-// Say implements [work.Desk].
-func (f fenced) Say(ctx context.Context, t coder.Task, key, text string) (string, error) {
+// Say implements [coder.Commenter].
+func (f fencedClient) Say(ctx context.Context, t coder.Task, key, text string) (string, error) {
 	if err := f.lease.Beat(ctx); err != nil {
 		return "", lost(err)
 	}
-	return f.Office.Say(ctx, t, key, text)
+	return f.ForgeClient.Say(ctx, t, key, text)
 }
 
-// Show implements [work.Board].
-func (f fenced) Show(ctx context.Context, t coder.Task, s coder.State) error {
+// Show implements [coder.Publisher].
+func (f fencedClient) Show(ctx context.Context, t coder.Task, s coder.State) error {
 	if err := f.lease.Beat(ctx); err != nil {
 		return lost(err)
 	}
-	return f.Office.Show(ctx, t, s)
+	return f.ForgeClient.Show(ctx, t, s)
 }
 
-// Propose implements [work.Board].
-func (f fenced) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (string, error) {
+// Propose implements [coder.Publisher].
+func (f fencedClient) Propose(ctx context.Context, t coder.Task, p coder.Proposal) (string, error) {
 	if err := f.lease.Beat(ctx); err != nil {
 		return "", lost(err)
 	}
-	return f.Office.Propose(ctx, t, p)
+	return f.ForgeClient.Propose(ctx, t, p)
 }

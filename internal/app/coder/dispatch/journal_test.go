@@ -35,7 +35,7 @@ func TestFenced(t *testing.T) {
 	s := newSite(t, forge.GitHub)
 	old, _ := s.takeOver()
 	s.Forget()
-	task, desk, book := s.task(coder.Issue, 1), fenced{s.office, old}, &journal{lease: old}
+	task, desk, book := s.task(coder.Issue, 1), fencedClient{s.client, old}, &journal{lease: old}
 	never := func(context.Context, bool) (string, error) { t.Error("it was done"); return "", nil }
 	_, saying := desk.Say(t.Context(), task, "a", "x")
 	_, proposing := desk.Propose(t.Context(), task, coder.Proposal{Title: "x"})

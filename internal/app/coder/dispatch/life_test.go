@@ -14,10 +14,10 @@ import (
 func TestIssueBecomesProposal(t *testing.T) {
 	both(t, func(s *site) {
 		n := s.issue(fake.Item{Body: "Please fix it."})
-		if sum := s.poll(); sum != (Polled{Found: 1, Picked: 1}) {
+		if sum := s.poll(); sum != (PollResult{Found: 1, Picked: 1}) {
 			t.Errorf("polled %+v", sum)
 		}
-		if sum := s.poll(); sum != (Polled{Found: 1}) {
+		if sum := s.poll(); sum != (PollResult{Found: 1}) {
 			t.Errorf("polled again %+v", sum)
 		}
 		e := s.only(coder.Done)
@@ -109,7 +109,7 @@ func TestAnotherTry(t *testing.T) {
 		n := s.issue(fake.Item{})
 		s.poll()
 		first := s.only(coder.Done)
-		if sum := s.poll(); sum != (Polled{}) {
+		if sum := s.poll(); sum != (PollResult{}) {
 			t.Errorf("polled %+v", sum)
 		}
 		s.label(n, "coding agent", "")
@@ -134,7 +134,7 @@ func TestAnotherTry(t *testing.T) {
 // Only what is assigned is picked up where that is wanted.
 func TestNeedAssignee(t *testing.T) {
 	both(t, func(s *site) {
-		s.office.Forges[0].NeedAssignee = true
+		s.client.Forges[0].NeedAssignee = true
 		s.issue(fake.Item{Title: "not mine"})
 		n := s.issue(fake.Item{Assignees: []string{bot}})
 		if sum := s.poll(); sum.Found != 1 || sum.Picked != 1 {

@@ -60,7 +60,7 @@ func (s *site) paused(n int, resume func()) {
 	if now := s.state(fake.Issue, n); now.State != queue.Parked {
 		s.Errorf("the queue has %s", now.State)
 	}
-	if sum := s.poll(); sum != (Polled{}) {
+	if sum := s.poll(); sum != (PollResult{}) {
 		s.Errorf("polled %+v", sum)
 	}
 	if rest := s.drain(); len(rest) > 0 {
@@ -225,9 +225,9 @@ func TestPausedAndDied(t *testing.T) {
 	s.meet("command", func() { s.fine(s.queue.Order(s.Context(), s.thread(fake.Issue, n), queue.Pause)) })
 	l, err := s.queue.Take(t.Context())
 	s.fine(err)
-	turn := &turn{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
-	s.fine(turn.open())
-	s.fine(turn.work(t.Context()))
+	attempt := &attempt{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
+	s.fine(attempt.open())
+	s.fine(attempt.work(t.Context()))
 	s.fine(l.Release(t.Context(), 0)) // as the queue does by itself in time
 	s.paused(n, s.byLabel(n))
 }
@@ -288,8 +288,8 @@ func (f *flicker) Get(ctx context.Context, ref forge.Ref) (forge.Task, error) {
 // What is seen for a moment only is no wish.
 func TestFlicker(t *testing.T) {
 	s := newSite(t, forge.GitHub)
-	f := &flicker{Forge: s.office.Forges[0].Forge}
-	s.office.Forges[0].Forge = f
+	f := &flicker{Forge: s.client.Forges[0].Forge}
+	s.client.Forges[0].Forge = f
 	n := s.issue(fake.Item{})
 	s.poll()
 	s.setHook(func(_ context.Context, place string) error {

@@ -18,12 +18,12 @@ import (
 // A Producer finds what is wanted and puts it into the queue. Several may do so
 // at the same time. Its fields must not change after the first use.
 type Producer struct {
-	Office  *Office
-	Queue   *queue.Queue
-	Every   time.Duration // between two polls; zero means a minute
-	Recheck time.Duration // after which also what has not changed is compared with the queue; zero means 10 minutes
-	Secrets *redact.Set   // values that nobody may see; nil means only those known by their spelling
-	Observe func(Event)   // is told what happens, by many at once; nil means that nobody is
+	ForgeClient *ForgeClient
+	Queue       *queue.Queue
+	Every       time.Duration // between two polls; zero means a minute
+	Recheck     time.Duration // after which also what has not changed is compared with the queue; zero means 10 minutes
+	Secrets     *redact.Set   // values that nobody may see; nil means only those known by their spelling
+	Observe     func(Event)   // is told what happens, by many at once; nil means that nobody is
 
 	mu     sync.Mutex
 	memory map[string]*memory // by provider
@@ -37,8 +37,8 @@ type memory struct {
 	seen  map[string]time.Time // when an issue was changed last, by thread
 }
 
-// Polled is what came of a poll.
-type Polled struct {
+// PollResult is what came of a poll.
+type PollResult struct {
 	Found    int // issues that are ready
 	Picked   int // for the first time
 	Requeued int // for another try
@@ -46,21 +46,21 @@ type Polled struct {
 	Told     int // people who wait for tasks that were given up
 }
 
-func (p Polled) add(o Polled) Polled {
-	return Polled{p.Found + o.Found, p.Picked + o.Picked, p.Requeued + o.Requeued, p.Resumed + o.Resumed, p.Told + o.Told}
+func (p PollResult) add(o PollResult) PollResult {
+	return PollResult{p.Found + o.Found, p.Picked + o.Picked, p.Requeued + o.Requeued, p.Resumed + o.Resumed, p.Told + o.Told}
 }
 
 // Run polls until the context ends. Each forge has its own pace: one that fails
 // is asked less and less often, and keeps nobody else waiting.
 func (p *Producer) Run(ctx context.Context) error {
-	if err := p.Office.check(); err != nil {
+	if err := p.ForgeClient.check(); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
-	for i := range p.Office.Forges {
+	for i := range p.ForgeClient.Forges {
 		wg.Go(func() {
 			for failures := 0; ctx.Err() == nil; {
-				if _, err := p.poll(ctx, &p.Office.Forges[i]); err != nil {
+				if _, err := p.poll(ctx, &p.ForgeClient.Forges[i]); err != nil {
 					failures++
 				} else {
 					failures = 0
@@ -83,14 +83,14 @@ func (p *Producer) pause(failures int) time.Duration {
 
 // Poll looks at all forges once. What went well has happened although there is
 // an error.
-func (p *Producer) Poll(ctx context.Context) (Polled, error) {
-	sums, errs := make([]Polled, len(p.Office.Forges)), make([]error, len(p.Office.Forges))
+func (p *Producer) Poll(ctx context.Context) (PollResult, error) {
+	sums, errs := make([]PollResult, len(p.ForgeClient.Forges)), make([]error, len(p.ForgeClient.Forges))
 	var wg sync.WaitGroup
-	for i := range p.Office.Forges {
-		wg.Go(func() { sums[i], errs[i] = p.poll(ctx, &p.Office.Forges[i]) })
+	for i := range p.ForgeClient.Forges {
+		wg.Go(func() { sums[i], errs[i] = p.poll(ctx, &p.ForgeClient.Forges[i]) })
 	}
 	wg.Wait()
-	var sum Polled
+	var sum PollResult
 	for _, one := range sums {
 		sum = sum.add(one)
 	}
@@ -98,7 +98,7 @@ func (p *Producer) Poll(ctx context.Context) (Polled, error) {
 }
 
 // poll looks at one forge.
-func (p *Producer) poll(ctx context.Context, f *Forge) (sum Polled, err error) {
+func (p *Producer) poll(ctx context.Context, f *Forge) (sum PollResult, err error) {
 	began := time.Now()
 	defer func() {
 		e := Event{Type: "polled", Provider: f.Provider, Found: sum.Found, New: sum.Picked + sum.Requeued + sum.Resumed, Duration: time.Since(began), Err: err}
@@ -113,9 +113,9 @@ func (p *Producer) poll(ctx context.Context, f *Forge) (sum Polled, err error) {
 	}
 	told, telling := p.TellDead(ctx, f.Provider)
 	mem, fresh := p.recalled(f.Provider, ready)
-	r := &round{Producer: p, forge: f, bot: bot, mem: mem}
+	r := &pollRound{Producer: p, forge: f, bot: bot, mem: mem}
 	sorting := together(ctx, fresh, atOnce, r.sort)
-	sum = Polled{sum.Found, int(r.picked.Load()), int(r.requeued.Load()), int(r.resumed.Load()), told}
+	sum = PollResult{sum.Found, int(r.picked.Load()), int(r.requeued.Load()), int(r.resumed.Load()), told}
 	return sum, errors.Join(listing, telling, sorting)
 }
 

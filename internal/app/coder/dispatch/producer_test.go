@@ -36,13 +36,13 @@ func TestManyIssues(t *testing.T) {
 				took, asked := time.Since(began), len(s.Requests())
 				fastest = min(fastest, took)
 				t.Logf("%s: %v, %d requests", what, took.Round(time.Millisecond), asked)
-				if sum != (Polled{Found: many, Picked: picked}) || asked > 110 {
+				if sum != (PollResult{Found: many, Picked: picked}) || asked > 110 {
 					t.Errorf("%s: %+v with %d requests", what, sum, asked)
 				}
 			}
 			poll("first", many)
 			for tries := 0; tries == 0 || tries < 4 && fastest > 5*time.Second && !raced; tries++ { // others may need the machine, too
-				s.producer = &Producer{Office: s.office, Queue: s.queue}
+				s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
 				poll("after a restart", 0)
 			}
 			if fastest > 5*time.Second && !raced {
@@ -74,15 +74,15 @@ func (f *stale) List(ctx context.Context, q forge.Query) (list []forge.Task, err
 func TestOldList(t *testing.T) {
 	for _, end := range []coder.State{coder.Done, coder.Paused} {
 		s := newSite(t, forge.GitHub)
-		s.office.Forges[0].Forge = &stale{Forge: s.office.Forges[0].Forge}
+		s.client.Forges[0].Forge = &stale{Forge: s.client.Forges[0].Forge}
 		n := s.issue(fake.Item{})
 		s.poll()
 		if end == coder.Paused {
 			s.meet("command", func() { s.label(n, "coding agent paused", "") })
 		}
 		s.only(end)
-		s.producer = &Producer{Office: s.office, Queue: s.queue}
-		if sum := s.poll(); sum != (Polled{Found: 1}) {
+		s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
+		if sum := s.poll(); sum != (PollResult{Found: 1}) {
 			t.Errorf("%s: polled %+v", end, sum)
 		}
 	}
@@ -104,8 +104,8 @@ func TestRecheck(t *testing.T) {
 // One forge that fails, and one repository that is gone, stop nothing else.
 func TestOneFails(t *testing.T) {
 	s, other := newSite(t, forge.GitHub), newSite(t, forge.GitLab)
-	other.office.Forges[0].Repos = []string{"acme/gone", "acme/app"}
-	s.office.Forges = append(s.office.Forges, other.office.Forges[0])
+	other.client.Forges[0].Repos = []string{"acme/gone", "acme/app"}
+	s.client.Forges = append(s.client.Forges, other.client.Forges[0])
 	other.issue(fake.Item{})
 	s.Spoil(fake.Fault{Status: 500, Times: -1})
 	sum, err := s.producer.Poll(t.Context())
@@ -116,7 +116,7 @@ func TestOneFails(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	s, other := newSite(t, forge.GitHub), newSite(t, forge.GitLab)
-	s.office.Forges = append(s.office.Forges, other.office.Forges[0])
+	s.client.Forges = append(s.client.Forges, other.client.Forges[0])
 	s.Spoil(fake.Fault{Status: 500, Times: -1})
 	ctx, stop := context.WithCancel(t.Context())
 	var bad, good atomic.Int64
@@ -155,10 +155,10 @@ func TestRefusedIssue(t *testing.T) {
 	long := "acme/" + strings.Repeat("long", 60) + "/app"
 	s.Repo(long)
 	s.Member(long, bot, "write")
-	s.office.Forges[0].Repos = []string{long, s.repo}
+	s.client.Forges[0].Repos = []string{long, s.repo}
 	s.Add(long, fake.Item{Kind: fake.Issue, Labels: []string{"coding agent"}})
 	s.issue(fake.Item{})
-	if sum := s.poll(); sum != (Polled{Found: 2, Picked: 1}) || s.count("refused") != 1 {
+	if sum := s.poll(); sum != (PollResult{Found: 2, Picked: 1}) || s.count("refused") != 1 {
 		t.Errorf("polled %+v, %d refused", sum, s.count("refused"))
 	}
 	if s.poll(); s.count("refused") != 1 {
@@ -195,8 +195,8 @@ func TestDeadAreTold(t *testing.T) {
 		if got := s.Count("", fmt.Sprintf("issues/%d", n)); got > 0 {
 			s.Errorf("asked %d times for what is known", got)
 		}
-		s.producer = &Producer{Office: s.office, Queue: s.queue, Observe: s.observe}
-		if sum := s.poll(); sum != (Polled{}) {
+		s.producer = &Producer{ForgeClient: s.client, Queue: s.queue, Observe: s.observe}
+		if sum := s.poll(); sum != (PollResult{}) {
 			s.Errorf("polled %+v", sum)
 		}
 		s.said(fake.Issue, n, "failed")
@@ -251,7 +251,7 @@ func TestDeadAndMute(t *testing.T) {
 		s.label(n, "coding agent", "coding agent processing")
 		s.archived()
 		for range 3 {
-			if sum := s.poll(); sum != (Polled{Found: 1}) {
+			if sum := s.poll(); sum != (PollResult{Found: 1}) {
 				s.Errorf("polled %+v", sum)
 			}
 		}
@@ -270,11 +270,11 @@ func TestDeadButEnded(t *testing.T) {
 	s.poll()
 	l, err := s.queue.Take(t.Context())
 	s.fine(err)
-	turn := &turn{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
-	s.fine(turn.open())
-	s.fine(turn.work(t.Context()))
+	attempt := &attempt{Worker: s.worker, lease: l, book: &journal{lease: l}, began: time.Now(), held: l.Keep(t.Context())}
+	s.fine(attempt.open())
+	s.fine(attempt.work(t.Context()))
 	s.fine(l.Fail(t.Context(), "killed"))
-	if sum := s.poll(); sum != (Polled{}) {
+	if sum := s.poll(); sum != (PollResult{}) {
 		t.Errorf("polled %+v", sum)
 	}
 	s.labelled(fake.Issue, n, "coding agent done")
@@ -294,7 +294,7 @@ func TestManyAgain(t *testing.T) {
 		s.fine(err)
 		s.fine(l.Done(t.Context(), nil))
 	}
-	s.producer = &Producer{Office: s.office, Queue: s.queue}
+	s.producer = &Producer{ForgeClient: s.client, Queue: s.queue}
 	for _, want := range []int{mostAgain, more, 0} {
 		if sum := s.poll(); sum.Requeued != want {
 			t.Errorf("polled %+v, want %d", sum, want)

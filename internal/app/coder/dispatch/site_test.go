@@ -40,7 +40,7 @@ type site struct {
 	provider, repo string
 	options        queue.Options
 	queue          *queue.Queue
-	office         *Office
+	client         *ForgeClient
 	producer       *Producer
 	worker         *Worker
 
@@ -74,8 +74,8 @@ func newSite(t *testing.T, provider string) *site {
 	s.User("stranger")
 	s.options = queue.Options{Dir: t.TempDir(), Backoff: []time.Duration{20 * time.Millisecond}, AckWait: 2 * time.Second, Worker: "one"}
 	s.queue = s.open(s.options)
-	s.office = &Office{Forges: []Forge{s.forge(forge.Config{})}}
-	s.producer = &Producer{Office: s.office, Queue: s.queue, Observe: s.observe}
+	s.client = &ForgeClient{Forges: []Forge{s.forge(forge.Config{})}}
+	s.producer = &Producer{ForgeClient: s.client, Queue: s.queue, Observe: s.observe}
 	s.worker = s.workerOf(s.queue)
 	return s
 }
@@ -107,8 +107,8 @@ func (s *site) workerOf(q *queue.Queue) *Worker {
 	secrets := new(redact.Set)
 	secrets.Add(secret)
 	archive := &store.Store{Dir: s.TempDir()}
-	return &Worker{Queue: q, Office: s.office, OrderEvery: 20 * time.Millisecond, Observe: s.observe, Coordinator: &coder.Coordinator{
-		Hands: hands{s}, Log: silent{}, Secrets: secrets, Archive: archive,
+	return &Worker{Queue: q, ForgeClient: s.client, OrderEvery: 20 * time.Millisecond, Observe: s.observe, Coordinator: &coder.Coordinator{
+		Workspaces: hands{s}, Log: silent{}, Secrets: secrets, Archive: archive,
 		Model:   func(coder.Task, *quota.Budget) llm.Model { return s },
 		Execute: llm.Tool{Name: "command-executor_execute_command", Schema: json.RawMessage(`{}`)},
 		Edit:    llm.Tool{Name: "text_editor", Schema: json.RawMessage(`{}`)},
@@ -167,8 +167,8 @@ func (s *site) setHook(h func(ctx context.Context, place string) error) {
 // hands are those of the site.
 type hands struct{ *site }
 
-// Prepare implements [work.Hands].
-func (s hands) Prepare(ctx context.Context, t coder.Task, _, kept string) (coder.Place, error) {
+// Prepare implements [coder.Workspaces].
+func (s hands) Prepare(ctx context.Context, t coder.Task, _, kept string) (coder.Workspace, error) {
 	if err := s.at(ctx, "prepare"); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s hands) Prepare(ctx context.Context, t coder.Task, _, kept string) (coder
 	return &room{s.site, t, maps.Clone(files)}, nil
 }
 
-// Cleanup implements [work.Hands].
+// Cleanup implements [coder.Workspaces].
 func (s hands) Cleanup(_ context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s hands) Cleanup(_ context.Context, id string) error {
 	return nil
 }
 
-// A room is a [work.Place] in memory.
+// A room is a [coder.Place] in memory.
 type room struct {
 	s     *site
 	task  coder.Task
@@ -252,12 +252,12 @@ func (s *site) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 	if brain == nil {
 		brain = fixer
 	}
-	turn := brain(d)
-	if turn == nil {
+	attempt := brain(d)
+	if attempt == nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "ask model", Why: "it sleeps, and its key is " + secret}
 	}
-	turn.Model, turn.Usage = "fake", quota.Usage{Input: 100, Output: 10}
-	return turn, nil
+	attempt.Model, attempt.Usage = "fake", quota.Usage{Input: 100, Output: 10}
+	return attempt, nil
 }
 
 func isPlanning(d *llm.Dialog) bool { return strings.HasPrefix(d.System, "You plan") }
@@ -302,7 +302,7 @@ func (s *site) thread(kind string, number int) string {
 	return fmt.Sprintf("%s/%s/%s/%d", s.provider, s.repo, kind, number)
 }
 
-func (s *site) poll() Polled {
+func (s *site) poll() PollResult {
 	s.Helper()
 	sum, err := s.producer.Poll(s.Context())
 	s.fine(err)

@@ -55,7 +55,7 @@ func TestStanding(t *testing.T) {
 	q := recorded(taskAt("acme/app", 12, coder.Issue, "github"), queue.Held, coder.Record{State: coder.Processing, Phase: coder.Execution, Plan: plan, Environment: "go", Count: coder.Count{Turns: 3},
 		Spent: coder.Spent{Usage: quota.Usage{Input: 10, Output: 5}, Cost: 0.5}, Hint: "h", Summary: "s", Commit: "c", Proposal: "p"})
 	q.Holder, q.Tries, q.Order, q.Reason, q.Changed = "w1", 2, queue.Pause, "a reason", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := StandingOf(q)
+	s := StatusOf(q)
 	if text, _ := json.Marshal(s); string(text) != standingJSON {
 		t.Errorf("have %s\nwant %s", text, standingJSON)
 	}
@@ -63,7 +63,7 @@ func TestStanding(t *testing.T) {
 		t.Errorf("steps %q", s.Steps)
 	}
 	plan.Decomposition.Subtasks = nil
-	if s := StandingOf(recorded(q, queue.Held, coder.Record{Plan: plan})); !slices.Equal(s.Steps, []string{"other"}) {
+	if s := StatusOf(recorded(q, queue.Held, coder.Record{Plan: plan})); !slices.Equal(s.Steps, []string{"other"}) {
 		t.Errorf("steps %q", s.Steps)
 	}
 }
@@ -84,11 +84,11 @@ func TestStates(t *testing.T) {
 		"given up": {queue.Dead, coder.Processing, coder.Failed},
 		"unsaid":   {queue.Done, "", coder.Done},
 	} {
-		if got := StandingOf(recorded(queue.Task{}, c.in, coder.Record{State: c.rec})).State; got != c.want {
+		if got := StatusOf(recorded(queue.Task{}, c.in, coder.Record{State: c.rec})).State; got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	odd := StandingOf(queue.Task{Item: queue.Item{ID: "x", Payload: json.RawMessage(`"odd"`)}, Step: json.RawMessage(`[]`)})
+	odd := StatusOf(queue.Task{Item: queue.Item{ID: "x", Payload: json.RawMessage(`"odd"`)}, Step: json.RawMessage(`[]`)})
 	if odd.Thread != "x" || odd.Short() != "x" || odd.Count != nil {
 		t.Errorf("%+v", odd)
 	}
@@ -100,11 +100,11 @@ func TestStandings(t *testing.T) {
 	large, lost, fresh := taskAt("a/a", 1, coder.Issue, "github"), taskAt("a/b", 2, coder.Issue, "github"), taskAt("a/c", 3, coder.Issue, "github")
 	large.State, lost.State = queue.Held, queue.Held
 	from := roll{tasks: []queue.Task{large, lost, fresh}, whole: map[string]queue.Task{large.ID: recorded(large, queue.Held, coder.Record{Phase: coder.Delivery}), fresh.ID: recorded(fresh, queue.Held, coder.Record{})}}
-	all, err := Standings(t.Context(), from)
+	all, err := Statuses(t.Context(), from)
 	if err != nil || len(all) != 3 || all[0].Phase != coder.Delivery || all[1].Phase != "" || all[1].State != coder.Processing || all[2].State != coder.Pending {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := Standings(t.Context(), roll{err: errors.New("down")}); err == nil {
+	if _, err := Statuses(t.Context(), roll{err: errors.New("down")}); err == nil {
 		t.Error("a queue that is down is empty")
 	}
 }
@@ -179,4 +179,4 @@ func TestOrderOfWhatWasStopped(t *testing.T) {
 }
 
 // bare is an orderly that knows nothing of tasks.
-type bare struct{ Orderly }
+type bare struct{ Orderer }

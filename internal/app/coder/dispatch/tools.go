@@ -39,12 +39,12 @@ var (
 // They reach the repository of the task and nothing else; they write to its
 // issue and propose its branch alone. Secrets are kept out of what is written;
 // nil means only those known by their spelling.
-func (o *Office) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, error) {
+func (o *ForgeClient) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, error) {
 	f, err := o.of(t.Provider)
 	if err != nil {
 		return nil, err
 	}
-	d := &door{office: o, forge: f, task: t, secrets: secrets}
+	d := &forgeTools{client: o, forge: f, task: t, secrets: secrets}
 	list := tool.New("forge_list_issues", listIssuesText, d.listIssues)
 	read := tool.New("forge_get_issue", getIssueText, d.getIssue)
 	list.Stateful, read.Stateful = true, true
@@ -57,8 +57,8 @@ func (o *Office) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, error) 
 }
 
 // A door is what a model has of the office.
-type door struct {
-	office  *Office
+type forgeTools struct {
+	client  *ForgeClient
 	forge   *Forge
 	task    coder.Task
 	secrets *redact.Set
@@ -81,7 +81,7 @@ type addCommentInput struct {
 
 // addComment has a key that comes from the text, so that what was said before is
 // found again, also by the next worker.
-func (d *door) addComment(ctx context.Context, in addCommentInput) (string, error) {
+func (d *forgeTools) addComment(ctx context.Context, in addCommentInput) (string, error) {
 	text := coder.Fit(d.secrets, strings.TrimSpace(in.Text), longestSaid)
 	if text == "" {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "comment", Why: "there is nothing to say", Hint: "give a text"}
@@ -93,7 +93,7 @@ func (d *door) addComment(ctx context.Context, in addCommentInput) (string, erro
 	if err := d.enough(ctx, key); err != nil {
 		return "", err
 	}
-	ref, err := d.office.Say(ctx, d.task, key, text)
+	ref, err := d.client.Say(ctx, d.task, key, text)
 	if err != nil {
 		return "", err
 	}
@@ -105,8 +105,8 @@ const saidKey = "said-"
 
 // enough refuses another comment if there are many: people are called by each,
 // and a model can be talked into it.
-func (d *door) enough(ctx context.Context, key string) error {
-	keys, err := d.office.said(ctx, d.forge, d.task)
+func (d *forgeTools) enough(ctx context.Context, key string) error {
+	keys, err := d.client.said(ctx, d.forge, d.task)
 	if err != nil || slices.Contains(keys, key) {
 		return err
 	}
@@ -145,7 +145,7 @@ type shownComment struct {
 	Text     string    `json:"text"`
 }
 
-func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
+func (d *forgeTools) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 	ref := forge.Ref{Repo: d.task.Repo, Kind: forge.Kind(cmp.Or(in.Kind, "issue")), Number: in.Number}
 	got, err := d.forge.Get(ctx, ref)
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 	ref.Kind = got.Kind // GitHub finds both by one number
 	out := d.shown(got)
 	out.Body = text.Shorten(got.Body, longestBody)
-	may, err := d.office.mayWrite(ctx, d.forge, d.task.Repo, got.Author)
+	may, err := d.client.mayWrite(ctx, d.forge, d.task.Repo, got.Author)
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +169,7 @@ func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 	all = slices.DeleteFunc(all, func(c forge.Comment) bool { return c.Internal })
 	out.Omitted = max(0, len(all)-lastComments)
 	for _, c := range all[out.Omitted:] {
-		may, err := d.office.authorised(ctx, d.forge, d.task.Repo, c)
+		may, err := d.client.authorised(ctx, d.forge, d.task.Repo, c)
 		if err != nil {
 			return "", err
 		}
@@ -178,7 +178,7 @@ func (d *door) getIssue(ctx context.Context, in getIssueInput) (string, error) {
 	return spelled(out)
 }
 
-func (d *door) shown(t forge.Task) shownIssue {
+func (d *forgeTools) shown(t forge.Task) shownIssue {
 	state := "open"
 	switch {
 	case t.Merged:
@@ -193,7 +193,7 @@ type listIssuesInput struct {
 	Label string `json:"label,omitempty" jsonschema:"only those that have it"`
 }
 
-func (d *door) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
+func (d *forgeTools) listIssues(ctx context.Context, in listIssuesInput) (string, error) {
 	all, err := d.forge.List(ctx, forge.Query{Repo: d.task.Repo, Label: in.Label, Most: mostListed})
 	if err != nil {
 		return "", err
@@ -214,11 +214,11 @@ type createPullInput struct {
 
 // createPull cannot do more than what happens at the end anyway: the branch is
 // there when it was pushed, and it is pushed when the work was verified.
-func (d *door) createPull(ctx context.Context, in createPullInput) (string, error) {
+func (d *forgeTools) createPull(ctx context.Context, in createPullInput) (string, error) {
 	if d.task.Kind == coder.Pull && !d.task.Fork {
 		return spelled(map[string]any{"ok": true, "url": d.task.URL, "note": "this task is a pull request itself; its branch is pushed at the end"})
 	}
-	url, err := d.office.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250), Text: coder.Fit(d.secrets, in.Body, longestSaid)})
+	url, err := d.client.Propose(ctx, d.task, coder.Proposal{Title: coder.Fit(d.secrets, in.Title, 250), Text: coder.Fit(d.secrets, in.Body, longestSaid)})
 	if fault.KindOf(err) == fault.Invalid && !errors.Is(err, forge.ErrExists) {
 		return "", &fault.Error{Kind: fault.Invalid, Op: "open pull request of", Subject: d.task.Branch, Why: "the branch is not pushed yet, or has no commit of its own", Err: err,
 			Hint: "finish the work: the branch is pushed and the draft is opened then"}

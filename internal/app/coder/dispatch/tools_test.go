@@ -19,7 +19,7 @@ func (s *site) tools(task coder.Task) map[string]gated.Tool {
 	s.Helper()
 	secrets := new(redact.Set)
 	secrets.Add(secret)
-	list, err := s.office.Tools(task, secrets)
+	list, err := s.client.Tools(task, secrets)
 	s.fine(err)
 	all := map[string]gated.Tool{}
 	for _, t := range list {
@@ -74,11 +74,11 @@ func TestAddCommentIsBounded(t *testing.T) {
 	both(t, func(s *site) {
 		n := s.issue(fake.Item{})
 		task := s.task(coder.Issue, n)
-		_, err := s.office.Say(s.Context(), task, "progress", "does not count")
+		_, err := s.client.Say(s.Context(), task, "progress", "does not count")
 		s.fine(err)
 		var out struct{ OK bool }
 		for i := range mostSaid {
-			s.office = &Office{Forges: s.office.Forges} // another worker
+			s.client = &ForgeClient{Forges: s.client.Forges} // another worker
 			s.call(s.tools(task)["forge_add_comment"], fmt.Sprintf(`{"text":"number %d"}`, i), &out)
 		}
 		add := s.tools(task)["forge_add_comment"]

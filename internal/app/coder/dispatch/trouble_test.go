@@ -32,7 +32,7 @@ func TestForgeTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, forge.GitHub)
-			s.office.Forges[0] = s.forge(forge.Config{Slow: 200 * time.Millisecond})
+			s.client.Forges[0] = s.forge(forge.Config{Slow: 200 * time.Millisecond})
 			s.worker.Tries = 20
 			s.options.MaxDeliver = 20
 			s.reopen()
@@ -345,11 +345,11 @@ func TestLookingOn(t *testing.T) {
 		}
 	}()
 	s.brain = func(d *llm.Dialog) *llm.Turn {
-		turn := fixer(d)
-		if len(turn.Calls) > 0 && turn.Calls[0].ID == "1" {
-			turn.Calls[0].Arguments = `{"command":"echo ` + secret + `"}`
+		attempt := fixer(d)
+		if len(attempt.Calls) > 0 && attempt.Calls[0].ID == "1" {
+			attempt.Calls[0].Arguments = `{"command":"echo ` + secret + `"}`
 		}
-		return turn
+		return attempt
 	}
 	s.only(coder.Done)
 	<-done

@@ -65,7 +65,7 @@ const settled = 2 * time.Second
 
 // watchForge asks the forge whether people want something else, and gives that
 // to the queue as an order.
-func (t *turn) watchForge(ctx context.Context) {
+func (t *attempt) watchForge(ctx context.Context) {
 	every := cmp.Or(t.OrderEvery, 10*time.Second)
 	pause, before := every, coder.Go
 	for {
@@ -84,7 +84,7 @@ func (t *turn) watchForge(ctx context.Context) {
 }
 
 // wished is what people want of a task that is worked on.
-func (t *turn) wished(ctx context.Context) coder.Order {
+func (t *attempt) wished(ctx context.Context) coder.Order {
 	if !t.watch.on.Load() {
 		return coder.Go
 	}

@@ -17,8 +17,8 @@ import (
 // A Worker takes tasks out of the queue and has them carried out. Its fields
 // must not change after the first use.
 type Worker struct {
-	Queue  *queue.Queue
-	Office *Office
+	Queue       *queue.Queue
+	ForgeClient *ForgeClient
 	// Coordinator carries tasks out. For each it gets the desk, the board and
 	// the observer of the worker; those it has are not used, but for the
 	// observer, which is told too.
@@ -40,7 +40,7 @@ type Ending struct {
 // Run works until the context ends. What is in hand then is given back, for
 // another worker to go on with.
 func (w *Worker) Run(ctx context.Context) error {
-	if err := w.Office.check(); err != nil {
+	if err := w.ForgeClient.check(); err != nil {
 		return err
 	}
 	var wg sync.WaitGroup
@@ -71,7 +71,7 @@ func (w *Worker) serve(taking, working context.Context, begins func(*queue.Lease
 // at last, by the name of its issue. Tasks that are in good hands elsewhere are
 // not waited for.
 func (w *Worker) Drain(ctx context.Context) ([]Ending, error) {
-	if err := w.Office.check(); err != nil {
+	if err := w.ForgeClient.check(); err != nil {
 		return nil, err
 	}
 	taking, stop := context.WithCancel(ctx)

@@ -62,8 +62,8 @@ func (w *world) mints() int { return w.Count("POST", minted) }
 // TestApp works without a token that anybody gave us.
 func TestApp(t *testing.T) {
 	w := newAppWorld(t)
-	var told []string
-	w.config.Hide = func(secret string) { told = append(told, secret) }
+	var explainedError []string
+	w.config.Hide = func(secret string) { explainedError = append(explainedError, secret) }
 	w.reopen()
 	ref := w.issue(fake.Item{Title: "a", Labels: []string{"coding agent"}})
 	if name, err := w.Self(w.ctx()); err != nil || name != "hako-app[bot]" {
@@ -78,8 +78,8 @@ func TestApp(t *testing.T) {
 		t.Errorf("got %v, %v", may, err)
 	}
 	token, err := w.Forge.(Tokens).Token(w.ctx())
-	if err != nil || !strings.HasPrefix(token, "ghs_") || !slices.Equal(told, []string{token}) {
-		t.Errorf("was told %q, got %q, %v", told, token, err)
+	if err != nil || !strings.HasPrefix(token, "ghs_") || !slices.Equal(explainedError, []string{token}) {
+		t.Errorf("was told %q, got %q, %v", explainedError, token, err)
 	}
 	_, err = w.Comment(w.ctx(), ref, Mark{}, "a token: "+token)
 	w.fine(err)

@@ -20,21 +20,21 @@ type Tokens interface {
 	Token(context.Context) (string, error)
 }
 
-// A minter is the pass of an App that works where it is installed.
-type minter struct {
+// appTokens are the credential of an App that works where it is installed.
+type appTokens struct {
 	app  App
 	api  *github.Client // in the name of the App itself
-	mail *courier
+	mail *apiClient
 	hide func(string)
 
 	mu       sync.Mutex
-	held     string    // empty means none
-	due, end time.Time // when the next one is to be made, and when this one is of no use
-	under    *minting  // the one that is being made; nil means none
+	held     string        // empty means none
+	due, end time.Time     // when the next one is to be made, and when this one is of no use
+	under    *tokenRequest // the one that is being made; nil means none
 }
 
 // A minting is waited for by everybody who needs the token.
-type minting struct {
+type tokenRequest struct {
 	done  chan struct{}
 	token string
 	err   error
@@ -47,7 +47,7 @@ const (
 )
 
 // token implements [pass].
-func (m *minter) token(ctx context.Context) (string, error) {
+func (m *appTokens) token(ctx context.Context) (string, error) {
 	m.mu.Lock()
 	if m.held != "" && time.Now().Before(m.due) {
 		defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *minter) token(ctx context.Context) (string, error) {
 	}
 	job := m.under
 	if job == nil {
-		job = &minting{done: make(chan struct{})}
+		job = &tokenRequest{done: make(chan struct{})}
 		m.under = job
 		go m.work(context.WithoutCancel(ctx), job) // others wait for it too, when this caller has gone
 	}
@@ -69,7 +69,7 @@ func (m *minter) token(ctx context.Context) (string, error) {
 }
 
 // refused implements [pass].
-func (m *minter) refused(token string) bool {
+func (m *appTokens) refused(token string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held == token {
@@ -80,7 +80,7 @@ func (m *minter) refused(token string) bool {
 
 // work makes a token. If that can't be done while the last one is still good,
 // that one has to do.
-func (m *minter) work(ctx context.Context, job *minting) {
+func (m *appTokens) work(ctx context.Context, job *tokenRequest) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	token, life, err := m.mint(ctx)
@@ -97,7 +97,7 @@ func (m *minter) work(ctx context.Context, job *minting) {
 }
 
 // mint asks for a token. How long it lasts is told by the forge's own clock.
-func (m *minter) mint(ctx context.Context) (token string, life time.Duration, err error) {
+func (m *appTokens) mint(ctx context.Context) (token string, life time.Duration, err error) {
 	made, res, err := m.api.Apps.CreateInstallationToken(ctx, m.app.Installation, &github.InstallationTokenOptions{}) // all that it may
 	if err != nil {
 		return "", 0, m.explain(err)
@@ -114,7 +114,7 @@ func (m *minter) mint(ctx context.Context) (token string, life time.Duration, er
 }
 
 // whoami is the name of the account that an App has: its own, and [bot].
-func (m *minter) whoami(ctx context.Context) (string, error) {
+func (m *appTokens) whoami(ctx context.Context) (string, error) {
 	app, _, err := m.api.Apps.Get(ctx, "")
 	if err == nil && !plainName(app.GetSlug()) {
 		err = errNonsense
@@ -127,7 +127,7 @@ func (m *minter) whoami(ctx context.Context) (string, error) {
 
 // explain says what to look at. What it says is never NotFound: that would be
 // taken for the thing that the token was needed for.
-func (m *minter) explain(err error) error {
+func (m *appTokens) explain(err error) error {
 	err = m.mail.explain("log in to", "github as "+m.app.String(), err)
 	var out *fault.Error
 	var no *refusal
@@ -147,7 +147,7 @@ func (m *minter) explain(err error) error {
 	default:
 		return err
 	}
-	out.Kind, out.Err = fault.Denied, &told{fmt.Sprintf("%s (%d)", why, no.status), no}
+	out.Kind, out.Err = fault.Denied, &explainedError{fmt.Sprintf("%s (%d)", why, no.status), no}
 	return out
 }
 

@@ -55,7 +55,7 @@ func New(c Config) (Forge, error) {
 	}
 	secrets := new(redact.Set)
 	secrets.Add(c.Token)
-	mail := newCourier(c, at, trust, secrets)
+	mail := newAPIClient(c, at, trust, secrets)
 	switch {
 	case c.App != nil:
 		return newInstalled(c, at, mail)

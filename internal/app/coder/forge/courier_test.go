@@ -82,7 +82,7 @@ func TestHome(t *testing.T) {
 	defer other.Close()
 	req, err := http.NewRequestWithContext(w.ctx(), "GET", other.URL, nil)
 	w.fine(err)
-	res, err := w.Forge.(*hub).mail.RoundTrip(req)
+	res, err := w.Forge.(*githubForge).mail.RoundTrip(req)
 	w.fine(err)
 	res.Body.Close()
 	if seen != "." {
@@ -105,7 +105,7 @@ func TestEndless(t *testing.T) {
 func TestTogether(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
-		voice := &Voice{Forge: w.Forge, Ref: ref, Task: "t"}
+		voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}
 		var all sync.WaitGroup
 		for n := range 8 {
 			all.Go(func() {

@@ -233,13 +233,13 @@ func TestContext(t *testing.T) {
 func TestNobody(t *testing.T) {
 	both(t, func(w *world) {
 		w.config.APIURL = "http://127.0.0.1:1"
-		var told []Waiting
-		w.config.Notify = func(x Waiting) { told = append(told, x) }
+		var explainedError []Waiting
+		w.config.Notify = func(x Waiting) { explainedError = append(explainedError, x) }
 		w.reopen()
 		_, err := w.Self(w.ctx())
 		w.refuses(err, fault.Unavailable, "127.0.0.1:1", "reached")
-		if len(told) != 3 || told[0].Provider != w.provider || told[0].Why == "" {
-			t.Errorf("was told %+v", told)
+		if len(explainedError) != 3 || explainedError[0].Provider != w.provider || explainedError[0].Why == "" {
+			t.Errorf("was told %+v", explainedError)
 		}
 	})
 }

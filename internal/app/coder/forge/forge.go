@@ -37,7 +37,7 @@ type Forge interface {
 	// order. The zero time means everything.
 	Comments(ctx context.Context, ref Ref, since time.Time) ([]Comment, error)
 	// Comment says something, and Edit changes what was said. Better call
-	// [Voice.Say].
+	// [CommentWriter.Say].
 	Comment(ctx context.Context, ref Ref, mark Mark, text string) (Comment, error)
 	Edit(ctx context.Context, ref Ref, id string, mark Mark, text string) (Comment, error)
 

@@ -169,7 +169,7 @@ func TestDeleted(t *testing.T) {
 		_, err := w.Get(w.ctx(), ref)
 		w.fine(err)
 		w.Delete(w.repo, fake.Issue, ref.Number)
-		voice := &Voice{Forge: w.Forge, Ref: ref, Task: "t1"}
+		voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "t1"}
 		_, err = w.Get(w.ctx(), ref)
 		w.refuses(err, fault.NotFound, ref.String(), "deleted")
 		_, err = w.Comments(w.ctx(), ref, time.Time{})

@@ -9,29 +9,29 @@ import (
 	"github.com/google/go-github/v92/github"
 )
 
-// A hub is GitHub, or a GitHub Enterprise Server.
-type hub struct {
-	mail *courier
+// githubForge is GitHub, or a GitHub Enterprise Server.
+type githubForge struct {
+	mail *apiClient
 	api  *github.Client
-	says speaker
+	says outgoingText
 	me   account
-	app  *minter // of its token; nil means that somebody has given us one
+	app  *appTokens // of its token; nil means that somebody has given us one
 }
 
 // hubClient is the official client with a courier of ours.
-func hubClient(at *url.URL, mail *courier) (*github.Client, error) {
+func hubClient(at *url.URL, mail *apiClient) (*github.Client, error) {
 	base := at.String()
 	api, err := github.NewClient(github.WithHTTPClient(mail.client()), github.WithURLs(&base, &base), github.WithUserAgent("hako"), github.WithDisableRateLimitCheck())
 	return api, mail.explain("configure", GitHub, err)
 }
 
 // newGitHub opens it for an App, or if there is none, for whoever gave us a token.
-func newGitHub(c Config, at *url.URL, mail *courier, app *minter) (Forge, error) {
+func newGitHub(c Config, at *url.URL, mail *apiClient, app *appTokens) (Forge, error) {
 	api, err := hubClient(at, mail)
 	if err != nil {
 		return nil, err
 	}
-	h := &hub{mail: mail, api: api, says: speaker{GitHub, mail.secrets}, app: app}
+	h := &githubForge{mail: mail, api: api, says: outgoingText{GitHub, mail.secrets}, app: app}
 	h.me = account{bot: c.BotName, ask: h.whoami}
 	if app != nil {
 		h.me.ask = app.whoami
@@ -39,11 +39,11 @@ func newGitHub(c Config, at *url.URL, mail *courier, app *minter) (Forge, error)
 	return h, nil
 }
 
-func (h *hub) Close() { h.mail.Close() }
+func (h *githubForge) Close() { h.mail.Close() }
 
-func (h *hub) Self(ctx context.Context) (string, error) { return h.me.self(ctx) }
+func (h *githubForge) Self(ctx context.Context) (string, error) { return h.me.self(ctx) }
 
-func (h *hub) whoami(ctx context.Context) (string, error) {
+func (h *githubForge) whoami(ctx context.Context) (string, error) {
 	user, _, err := h.api.Users.Get(ctx, "")
 	if err == nil && user.GetLogin() == "" {
 		err = errNonsense
@@ -60,7 +60,7 @@ func split(repo string) (owner, name string) {
 	return owner, name
 }
 
-func (h *hub) List(ctx context.Context, q Query) ([]Task, error) {
+func (h *githubForge) List(ctx context.Context, q Query) ([]Task, error) {
 	if err := q.check(GitHub); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (h *hub) List(ctx context.Context, q Query) ([]Task, error) {
 
 // listPage asks by creation, so that pages stay as they are while tasks change.
 // The client's own methods can't pass on the cursor that long lists need.
-func (h *hub) listPage(ctx context.Context, q Query, page int, after string) ([]*github.Issue, *github.Response, error) {
+func (h *githubForge) listPage(ctx context.Context, q Query, page int, after string) ([]*github.Issue, *github.Response, error) {
 	v := url.Values{"state": {"open"}, "sort": {"created"}, "direction": {"asc"}, "per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}}
 	path := "issues"
 	if q.Repo == "" { // has no parameter for the assignee: wanted looks at it
@@ -120,7 +120,7 @@ func or(given, usual string) string {
 }
 
 // task reads an issue. GitHub's list has pull requests too.
-func (h *hub) task(i *github.Issue) Task {
+func (h *githubForge) task(i *github.Issue) Task {
 	t := Task{Provider: GitHub, Kind: Issue, Number: i.GetNumber(), Title: clean(i.GetTitle()), Body: cleanLines(i.GetBody()), Author: clean(i.GetUser().GetLogin()),
 		Labels: hubLabels(i.Labels), Assignees: hubUsers(i.Assignees), URL: clean(i.GetHTMLURL()), Draft: i.GetDraft(), Closed: i.GetState() == "closed", Updated: i.GetUpdatedAt().Time}
 	cut := "/issues/"
@@ -160,7 +160,7 @@ func hubUsers(users []*github.User) []string {
 	return out
 }
 
-func (h *hub) Get(ctx context.Context, ref Ref) (Task, error) {
+func (h *githubForge) Get(ctx context.Context, ref Ref) (Task, error) {
 	if err := checkRef(GitHub, ref); err != nil {
 		return Task{}, err
 	}
@@ -175,7 +175,7 @@ func (h *hub) Get(ctx context.Context, ref Ref) (Task, error) {
 	return t, h.mail.explain("read task", ref.String(), err)
 }
 
-func (h *hub) Relabel(ctx context.Context, ref Ref, add, remove []string) error {
+func (h *githubForge) Relabel(ctx context.Context, ref Ref, add, remove []string) error {
 	if err := checkRef(GitHub, ref); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (h *hub) Relabel(ctx context.Context, ref Ref, add, remove []string) error 
 // unlabel takes a label off. That there is none may mean that a person was
 // faster; it is also what a forge says that will not do it, and then a task
 // would be begun again and again for a label that stays.
-func (h *hub) unlabel(ctx context.Context, ref Ref, label string) error {
+func (h *githubForge) unlabel(ctx context.Context, ref Ref, label string) error {
 	owner, name := split(ref.Repo)
 	_, err := h.api.Issues.RemoveLabelForIssue(ctx, owner, name, ref.Number, url.PathEscape(label))
 	if err = h.mail.explain("take label off", ref.String(), err); !gone(err) {
@@ -215,7 +215,7 @@ func (h *hub) unlabel(ctx context.Context, ref Ref, label string) error {
 
 // addLabels returns all labels of a task; those to remove are looked for among
 // them, which saves asking for each.
-func (h *hub) addLabels(ctx context.Context, ref Ref, add []string) ([]*github.Label, error) {
+func (h *githubForge) addLabels(ctx context.Context, ref Ref, add []string) ([]*github.Label, error) {
 	owner, name := split(ref.Repo)
 	if len(add) > 0 {
 		all, _, err := h.api.Issues.AddLabelsToIssue(ctx, owner, name, ref.Number, add)
@@ -225,7 +225,7 @@ func (h *hub) addLabels(ctx context.Context, ref Ref, add []string) ([]*github.L
 	return all, err
 }
 
-func (h *hub) SetLabels(ctx context.Context, ref Ref, labels []string) error {
+func (h *githubForge) SetLabels(ctx context.Context, ref Ref, labels []string) error {
 	if err := checkRef(GitHub, ref); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (h *hub) SetLabels(ctx context.Context, ref Ref, labels []string) error {
 	return h.mail.explain("label", ref.String(), err)
 }
 
-func (h *hub) MayWrite(ctx context.Context, repo, user string) (bool, error) {
+func (h *githubForge) MayWrite(ctx context.Context, repo, user string) (bool, error) {
 	if err := checkRepo(GitHub, repo); err != nil {
 		return false, err
 	}
@@ -262,7 +262,7 @@ func (h *hub) MayWrite(ctx context.Context, repo, user string) (bool, error) {
 	return level.GetPermission() == "admin" || level.GetPermission() == "write" || level.GetPermission() == "maintain", nil
 }
 
-func (h *hub) Repository(ctx context.Context, repo string) (Repository, error) {
+func (h *githubForge) Repository(ctx context.Context, repo string) (Repository, error) {
 	if err := checkRepo(GitHub, repo); err != nil {
 		return Repository{}, err
 	}

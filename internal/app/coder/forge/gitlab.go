@@ -10,21 +10,21 @@ import (
 	gitlab "gitlab.com/gitlab-org/api/client-go/v2"
 )
 
-// A lab is GitLab, wherever it is hosted.
-type lab struct {
-	mail *courier
+// gitlabForge is GitLab, wherever it is hosted.
+type gitlabForge struct {
+	mail *apiClient
 	api  *gitlab.Client
-	says speaker
+	says outgoingText
 	me   account
 }
 
-func newGitLab(c Config, at *url.URL, mail *courier) (Forge, error) {
+func newGitLab(c Config, at *url.URL, mail *apiClient) (Forge, error) {
 	api, err := gitlab.NewAuthSourceClient(plainly{}, gitlab.WithBaseURL(at.String()), gitlab.WithHTTPClient(mail.client()), gitlab.WithUserAgent("hako"),
 		gitlab.WithoutRetries(), gitlab.WithCustomLimiter(plainly{}))
 	if err != nil {
 		return nil, mail.explain("configure", GitLab, err)
 	}
-	l := &lab{mail: mail, api: api, says: speaker{GitLab, mail.secrets}}
+	l := &gitlabForge{mail: mail, api: api, says: outgoingText{GitLab, mail.secrets}}
 	l.me = account{bot: c.BotName, ask: l.whoami}
 	return l, nil
 }
@@ -39,11 +39,11 @@ func (plainly) Header(context.Context) (key, value string, err error) {
 	return "Accept", "application/json", nil
 }
 
-func (l *lab) Close() { l.mail.Close() }
+func (l *gitlabForge) Close() { l.mail.Close() }
 
-func (l *lab) Self(ctx context.Context) (string, error) { return l.me.self(ctx) }
+func (l *gitlabForge) Self(ctx context.Context) (string, error) { return l.me.self(ctx) }
 
-func (l *lab) whoami(ctx context.Context) (string, error) {
+func (l *gitlabForge) whoami(ctx context.Context) (string, error) {
 	user, _, err := l.api.Users.CurrentUser(gitlab.WithContext(ctx))
 	if err == nil && (user == nil || user.Username == "") {
 		err = errNonsense
@@ -54,7 +54,7 @@ func (l *lab) whoami(ctx context.Context) (string, error) {
 	return clean(user.Username), nil
 }
 
-func (l *lab) List(ctx context.Context, q Query) ([]Task, error) {
+func (l *gitlabForge) List(ctx context.Context, q Query) ([]Task, error) {
 	if err := q.check(GitLab); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func labels(names ...string) *gitlab.LabelOptions {
 	return &out
 }
 
-func (l *lab) issuesPage(ctx context.Context, q Query, page int) ([]*gitlab.Issue, *gitlab.Response, error) {
+func (l *gitlabForge) issuesPage(ctx context.Context, q Query, page int) ([]*gitlab.Issue, *gitlab.Response, error) {
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	all, opened, created, asc := "all", "opened", "created_at", "asc"
 	if q.Repo == "" {
@@ -121,7 +121,7 @@ func (l *lab) issuesPage(ctx context.Context, q Query, page int) ([]*gitlab.Issu
 }
 
 // pullsPage has no parameter for the name of the assignee: wanted looks at it.
-func (l *lab) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.BasicMergeRequest, *gitlab.Response, error) {
+func (l *gitlabForge) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.BasicMergeRequest, *gitlab.Response, error) {
 	here := gitlab.ListOptions{Page: int64(page), PerPage: perPage}
 	all, opened, created, asc := "all", "opened", "created_at", "asc"
 	if q.Repo == "" {
@@ -130,7 +130,7 @@ func (l *lab) pullsPage(ctx context.Context, q Query, page int) ([]*gitlab.Basic
 	return l.api.MergeRequests.ListProjectMergeRequests(q.Repo, &gitlab.ListProjectMergeRequestsOptions{ListOptions: here, State: &opened, Labels: labels(q.Label), OrderBy: &created, Sort: &asc}, gitlab.WithContext(ctx))
 }
 
-func (l *lab) task(i *gitlab.Issue) Task {
+func (l *gitlabForge) task(i *gitlab.Issue) Task {
 	t := Task{Provider: GitLab, Kind: Issue, Number: int(i.IID), Title: clean(i.Title), Body: cleanLines(i.Description), Labels: cleanAll(i.Labels),
 		URL: clean(i.WebURL), CloneURL: cloneURL(i.WebURL, "/-/"), Closed: i.State == "closed", Updated: stamp(i.UpdatedAt), Confidential: i.Confidential}
 	if i.Author != nil {
@@ -143,9 +143,9 @@ func (l *lab) task(i *gitlab.Issue) Task {
 	return t
 }
 
-func (l *lab) merge(m *gitlab.MergeRequest) Task { return l.pull(&m.BasicMergeRequest) }
+func (l *gitlabForge) merge(m *gitlab.MergeRequest) Task { return l.pull(&m.BasicMergeRequest) }
 
-func (l *lab) pull(m *gitlab.BasicMergeRequest) Task {
+func (l *gitlabForge) pull(m *gitlab.BasicMergeRequest) Task {
 	t := Task{Provider: GitLab, Kind: PullRequest, Number: int(m.IID), Title: clean(m.Title), Body: cleanLines(m.Description), Labels: cleanAll(m.Labels),
 		URL: clean(m.WebURL), CloneURL: cloneURL(m.WebURL, "/-/"), Branch: safeBranch(m.SourceBranch), Target: safeBranch(m.TargetBranch), Fork: m.SourceProjectID != m.TargetProjectID,
 		Head: safeCommit(m.SHA), Draft: m.Draft, Closed: m.State == "closed" || m.State == "merged", Merged: m.State == "merged", Updated: stamp(m.UpdatedAt)}
@@ -178,7 +178,7 @@ func stamp(t *time.Time) time.Time {
 	return *t
 }
 
-func (l *lab) Get(ctx context.Context, ref Ref) (Task, error) {
+func (l *gitlabForge) Get(ctx context.Context, ref Ref) (Task, error) {
 	if err := checkRef(GitLab, ref); err != nil {
 		return Task{}, err
 	}
@@ -192,7 +192,7 @@ func (l *lab) Get(ctx context.Context, ref Ref) (Task, error) {
 	return t, l.mail.explain("read task", ref.String(), err)
 }
 
-func (l *lab) Relabel(ctx context.Context, ref Ref, add, remove []string) error {
+func (l *gitlabForge) Relabel(ctx context.Context, ref Ref, add, remove []string) error {
 	if err := checkRef(GitLab, ref); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (l *lab) Relabel(ctx context.Context, ref Ref, add, remove []string) error 
 }
 
 // relabel returns the labels that there are then.
-func (l *lab) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOptions) ([]string, error) {
+func (l *gitlabForge) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOptions) ([]string, error) {
 	if ref.Kind == PullRequest {
 		m, _, err := l.api.MergeRequests.UpdateMergeRequest(ref.Repo, int64(ref.Number), &gitlab.UpdateMergeRequestOptions{AddLabels: add, RemoveLabels: remove}, gitlab.WithContext(ctx))
 		t, err := sensible(m, l.merge, err)
@@ -223,7 +223,7 @@ func (l *lab) relabel(ctx context.Context, ref Ref, add, remove *gitlab.LabelOpt
 	return t.Labels, err
 }
 
-func (l *lab) SetLabels(ctx context.Context, ref Ref, names []string) error {
+func (l *gitlabForge) SetLabels(ctx context.Context, ref Ref, names []string) error {
 	if err := checkRef(GitLab, ref); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (l *lab) SetLabels(ctx context.Context, ref Ref, names []string) error {
 }
 
 // MayWrite looks for the very name: GitLab's search finds similar ones too.
-func (l *lab) MayWrite(ctx context.Context, repo, user string) (bool, error) {
+func (l *gitlabForge) MayWrite(ctx context.Context, repo, user string) (bool, error) {
 	if err := checkRepo(GitLab, repo); err != nil {
 		return false, err
 	}
@@ -268,7 +268,7 @@ func expired(day *gitlab.ISOTime) bool {
 	return day != nil && !time.Now().Before(time.Time(*day))
 }
 
-func (l *lab) Repository(ctx context.Context, repo string) (Repository, error) {
+func (l *gitlabForge) Repository(ctx context.Context, repo string) (Repository, error) {
 	if err := checkRepo(GitLab, repo); err != nil {
 		return Repository{}, err
 	}

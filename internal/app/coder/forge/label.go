@@ -45,7 +45,7 @@ func lastLabelling(label string, fetch func(page int) (list []labelling, next in
 	return labelling{}, errNonsense
 }
 
-func (h *hub) WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error) {
+func (h *githubForge) WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error) {
 	if err := checkRef(GitHub, ref); err != nil {
 		return "", time.Time{}, err
 	}
@@ -66,7 +66,7 @@ func hubLabellings(list []*github.IssueEvent) (all []labelling) {
 	return all
 }
 
-func (l *lab) WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error) {
+func (l *gitlabForge) WhoLabelled(ctx context.Context, ref Ref, label string) (by string, at time.Time, err error) {
 	if err := checkRef(GitLab, ref); err != nil {
 		return "", time.Time{}, err
 	}

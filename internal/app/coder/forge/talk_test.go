@@ -112,7 +112,7 @@ func TestReview(t *testing.T) {
 func TestSay(t *testing.T) {
 	both(t, func(w *world) {
 		for _, ref := range []Ref{w.issue(fake.Item{Title: "a"}), w.pull(fake.Item{Title: "b", Branch: "x"})} {
-			voice := &Voice{Forge: w.Forge, Ref: ref, Task: "0198-task"}
+			voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "0198-task"}
 			w.Forget()
 			for _, text := range []string{"計画\n1. 直す", "計画\n1. 直した", "計画\n1. 直した"} {
 				c, err := voice.Say(w.ctx(), "progress", text)
@@ -126,10 +126,10 @@ func TestSay(t *testing.T) {
 			}
 			_, err := voice.Say(w.ctx(), "plan", "別の話")
 			w.fine(err)
-			other := &Voice{Forge: w.Forge, Ref: ref, Task: "0198-task"} // another worker took over
+			other := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "0198-task"} // another worker took over
 			_, err = other.Say(w.ctx(), "progress", "続き")
 			w.fine(err)
-			_, err = (&Voice{Forge: w.Forge, Ref: ref, Task: "later"}).Say(w.ctx(), "progress", "別の仕事")
+			_, err = (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "later"}).Say(w.ctx(), "progress", "別の仕事")
 			w.fine(err)
 			w.bodies(ref, "<!-- hako:0198-task:progress -->\n続き", "<!-- hako:0198-task:plan -->\n別の話", "<!-- hako:later:progress -->\n別の仕事")
 			_, err = voice.Say(w.ctx(), "a b -->", "x")
@@ -158,7 +158,7 @@ func TestSayAgain(t *testing.T) {
 	both(t, func(w *world) {
 		ref := w.issue(fake.Item{Title: "a"})
 		w.Say(w.repo, fake.Issue, ref.Number, fake.Comment{Author: "mallory", Body: "<!-- hako:t:plan -->\ndone already"})
-		voice := &Voice{Forge: w.Forge, Ref: ref, Task: "t"}
+		voice := &CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}
 		w.Spoil(fake.Fault{Method: "POST", Status: 502, Done: true})
 		_, err := voice.Say(w.ctx(), "plan", "one")
 		w.fine(err)
@@ -190,7 +190,7 @@ func TestSelf(t *testing.T) {
 	w.reopen()
 	ref := w.issue(fake.Item{Title: "a"})
 	for _, text := range []string{"one", "two"} {
-		_, err := (&Voice{Forge: w.Forge, Ref: ref, Task: "t"}).Say(w.ctx(), "plan", text)
+		_, err := (&CommentWriter{Forge: w.Forge, Ref: ref, Task: "t"}).Say(w.ctx(), "plan", text)
 		w.fine(err)
 	}
 	if got := w.item(ref).Comments; len(got) != 1 {
@@ -252,13 +252,13 @@ func TestSpeaker(t *testing.T) {
 			if provider == GitHub && strings.Contains(want, `\/`) {
 				continue // there are no orders
 			}
-			got := speaker{provider, secrets}.text(text)
-			if strings.ReplaceAll(got, "\u200c", "^") != want || (speaker{provider, secrets}).text(got) != got {
+			got := outgoingText{provider, secrets}.text(text)
+			if strings.ReplaceAll(got, "\u200c", "^") != want || (outgoingText{provider, secrets}).text(got) != got {
 				t.Errorf("%s: %q became %q", provider, text, got)
 			}
 		}
 	}
-	if got := (speaker{GitLab, secrets}).title("Vec<T> @\u00adalice\nsup3r\u00ads3cretvalue"); got != "Vec<T> @\u200calice "+redact.Mark {
+	if got := (outgoingText{GitLab, secrets}).title("Vec<T> @\u00adalice\nsup3r\u00ads3cretvalue"); got != "Vec<T> @\u200calice "+redact.Mark {
 		t.Errorf("%q", got)
 	}
 }
@@ -289,7 +289,7 @@ func FuzzText(f *testing.F) {
 	for _, seed := range []string{"", "/close", "a\n \t/merge\n", "<!-- hako:a:b -->\nx", "@all", "\xff\xfe", "日本語\u200d", "> /x\r\n/y", strings.Repeat("あ", 30_000)} {
 		f.Add(seed)
 	}
-	says := speaker{GitLab, nil}
+	says := outgoingText{GitLab, nil}
 	f.Fuzz(func(t *testing.T, text string) {
 		out := says.text(text)
 		if orders.Get().MatchString(out) || strings.Contains(out, markerStart) || strings.ContainsAny(out, "\x00\x1b\r") {

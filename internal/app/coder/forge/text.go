@@ -37,8 +37,8 @@ func cleanLines(s string) string {
 	return kept
 }
 
-// A speaker prepares what goes out.
-type speaker struct {
+// outgoingText prepares what goes out.
+type outgoingText struct {
 	provider string
 	secrets  *redact.Set
 }
@@ -46,7 +46,7 @@ type speaker struct {
 // text is a body: nothing invisible, no secret, nobody called, no markup that
 // fetches or hides something (so no marker of ours but the one we put there), no
 // order to the forge, no word that closes an issue, not too long.
-func (s speaker) text(body string) string {
+func (s outgoingText) text(body string) string {
 	body = text.Publishable(body, s.secrets.Text)
 	if s.provider == GitLab {
 		body = orders.Get().ReplaceAllString(body, `$1\/$2`)
@@ -60,7 +60,7 @@ var orders = lazyregexp.New(`(?m)^([\s>*+\-]*)/([A-Za-z_]+(?:\s|$))`)
 
 // pull is the title and the body of a pull request. What it closes is added here:
 // in the body as it came, such words are broken.
-func (s speaker) pull(p Pull) (title, body string) {
+func (s outgoingText) pull(p Pull) (title, body string) {
 	body = s.text(p.Body)
 	if p.Closes > 0 {
 		body = strings.TrimSpace(fmt.Sprintf("%s\n\nCloses #%d", body, p.Closes))
@@ -69,10 +69,10 @@ func (s speaker) pull(p Pull) (title, body string) {
 }
 
 // comment is a body with its mark before it.
-func (s speaker) comment(mark Mark, text string) (string, error) { return mark.on(s.text(text)) }
+func (s outgoingText) comment(mark Mark, text string) (string, error) { return mark.on(s.text(text)) }
 
 // title is one line.
-func (s speaker) title(title string) string {
+func (s outgoingText) title(title string) string {
 	return text.Shorten(text.PublishableLine(title, s.secrets.Text), maxName)
 }
 

@@ -77,7 +77,7 @@ func (e errand) one(q *Queue) error {
 			},
 		})
 		if err == nil {
-			err = l.Save(ctx, text(step, 2*inlineStep)) // in a parcel
+			err = l.Save(ctx, text(step, 2*inlineStep)) // in a blob
 		}
 		if err != nil {
 			return nil // somebody else's now; or it comes again
@@ -190,10 +190,10 @@ func struggle(t *testing.T, q *Queue, n int, trouble func(round int)) {
 // what the killed left behind is swept away.
 func swept(t *testing.T, q *Queue, n int) {
 	t.Helper()
-	t.Logf("%d parcels were left behind", parcels(t, q)-n)
+	t.Logf("%d blobs were left behind", blobs(t, q)-n)
 	eventually(t, func() bool { // once what is left is old enough
 		ok(t, q.sweep(t.Context(), 3*time.Second))
-		return parcels(t, q) == n
+		return blobs(t, q) == n
 	})
 	if s := state(t, q, "owner/project#000"); string(s.Step) != string(text("push", 2*inlineStep)) {
 		t.Errorf("%d bytes: %.20s", len(s.Step), s.Step)

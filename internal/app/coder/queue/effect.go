@@ -13,7 +13,7 @@ type effect struct {
 	Token uint64    `json:"token"`           // who began it last
 	Done  bool      `json:"done"`            // it happened; otherwise it was only begun
 	Ref   string    `json:"ref,omitempty"`   // where its outcome is
-	Large *parcel   `json:"large,omitempty"` // that, if it is too large to be here
+	Large *blob     `json:"large,omitempty"` // that, if it is too large to be here
 	At    time.Time `json:"at"`
 }
 

@@ -231,8 +231,8 @@ func (l *Lease) step(ctx context.Context, step json.RawMessage) (set func(*recor
 	return func(r *record) { r.Step, r.Large = nil, p }, err
 }
 
-// pack writes a parcel while the lease lasts.
-func (l *Lease) pack(ctx context.Context, op string, content []byte) (*parcel, error) {
+// pack writes a blob while the lease lasts.
+func (l *Lease) pack(ctx context.Context, op string, content []byte) (*blob, error) {
 	if _, err := l.held(); err != nil {
 		return nil, err
 	}

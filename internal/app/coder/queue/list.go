@@ -73,7 +73,7 @@ func (q *Queue) State(ctx context.Context, id string) (Task, error) {
 }
 
 // state is State without a step that is large.
-func (q *Queue) state(ctx context.Context, id string) (Task, *parcel, error) {
+func (q *Queue) state(ctx context.Context, id string) (Task, *blob, error) {
 	v, next, err := q.lookAhead(ctx, id)
 	switch {
 	case err != nil:

@@ -48,7 +48,7 @@ func (q *Queue) Order(ctx context.Context, id string, what Command) error {
 		return r.obey(what)
 	})
 	if err == nil && v.State == Parked && what != Pause {
-		_, err = q.summon(ctx, call{Item: v.Item, Round: v.Round + 1})
+		_, err = q.wake(ctx, call{Item: v.Item, Round: v.Round + 1})
 	}
 	return err
 }

@@ -20,16 +20,16 @@ func text(word string, size int) json.RawMessage {
 	return json.RawMessage(`"` + word + strings.Repeat("<", size-len(word)-2) + `"`)
 }
 
-// left waits until there are so many parcels: they are removed in the background.
+// left waits until there are so many blobs: they are removed in the background.
 func left(t testing.TB, q *Queue, want int) {
 	t.Helper()
-	eventually(t, func() bool { return parcels(t, q) == want })
+	eventually(t, func() bool { return blobs(t, q) == want })
 }
 
-// parcels counts what there is beside the records.
-func parcels(t testing.TB, q *Queue) (n int) {
+// blobs counts what there is beside the records.
+func blobs(t testing.TB, q *Queue) (n int) {
 	t.Helper()
-	all, err := q.parcelNames(t.Context())
+	all, err := q.blobNames(t.Context())
 	ok(t, err)
 	for _, names := range all {
 		n += len(names)
@@ -117,16 +117,16 @@ func TestStrayParcels(t *testing.T) {
 	}
 	fenced(t, old.Save(t.Context(), text("late", 2*piece)))
 	fenced(t, old.Save(t.Context(), text("later", 2*piece))) // by now it knows, and does not even try
-	if s := state(t, q, "a"); string(s.Step) != string(next.Step) || parcels(t, q) != 2 {
-		t.Errorf("%.20s, %d parcels", s.Step, parcels(t, q))
+	if s := state(t, q, "a"); string(s.Step) != string(next.Step) || blobs(t, q) != 2 {
+		t.Errorf("%.20s, %d blobs", s.Step, blobs(t, q))
 	}
 	ok(t, q.sweep(t.Context(), time.Hour))
-	if n := parcels(t, q); n != 2 {
-		t.Errorf("a young one was swept away: %d parcels", n)
+	if n := blobs(t, q); n != 2 {
+		t.Errorf("a young one was swept away: %d blobs", n)
 	}
 	ok(t, q.sweep(t.Context(), 0))
-	if s := state(t, q, "a"); string(s.Step) != string(next.Step) || parcels(t, q) != 1 || held.Err() != nil {
-		t.Errorf("%.20s, %d parcels", s.Step, parcels(t, q))
+	if s := state(t, q, "a"); string(s.Step) != string(next.Step) || blobs(t, q) != 1 || held.Err() != nil {
+		t.Errorf("%.20s, %d blobs", s.Step, blobs(t, q))
 	}
 	ok(t, next.Done(t.Context(), nil))
 }
@@ -138,13 +138,13 @@ func TestForgottenParcels(t *testing.T) {
 	put(t, q, "a")
 	ok(t, take(t, q).Done(t.Context(), text("end", piece)))
 	ok(t, q.sweep(t.Context(), 0))
-	if n := parcels(t, q); n != 1 {
-		t.Errorf("%d parcels", n)
+	if n := blobs(t, q); n != 1 {
+		t.Errorf("%d blobs", n)
 	}
 	eventually(t, func() bool { _, err := q.State(t.Context(), "a"); return fault.KindOf(err) == fault.NotFound })
 	ok(t, q.sweep(t.Context(), 0))
-	if n := parcels(t, q); n != 0 {
-		t.Errorf("%d parcels", n)
+	if n := blobs(t, q); n != 0 {
+		t.Errorf("%d blobs", n)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestLostStep(t *testing.T) {
 	put(t, q, "a")
 	l := take(t, q)
 	ok(t, l.Save(t.Context(), text("half", 3*piece)))
-	ok(t, q.parcels.Purge(t.Context(), jetstream.WithPurgeSubject(q.parcelSubject(key("a"), l.now.Large.Name, "1"))))
+	ok(t, q.blobs.Purge(t.Context(), jetstream.WithPurgeSubject(q.blobSubject(key("a"), l.now.Large.Name, "1"))))
 	ok(t, l.Fail(t.Context(), "no"))
 	put(t, q, "b")
 	eventually(t, func() bool {
@@ -209,8 +209,8 @@ func TestManyLargeEffects(t *testing.T) {
 		}
 	}
 	data, _, err := fetch(t.Context(), q.records, q.recordSubject(key("a")))
-	if err != nil || len(data) > 64<<10 || parcels(t, q) != 200 {
-		t.Errorf("%d bytes, %d parcels: %v", len(data), parcels(t, q), err)
+	if err != nil || len(data) > 64<<10 || blobs(t, q) != 200 {
+		t.Errorf("%d bytes, %d blobs: %v", len(data), blobs(t, q), err)
 	}
 	ok(t, l.Advance(t.Context(), text("more", 100), func(name string) bool { return name != "call-199-x" }))
 	if s := state(t, q, "a"); len(s.Effects) != 1 || string(s.Step) != string(text("more", 100)) {

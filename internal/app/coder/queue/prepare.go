@@ -19,7 +19,7 @@ const window = 2 * time.Minute
 // looks must not change how a cluster keeps its data.
 func (q *Queue) prepare(ctx context.Context) error {
 	return q.insist(ctx, "open queue", q.opt.Name, func(ctx context.Context) error {
-		return errors.Join(q.prepareWork(ctx), q.prepareRecords(ctx), q.prepareDead(ctx), q.prepareParcels(ctx), q.prepareShelves(ctx))
+		return errors.Join(q.prepareWork(ctx), q.prepareRecords(ctx), q.prepareDead(ctx), q.prepareBlobs(ctx), q.prepareKeyValues(ctx))
 	})
 }
 
@@ -59,14 +59,14 @@ func (q *Queue) prepareRecords(ctx context.Context) (err error) {
 	return err
 }
 
-func (q *Queue) prepareParcels(ctx context.Context) (err error) {
-	q.parcels, err = q.stream(ctx, jetstream.StreamConfig{Name: q.streamName("parcels"), Subjects: []string{q.opt.Name + ".parcel.*.*.*"},
+func (q *Queue) prepareBlobs(ctx context.Context) (err error) {
+	q.blobs, err = q.stream(ctx, jetstream.StreamConfig{Name: q.streamName("parcels"), Subjects: []string{q.opt.Name + ".parcel.*.*.*"},
 		Description: "what is too large for a record", Compression: jetstream.S2Compression, Replicas: q.opt.Replicas, AllowDirect: true})
 	return err
 }
 
-func (q *Queue) prepareShelves(ctx context.Context) (err error) {
-	_, q.shelves, err = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.shelvesName(), Description: "what workers share beside their tasks"})
+func (q *Queue) prepareKeyValues(ctx context.Context) (err error) {
+	_, q.values, err = q.keyValue(ctx, jetstream.KeyValueConfig{Bucket: q.keyValuesName(), Description: "what workers share beside their tasks"})
 	return err
 }
 

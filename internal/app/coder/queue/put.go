@@ -38,7 +38,7 @@ func (q *Queue) Put(ctx context.Context, item Item) (fresh bool, err error) {
 	case was.over():
 		return false, nil
 	}
-	return q.summon(ctx, c)
+	return q.wake(ctx, c)
 }
 
 // largest is how many bytes a payload may have, so that its record has room for more.
@@ -56,7 +56,7 @@ func (q *Queue) look(ctx context.Context, id string) (v version, err error) {
 // summon sends the message unless there is one: each round has a subject of its
 // own, and the server takes only the first. If we had to send it twice, the
 // first may have been ours.
-func (q *Queue) summon(ctx context.Context, c call) (fresh bool, err error) {
+func (q *Queue) wake(ctx context.Context, c call) (fresh bool, err error) {
 	self := nonce()
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -122,8 +122,8 @@ func (q *Queue) Requeue(ctx context.Context, id string, how Another) (fresh bool
 	if err := c.check(q.largest()); err != nil {
 		return false, err
 	}
-	if fresh, err = q.summon(ctx, c); err == nil && was.State == Dead {
-		err = q.unbury(ctx, id)
+	if fresh, err = q.wake(ctx, c); err == nil && was.State == Dead {
+		err = q.undoDeadLetter(ctx, id)
 	}
 	return fresh, err
 }
@@ -133,7 +133,7 @@ func (q *Queue) unknown(op, id string) error {
 }
 
 // bury writes the letter about a task that was given up.
-func (q *Queue) bury(ctx context.Context, id string) error {
+func (q *Queue) deadLetter(ctx context.Context, id string) error {
 	return q.insist(ctx, "give up task", id, func(ctx context.Context) error {
 		_, err := q.js.Publish(ctx, q.deadSubject(id), []byte(id))
 		return err
@@ -141,7 +141,7 @@ func (q *Queue) bury(ctx context.Context, id string) error {
 }
 
 // unbury removes it.
-func (q *Queue) unbury(ctx context.Context, id string) error {
+func (q *Queue) undoDeadLetter(ctx context.Context, id string) error {
 	return q.insist(ctx, "queue task again", id, func(ctx context.Context) error {
 		err := q.dead.Purge(ctx, jetstream.WithPurgeSubject(q.deadSubject(id)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {

@@ -6,7 +6,7 @@
 // record says how the task is, who holds it, how far it got and which side
 // effects it had; what is too large for it is beside it, and the record says
 // where. Inside are putting, taking, leases, steps, side effects that happen
-// once, orders to a running task, live events, and shelves for what workers
+// once, orders to a running task, live events, and values for what workers
 // share. What a task means, and whether its end was a good one, is not known
 // here.
 //
@@ -149,8 +149,8 @@ type Queue struct {
 	bucket  jetstream.KeyValue
 	records jetstream.Stream // the bucket, as a stream
 	dead    jetstream.Stream // letters about tasks that were given up
-	parcels jetstream.Stream // what is too large for a record
-	shelves jetstream.Stream // a bucket for small things of others
+	blobs   jetstream.Stream // what is too large for a record
+	values  jetstream.Stream // a bucket for small things of others
 
 	ctx   context.Context // ends when the queue is closed
 	close context.CancelFunc
@@ -264,7 +264,7 @@ func (q *Queue) Close() error {
 // stream and subject names
 func (q *Queue) streamName(what string) string { return q.opt.Name + "_" + what }
 func (q *Queue) bucketName() string            { return q.opt.Name + "_tasks" }
-func (q *Queue) shelvesName() string           { return q.opt.Name + "_shelves" }
+func (q *Queue) keyValuesName() string         { return q.opt.Name + "_shelves" }
 
 func (q *Queue) workSubject(id string, round uint64) string {
 	return fmt.Sprintf("%s.work.%s.%d", q.opt.Name, key(id), round)

@@ -65,7 +65,7 @@ type record struct {
 	Tries   int               `json:"tries,omitempty"` // in this round
 	Reason  string            `json:"reason,omitempty"`
 	Step    json.RawMessage   `json:"step,omitempty"`
-	Large   *parcel           `json:"large,omitempty"` // the step, if it is too large to be here
+	Large   *blob             `json:"large,omitempty"` // the step, if it is too large to be here
 	Effects map[string]effect `json:"effects,omitempty"`
 	Order   *order            `json:"order,omitempty"` // the last one
 	Changed time.Time         `json:"changed"`

@@ -12,7 +12,7 @@ import (
 
 const (
 	sweepEvery = 24 * time.Hour
-	stray      = 24 * time.Hour // how old a parcel is that nobody will refer to any more
+	stray      = 24 * time.Hour // how old a blob is that nobody will refer to any more
 )
 
 // tidy sweeps once a day, whichever process it is that happens to be there. The
@@ -30,7 +30,7 @@ func (q *Queue) tidy() {
 
 // due tells whether it is on us to sweep today.
 func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
-	err = q.Shelf("queue").Change(ctx, "swept", func(value []byte) ([]byte, error) {
+	err = q.KeyValue("queue").Change(ctx, "swept", func(value []byte) ([]byte, error) {
 		last, _ := time.Parse(time.RFC3339Nano, string(value)) // never is long ago
 		if due = now.Sub(last) >= sweepEvery; !due {
 			return nil, nil
@@ -40,18 +40,18 @@ func (q *Queue) due(ctx context.Context, now time.Time) (due bool, err error) {
 	return due, err
 }
 
-// sweep removes the parcels that no record refers to: those of workers that died
+// sweep removes the blobs that no record refers to: those of workers that died
 // or were taken over, and those of tasks that were forgotten. It leaves those
 // that are young: somebody may be about to refer to them.
 func (q *Queue) sweep(ctx context.Context, age time.Duration) error {
-	tasks, err := q.parcelNames(ctx)
+	tasks, err := q.blobNames(ctx)
 	for task, names := range tasks {
 		v, rerr := q.readKey(ctx, task)
 		if rerr != nil {
-			err = errors.Join(err, rerr) // its parcels stay
+			err = errors.Join(err, rerr) // its blobs stay
 			continue
 		}
-		used := v.parcels()
+		used := v.blobs()
 		for _, name := range names {
 			if used[name] == nil {
 				err = errors.Join(err, q.removeOld(ctx, task, name, age))
@@ -61,9 +61,9 @@ func (q *Queue) sweep(ctx context.Context, age time.Duration) error {
 	return err
 }
 
-// parcelNames lists the parcels of each task.
-func (q *Queue) parcelNames(ctx context.Context) (map[string][]string, error) {
-	info, err := q.parcels.Info(ctx, jetstream.WithSubjectFilter(q.parcelSubject("*", "*", "0")))
+// blobNames lists the blobs of each task.
+func (q *Queue) blobNames(ctx context.Context) (map[string][]string, error) {
+	info, err := q.blobs.Info(ctx, jetstream.WithSubjectFilter(q.blobSubject("*", "*", "0")))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (q *Queue) parcelNames(ctx context.Context) (map[string][]string, error) {
 }
 
 func (q *Queue) removeOld(ctx context.Context, task, name string, age time.Duration) error {
-	m, err := q.parcels.GetLastMsgForSubject(ctx, q.parcelSubject(task, name, "0"))
+	m, err := q.blobs.GetLastMsgForSubject(ctx, q.blobSubject(task, name, "0"))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil // somebody was faster

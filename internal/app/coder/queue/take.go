@@ -148,7 +148,7 @@ func (q *Queue) claim(ctx context.Context, m *nats.Msg) (*Lease, error) {
 	case v.State == Dead:
 		return nil, q.settle(ctx, m, v, c)
 	case wasDead:
-		if err := q.unbury(ctx, c.ID); err != nil {
+		if err := q.undoDeadLetter(ctx, c.ID); err != nil {
 			q.giveBack(m, time.Second)
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (r *record) giveUp(why string) {
 // first that somebody who was killed may not have written.
 func (q *Queue) settle(ctx context.Context, m *nats.Msg, v version, c call) error {
 	if v.State == Dead && v.Round == c.Round {
-		if err := q.bury(ctx, c.ID); err != nil {
+		if err := q.deadLetter(ctx, c.ID); err != nil {
 			q.giveBack(m, time.Second)
 			return err
 		}

@@ -83,7 +83,7 @@ func (a *account) total() coder.Spent {
 
 func (s *Store) month() string { return s.now().UTC().Format("2006-01") }
 
-// Charge implements [work.Accounts]. A task counts in full in the month in which
+// Charge implements [coder.Accounts]. A task counts in full in the month in which
 // it was worked on last.
 func (s *Store) Charge(ctx context.Context, user, task string, spent coder.Spent) (month coder.Spent, err error) {
 	now := s.month()

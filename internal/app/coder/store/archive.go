@@ -14,7 +14,7 @@ const (
 	longestPast = 2 << 10 // bytes of each text, so that all of them fit on a shelf
 )
 
-// Keep implements [work.Archive]. The context of the task is kept on this
+// Keep implements [coder.Archive]. The context of the task is kept on this
 // machine, as it was at the end; older ones make room for it.
 func (s *Store) Keep(ctx context.Context, t coder.Task, r coder.Record) error {
 	if err := s.keepContext(t, r); err != nil {
@@ -47,7 +47,7 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:longestPast], "") + " …"
 }
 
-// Past implements [work.Archive].
+// Past implements [coder.Archive].
 func (s *Store) Past(ctx context.Context, t coder.Task) (all []coder.Past, err error) {
 	if err := get(ctx, s.shelf(), hashed("threads", t.Thread()), &all); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (s *Store) Journal(task string) (*Journal, error) {
 // Load returns the record as it was saved last; the zero one if it never was.
 func (j *Journal) Load() (r coder.Record, err error) { return r, load(j.record, &r) }
 
-// Save implements [work.Journal].
+// Save implements [coder.Journal].
 func (j *Journal) Save(_ context.Context, r coder.Record) error { return write(j.record, r) }
 
 // effects are what was done, by key. An empty entry was begun and has not ended.
@@ -39,7 +39,7 @@ type effect struct {
 	Ref  string `json:"ref,omitempty"`
 }
 
-// Once implements [work.Journal]: that something is about to be done is written
+// Once implements [coder.Journal]: that something is about to be done is written
 // down before, and what it came to after.
 func (j *Journal) Once(ctx context.Context, key string, do func(context.Context, bool) (string, error)) (ref string, err error) {
 	var before effect

@@ -33,7 +33,7 @@ func (o *outside) Show(_ context.Context, _ coder.Task, s coder.State) error    
 func (o *outside) Propose(context.Context, coder.Task, coder.Proposal) (string, error) {
 	return "https://forge.example/1", nil
 }
-func (o *outside) Prepare(_ context.Context, _ coder.Task, _, _ string) (coder.Place, error) {
+func (o *outside) Prepare(_ context.Context, _ coder.Task, _, _ string) (coder.Workspace, error) {
 	o.edits = o.kept
 	return o, nil
 }
@@ -71,7 +71,7 @@ func TestKilledWorker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &coder.Coordinator{Desk: o, Board: o, Hands: o, Log: o, Archive: s, Accounts: s,
+		c := &coder.Coordinator{Commenter: o, Publisher: o, Workspaces: o, Log: o, Archive: s, Accounts: s,
 			Model:   func(coder.Task, *quota.Budget) llm.Model { return model },
 			Execute: llm.Tool{Name: "command-executor_execute_command"}, Edit: llm.Tool{Name: "text_editor"}}
 		done := make(chan struct{})

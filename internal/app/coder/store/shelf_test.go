@@ -46,7 +46,7 @@ func TestSharedShelf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	machine := func() *Store { return &Store{Dir: t.TempDir(), Shelf: q.Shelf("store")} }
+	machine := func() *Store { return &Store{Dir: t.TempDir(), KeyValue: q.KeyValue("store")} }
 	one, two := machine(), machine()
 	task := func(id string) coder.Task { return coder.Task{ID: id, Repo: "o/r", Kind: coder.Issue, Number: 7} }
 	if err := one.Keep(t.Context(), task("a"), coder.Record{State: coder.Failed, Why: "no network"}); err != nil {
@@ -85,7 +85,7 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	m := &memory{values: map[string][]byte{}}
-	s := &Store{Dir: t.TempDir(), Shelf: m, Now: func() time.Time { return now }}
+	s := &Store{Dir: t.TempDir(), KeyValue: m, Now: func() time.Time { return now }}
 	charge := func(task string, cost float64) float64 {
 		t.Helper()
 		month, err := s.Charge(t.Context(), "ann", task, coder.Spent{Cost: cost})
@@ -137,7 +137,7 @@ func TestPastIsBounded(t *testing.T) {
 		t.Skip("long: much work for one goroutine: nothing for a race detector")
 	}
 	m := &memory{values: map[string][]byte{}}
-	s := &Store{Dir: t.TempDir(), Shelf: m}
+	s := &Store{Dir: t.TempDir(), KeyValue: m}
 	long := "日日" + strings.Repeat("\x01", 100<<10) // which JSON spells with six letters
 	for i := range mostPasts + 3 {
 		task := coder.Task{ID: fmt.Sprint("t", i), Number: 1}
@@ -163,7 +163,7 @@ func TestDamagedValueIsLeft(t *testing.T) {
 	if err := replace(path, []byte(`{"tasks":1}`)); err != nil {
 		t.Fatal(err)
 	}
-	for where, s := range map[string]*Store{hashed("accounts", "ann"): {Dir: t.TempDir(), Shelf: m}, path: {Dir: dir}} {
+	for where, s := range map[string]*Store{hashed("accounts", "ann"): {Dir: t.TempDir(), KeyValue: m}, path: {Dir: dir}} {
 		_, cerr := s.Charge(t.Context(), "ann", "t", coder.Spent{})
 		_, serr := s.Spent(t.Context(), "ann")
 		for _, err := range []error{cerr, serr} {

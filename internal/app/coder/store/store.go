@@ -4,7 +4,7 @@
 // Everything is in files that only their owner can read, replaced as a whole, so
 // that a file is either as it was or as it should be. That is for the workers of
 // one machine. Where those of many share a queue, what they inherit and spend is
-// on a [Shelf] of it, and only the contexts of tasks stay on the machine where
+// on a [KeyValue] of it, and only the contexts of tasks stay on the machine where
 // they ended. The one rule to keep: what cannot be understood is an error and is
 // left as it is.
 package store
@@ -26,9 +26,9 @@ import (
 // required. It is safe for concurrent use.
 type Store struct {
 	Dir string
-	// Shelf is where accounts are, and what tasks leave to others. Nil means
+	// KeyValue is where accounts are, and what tasks leave to others. Nil means
 	// files in Dir, which the workers of one machine share.
-	Shelf Shelf
+	KeyValue KeyValue
 	// Now tells the time, for the month of an account. Nil means the clock.
 	Now func() time.Time
 
@@ -41,9 +41,9 @@ const largest = 64 << 20
 // files are in the directory, whatever the shelf is.
 func (s *Store) files() *files { return &files{s.Dir, &s.mu} }
 
-func (s *Store) shelf() Shelf {
-	if s.Shelf != nil {
-		return s.Shelf
+func (s *Store) shelf() KeyValue {
+	if s.KeyValue != nil {
+		return s.KeyValue
 	}
 	return s.files()
 }

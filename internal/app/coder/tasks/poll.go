@@ -59,7 +59,7 @@ func (f *feed) pollAll(ctx context.Context, last states) states {
 	}
 	now, threads := make(states, len(all)), make(map[string]string, len(all))
 	for _, t := range all {
-		now[t.ID], threads[dispatch.StandingOf(t).Job.ID] = t.State, t.ID
+		now[t.ID], threads[dispatch.StatusOf(t).Job.ID] = t.State, t.ID
 		if last != nil && last[t.ID] != t.State {
 			f.changed(dispatch.Whole(ctx, f.Queue, t))
 		}
@@ -70,7 +70,7 @@ func (f *feed) pollAll(ctx context.Context, last states) states {
 
 // changed tells how a task is now, and why if it did not end well.
 func (f *feed) changed(t queue.Task) {
-	s := dispatch.StandingOf(t)
+	s := dispatch.StatusOf(t)
 	at := cmp.Or(s.Changed, time.Now().UTC()) // one that nobody has taken yet has no time
 	f.readers.tell(Step{Task: s.Thread, Time: at, Type: "state", Text: string(s.State)})
 	if s.State.Final() && s.Why != "" {

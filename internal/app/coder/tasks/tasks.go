@@ -18,8 +18,8 @@ import (
 
 // A Queue is where tasks are; [*queue.Queue] is one.
 type Queue interface {
-	dispatch.Roll
-	dispatch.Orderly
+	dispatch.Lister
+	dispatch.Orderer
 	Watch(ctx context.Context, id string) (<-chan queue.Event, error)
 }
 
@@ -37,7 +37,7 @@ type Service struct {
 
 // List implements [hako/internal/web/api.Tasks].
 func (w *Service) List(ctx context.Context) ([]Status, error) {
-	all, err := dispatch.Standings(ctx, w.Queue)
+	all, err := dispatch.Statuses(ctx, w.Queue)
 	list := make([]Status, len(all))
 	for i, s := range all {
 		list[i] = taskOf(s)
@@ -52,11 +52,11 @@ func (w *Service) Get(ctx context.Context, id string) (Status, error) {
 	return taskOf(s), err
 }
 
-func (w *Service) find(ctx context.Context, id string) (dispatch.Standing, error) {
+func (w *Service) find(ctx context.Context, id string) (dispatch.TaskStatus, error) {
 	if id != "" && len(id) <= longestID {
 		t, err := w.Queue.State(ctx, id)
 		if fault.KindOf(err) != fault.NotFound {
-			return dispatch.StandingOf(t), err
+			return dispatch.StatusOf(t), err
 		}
 	}
 	s, err := dispatch.Find(ctx, w.Queue, id)
@@ -77,7 +77,7 @@ func (w *Service) Order(ctx context.Context, who access.Actor, id, order string)
 	})
 }
 
-func taskOf(s dispatch.Standing) Status {
+func taskOf(s dispatch.TaskStatus) Status {
 	t := Status{
 		ID: s.Thread, Name: s.Job.ID, Title: s.Job.Title, URL: s.Job.URL, State: string(s.State), Phase: string(s.Phase), Worker: s.Worker,
 		Plan: s.Steps, Goal: s.Objective, Why: s.Why, Summary: s.Summary, Proposal: s.Proposal, Tokens: s.Tokens, Cost: s.Cost, Changed: s.Changed,

@@ -1,0 +1,121 @@
+package coder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hako/internal/text"
+	"hako/run/fault"
+)
+
+// environment makes the place and completes what the model is told.
+func (e *taskRun) environment(ctx context.Context) error {
+	if err := e.enter(ctx); err != nil {
+		return err
+	}
+	notes, err := e.projectNotes(ctx)
+	if err != nil {
+		return err
+	}
+	e.rec.Statement += "\n\nThe plan:\n" + weighed(planJSON(e.rec.Plan), e.room()/16) + "\n\nThe environment is " + e.rec.Environment + "."
+	if len(e.rec.Warnings) > 0 {
+		e.rec.Statement += "\n\nWhat went wrong so far:\n" + data("hako", strings.Join(e.rec.Warnings, "\n"))
+	}
+	e.rec.Statement += notes
+	e.rec.Request = "Carry out the plan."
+	e.rec.Phase = Execution
+	return e.tell(ctx)
+}
+
+// enter makes the place if there is none: for the first time, or because the
+// task was taken over or resumed. It then has the project as it was kept.
+func (e *taskRun) enter(ctx context.Context) error {
+	if e.workspace != nil {
+		return nil
+	}
+	workspace, err := e.Workspaces.Prepare(ctx, e.task, e.rec.Environment, e.rec.Kept)
+	if err != nil {
+		return &fault.Error{Kind: fault.KindOf(err), Op: "prepare environment", Subject: e.rec.Environment, Err: err, Hint: fault.Hint(err)}
+	}
+	e.workspace = workspace
+	if f, ok := workspace.(Warner); ok {
+		for _, w := range f.Warnings() {
+			e.warn(w)
+		}
+	}
+	return e.setUp(ctx)
+}
+
+// setUp runs the commands that the plan wants to have run before the work. One
+// that fails is something the model has to know, like a dependency that cannot be
+// installed.
+func (e *taskRun) setUp(ctx context.Context) error {
+	for _, command := range e.rec.Plan.Environment.Setup {
+		out, err := e.workspace.Execute(ctx, command, "")
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		switch {
+		case err != nil:
+			e.warn(fmt.Sprintf("setup command %q: %v", text.Line(command, 200), err))
+		case out.ExitCode != 0:
+			e.warn(fmt.Sprintf("setup command %q", text.Line(command, 200)) + ended(out.ExitCode, tail(out.Stderr+out.Stdout, 500)))
+		}
+	}
+	return nil
+}
+
+// noteFiles are where projects tell agents how they want to be worked on.
+var noteFiles = []string{"AGENTS.md", "CLAUDE.md"}
+
+const longestNotes = 16_000
+
+// projectNotes reads what the project says about itself. It is data: whoever can
+// open a pull request can write it.
+func (e *taskRun) projectNotes(ctx context.Context) (text string, err error) {
+	for _, name := range noteFiles {
+		out, err := e.workspace.Execute(ctx, fmt.Sprintf("head -c %d %s", longestNotes, name), "")
+		if cause := context.Cause(ctx); cause != nil {
+			return "", cause
+		}
+		if err != nil || out.ExitCode != 0 || strings.TrimSpace(out.Stdout) == "" {
+			continue
+		}
+		text += "\n\nWhat the project says about how to work on it (conventions, commands, structure):\n" + data(name+" of the repository", e.Secrets.Text(weighed(out.Stdout, e.room()/16)))
+	}
+	return text, nil
+}
+
+// tail is the end of an output, where it says what went wrong.
+func tail(text string, most int) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= most {
+		return text
+	}
+	return "[…] " + strings.ToValidUTF8(text[len(text)-most:], "")
+}
+
+// keep has the project kept where another worker finds it.
+func (e *taskRun) keep(ctx context.Context) error {
+	k, ok := e.workspace.(Committer)
+	if !ok {
+		e.rec.Unkept = true
+		return nil
+	}
+	commit, err := k.Keep(ctx, "work in progress on "+string(e.task.Kind)+" "+fmt.Sprint(e.task.Number), false)
+	var quiet unavailable
+	switch err = later(err); {
+	case err != nil && (errors.Is(err, ErrLost) || errors.As(err, &quiet) || context.Cause(ctx) != nil):
+		return err
+	case err != nil: // refused for good: the work goes on, but nobody can take it over as it is
+		e.rec.Unkept = true
+		e.warn("the work in progress could not be kept: " + err.Error())
+		return nil
+	}
+	if e.rec.Unkept = false; commit != "" {
+		e.rec.Kept = commit
+	}
+	return nil
+}

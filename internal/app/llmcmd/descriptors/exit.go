@@ -1,0 +1,168 @@
+package descriptors
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	"hako/run/fault"
+)
+
+//go:embed exit.md
+var exitText string
+
+type exitInput struct {
+	Code    int    `json:"code" jsonschema:"0 to 255"`
+	Message string `json:"message,omitempty"`
+}
+
+// hangup is how long exit waits for calls that are still under way.
+const hangup = 2 * time.Second
+
+// leave is the tool exit.
+func (d *Table) leave(ctx context.Context, in exitInput) (string, error) {
+	if in.Code < 0 || in.Code > 255 {
+		return "", &fault.Error{Kind: fault.Invalid, Op: "exit", Why: fmt.Sprintf("code is %d, outside 0 to 255", in.Code), Hint: "0 means success, any other that something went wrong"}
+	}
+	others, err := d.lastCall(in)
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-others:
+	case <-ctx.Done():
+	case <-time.After(hangup):
+	}
+	if err := d.Finish(ctx); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("exited with status %d", in.Code), nil
+}
+
+// lastCall refuses every call from now on. The channel is closed when those that
+// are under way have ended.
+func (d *Table) lastCall(in exitInput) (<-chan struct{}, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exit != nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "another call of exit came first", Hint: "stop calling tools"}
+	}
+	if in.Code == 0 && d.opts.MustWrite && !d.delivered && d.refused == nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "exit", Why: "nothing was written to fd 1, which is to become " + shown(d.opts.Stdout.Name),
+			Hint: "write the result to fd 1 first, with data \"\" if it is to be empty; if there is none, exit with a code other than 0"}
+	}
+	if in.Code == 0 && d.refused != nil && d.err == nil {
+		d.err = undelivered(d.refused)
+	}
+	d.exit = &in
+	others := make(chan struct{})
+	if d.calls <= 1 {
+		close(others)
+	} else {
+		d.alone = others
+	}
+	return others, nil
+}
+
+// Finish brings the work to its end when no more calls will come: scripts get
+// the end of their input, and those that the output depends on are waited for.
+// The others get a few seconds. It returns what [Table.Err] does.
+//
+// The tool exit does this by itself; it is for a model that stopped without.
+func (d *Table) Finish(ctx context.Context) error {
+	for _, des := range d.openOnes() {
+		if des.standard() {
+			continue
+		}
+		// What scripts still write is dropped, so that they come to a good end.
+		if err := d.drop(des, true); err != nil && des.out.file != nil {
+			d.fail(fileFault("close", des.name, err))
+		}
+	}
+	d.await(ctx)
+	d.showUnread()
+	for _, fd := range []int{1, 2} {
+		if err := d.sinks[fd-1].flush(); err != nil {
+			d.fail(&fault.Error{Kind: fault.KindOf(err), Op: "write", Subject: fmt.Sprintf("fd %d", fd), Err: err, Hint: "see that there is room, and that somebody reads it"})
+		}
+	}
+	return d.Err()
+}
+
+// await waits for the scripts.
+func (d *Table) await(ctx context.Context) {
+	d.mu.Lock()
+	scripts := d.scripts
+	d.mu.Unlock()
+	short, cancel := context.WithTimeout(ctx, d.opts.Limits.Finish)
+	defer cancel()
+	for _, s := range scripts {
+		limit, matters := short, d.matters(s)
+		if matters {
+			limit = ctx
+		}
+		if s.join(limit) != nil {
+			s.cancel(errEnded)
+			<-s.done
+		}
+		switch {
+		case !matters || s.told.Load():
+		case s.err != nil:
+			d.fail(incomplete(s))
+		case s.status > 1 && s.status != brokenPipe: // 1 is an answer of grep and diff
+			d.fail(unseen(s))
+		}
+	}
+}
+
+// unseen is the error of a session whose output comes from a script that failed
+// without the model having looked.
+func unseen(s *script) error {
+	return &fault.Error{Op: "finish", Subject: scriptName(s.pid), Why: fmt.Sprintf("it ended with status %d, and nobody looked at it", s.status),
+		Hint: "close its descriptors, or read its stderr, before exit"}
+}
+
+// undelivered is the error of a session that ends as if all was well, although
+// the script that was to write the output was refused.
+func undelivered(refused error) error {
+	return &fault.Error{Kind: fault.KindOf(refused), Op: "finish", Why: "the script for fd 1 was refused, and nothing else was written there",
+		Err: refused, Hint: fault.Hint(refused)}
+}
+
+// incomplete is the error of a session whose output lacks something.
+func incomplete(s *script) error {
+	e := &fault.Error{Kind: fault.KindOf(s.err), Op: "finish", Subject: scriptName(s.pid), Why: "it was stopped before its output was whole",
+		Err: s.err, Hint: fault.Hint(s.err)}
+	if e.Hint == "" {
+		e.Hint = "do not use the output"
+	}
+	return e
+}
+
+// matters reports whether what s writes goes to an output or a file in the end.
+func (d *Table) matters(s *script) bool {
+	list := d.chain(s)
+	return list[len(list)-1].stdout.pipe == nil
+}
+
+// showUnread passes on what scripts wrote to their standard error and the model
+// did not read: somebody has to hear of it.
+func (d *Table) showUnread() {
+	d.mu.Lock()
+	scripts := d.scripts
+	d.mu.Unlock()
+	for _, s := range scripts {
+		kept, lost := s.stderr.takeKept()
+		if len(kept) == 0 {
+			continue
+		}
+		if kept[len(kept)-1] != '\n' {
+			kept = append(kept, '\n')
+		}
+		if lost > 0 {
+			kept = fmt.Appendf(kept, "[%s wrote %s more to its standard error]\n", scriptName(s.pid), size(lost))
+		}
+		d.sinks[1].append(kept)
+	}
+}

@@ -1,0 +1,88 @@
+package descriptors
+
+import (
+	"context"
+	"encoding/json"
+
+	"hako/agent/tool"
+	"hako/run/fault"
+)
+
+// offer makes a tool of a call: counted, and refused after exit.
+func offer[In any](d *Table, name, text string, call func(context.Context, In) (string, error)) tool.Tool {
+	t := tool.New(name, text, call)
+	t.Stateful = true
+	inner := t.Call
+	t.Call = func(ctx context.Context, arguments string) (string, error) {
+		if err := d.begin(name); err != nil {
+			return "", err
+		}
+		err := precheck(name, arguments)
+		answer := ""
+		if err == nil {
+			answer, err = inner(ctx, arguments)
+		}
+		d.finished(name, err)
+		return answer, err
+	}
+	return t
+}
+
+// begin admits a call. Once a script has found the budget spent, every call but
+// exit hears of it.
+func (d *Table) begin(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.spent != nil && name != "exit" {
+		return d.spent
+	}
+	if d.exit != nil || d.ctx.Err() != nil {
+		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: "the session has ended", Hint: "nothing can be done any more; stop calling tools"}
+	}
+	d.calls++
+	return nil
+}
+
+// finished counts a call that has ended.
+func (d *Table) finished(name string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.Calls[name]++
+	if err != nil {
+		d.stats.Errors++
+	}
+	if d.calls--; d.calls <= 1 && d.alone != nil {
+		close(d.alone)
+		d.alone = nil
+	}
+}
+
+// renamed are parameters of spawn as they were called once.
+var renamed = [][2]string{{"in_fd", "stdin_fd"}, {"out_fd", "stdout_fd"}}
+
+// required are the parameters that zero would be wrong for: null must not pass
+// for one.
+var required = []string{"fd", "script", "path", "code"}
+
+// precheck refuses what the decoding of arguments would let pass, or word less
+// clearly. What is no JSON is left to the decoding.
+func precheck(name, arguments string) error {
+	var given map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &given) != nil {
+		return nil
+	}
+	bad := func(why, hint string) error {
+		return &fault.Error{Kind: fault.Invalid, Op: "call " + name, Why: why, Hint: hint}
+	}
+	for _, r := range renamed {
+		if _, ok := given[r[0]]; ok && name == "spawn" {
+			return bad("the parameter "+r[0]+" is deprecated", "use "+r[1]+" instead")
+		}
+	}
+	for _, key := range required {
+		if string(given[key]) == "null" {
+			return bad(key+" is null", "give it a value")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package descriptors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"hako/run/fault"
+	"hako/shell/stream"
+)
+
+// room is how many bytes wait in a pipe before its writers do.
+const room = 64 << 10
+
+// errGone is what a reader gets after its own end was closed.
+var errGone = errors.New("closed while it was read")
+
+// A pipe carries bytes between a script and another script or the model. At
+// least one of its ends is always a script's.
+type pipe struct {
+	from, to end // who has the ends; guarded by the table
+
+	mu      sync.Mutex // guards what follows
+	data    bytes.Buffer
+	ended   bool // nobody writes any more
+	left    bool // nobody reads any more
+	drain   bool // but what is written is dropped rather than refused
+	keeps   bool // or kept, for whoever looks after the session
+	kept    []byte
+	lost    int64         // bytes that there was no room to keep
+	readers int           // waiting
+	writers int           // waiting
+	change  chan struct{} // closed at the next change; nil if nobody waits
+}
+
+// An end says who has an end of a pipe: a descriptor, a script, or nobody.
+type end struct {
+	fd     int
+	script *script
+}
+
+// changed wakes everybody who waits. The caller holds mu.
+func (p *pipe) changed() {
+	if p.change != nil {
+		close(p.change)
+		p.change = nil
+	}
+}
+
+// await waits for a change. The caller holds mu, before and after.
+func (p *pipe) await(ctx context.Context, waiting *int, w *patience) error {
+	if p.change == nil {
+		p.change = make(chan struct{})
+	}
+	change := p.change
+	*waiting++
+	p.mu.Unlock()
+	err := w.wait(ctx, change)
+	p.mu.Lock()
+	*waiting--
+	return err
+}
+
+// read waits for bytes and takes some.
+func (p *pipe) read(ctx context.Context, b []byte, w *patience) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.left:
+			return 0, errGone
+		case p.data.Len() > 0:
+			n, _ := p.data.Read(b)
+			p.tidy()
+			p.changed()
+			return n, nil
+		case p.ended:
+			return 0, io.EOF
+		}
+		if err := p.await(ctx, &p.readers, w); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// write puts b into the pipe, piece by piece as there is room.
+func (p *pipe) write(ctx context.Context, b []byte, w *patience) (n int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(b) > 0 {
+		if err := p.space(ctx, w); err != nil {
+			return n, err
+		}
+		m := len(b)
+		if p.drain {
+			p.keep(b)
+		} else {
+			m = min(m, room-p.data.Len())
+			p.data.Write(b[:m])
+		}
+		p.changed()
+		n, b = n+m, b[m:]
+	}
+	return n, nil
+}
+
+// send puts the whole of s into the pipe, or nothing of it.
+func (p *pipe) send(ctx context.Context, s string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.space(ctx, nil); err != nil {
+		return err
+	}
+	if !p.drain {
+		p.data.WriteString(s)
+	}
+	p.changed()
+	return nil
+}
+
+// space waits until something fits in. The caller holds mu.
+func (p *pipe) space(ctx context.Context, w *patience) error {
+	for {
+		switch {
+		case p.ended, p.left && !p.drain:
+			return stream.ErrPipe
+		case p.drain, p.data.Len() < room:
+			return nil
+		}
+		if err := p.await(ctx, &p.writers, w); err != nil {
+			return err
+		}
+	}
+}
+
+// last puts a message into the pipe whether there is room or not.
+func (p *pipe) last(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+	case p.left:
+		p.keep([]byte(s))
+	default:
+		p.data.WriteString(s)
+		p.changed()
+	}
+}
+
+// abandon is endReading for messages that nobody has read: they are kept, and so
+// is what follows, as far as there is room. Head was taken out before.
+func (p *pipe) abandon(head []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left {
+		return
+	}
+	p.left, p.drain, p.keeps = true, true, true
+	p.keep(head)
+	p.keep(p.data.Bytes())
+	p.data = bytes.Buffer{}
+	p.changed()
+}
+
+// keep keeps b if that is wanted. The caller holds mu.
+func (p *pipe) keep(b []byte) {
+	if !p.keeps {
+		return
+	}
+	n := min(len(b), room-len(p.kept))
+	p.kept = append(p.kept, b[:n]...)
+	p.lost += int64(len(b) - n)
+}
+
+// takeKept returns what was kept, once, and how much could not be.
+func (p *pipe) takeKept() (kept []byte, lost int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept, lost = p.kept, p.lost
+	p.kept, p.lost = nil, 0
+	return kept, lost
+}
+
+// endWriting lets the reader come to the end.
+func (p *pipe) endWriting() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.tidy()
+	p.changed()
+}
+
+// endReading lets writers notice that nobody reads, or with drain set not
+// notice it.
+func (p *pipe) endReading(drain bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.drain = true, drain
+	p.data = bytes.Buffer{}
+	p.changed()
+}
+
+// tidy gives the memory back that will not be used again. The caller holds mu.
+func (p *pipe) tidy() {
+	if p.ended && p.data.Len() == 0 {
+		p.data = bytes.Buffer{}
+	}
+}
+
+// waiting returns how many bytes wait in the pipe.
+func (p *pipe) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.data.Len()
+}
+
+// starved reports whether a reader waits for somebody to write.
+func (p *pipe) starved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.readers > 0 && p.data.Len() == 0 && !p.ended && !p.left
+}
+
+// clogged reports whether a writer waits for somebody to read.
+func (p *pipe) clogged() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writers > 0 && p.data.Len() >= room && !p.left
+}
+
+// patience is how a script waits for others. Nil is how the model does: as long
+// as its context lets it.
+type patience struct {
+	pid   int
+	pause func() (resume func()) // nil means that its clock runs on
+	most  time.Duration          // zero means for ever
+}
+
+// wait waits for the channel to be closed.
+func (w *patience) wait(ctx context.Context, ready <-chan struct{}) error {
+	var late <-chan time.Time
+	if w != nil {
+		defer w.rest()()
+		if w.most > 0 {
+			t := time.NewTimer(w.most)
+			defer t.Stop()
+			late = t.C
+		}
+	}
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-late:
+		return &fault.Error{Kind: fault.Timeout, Op: "stop script", Subject: scriptName(w.pid),
+			Why: "nobody fed it or read from it for " + w.most.String(), Hint: "write to its input, or read its output, sooner"}
+	}
+}
+
+// rest stops the clock of the script.
+func (w *patience) rest() (resume func()) {
+	if w.pause == nil {
+		return func() {}
+	}
+	return w.pause()
+}

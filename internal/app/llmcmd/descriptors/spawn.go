@@ -1,0 +1,257 @@
+package descriptors
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+//go:embed spawn.md
+var spawnText string
+
+type spawnInput struct {
+	Script   string `json:"script"`
+	StdinFD  *int   `json:"stdin_fd,omitempty" jsonschema:"none: a new pipe"`
+	StdoutFD *int   `json:"stdout_fd,omitempty" jsonschema:"none: a new pipe"`
+}
+
+// spawned is the answer to spawn.
+type spawned struct {
+	Success   bool `json:"success"`
+	StdinFD   int  `json:"stdin_fd"`
+	StdoutFD  int  `json:"stdout_fd"`
+	StderrFD  int  `json:"stderr_fd"`
+	PID       int  `json:"pid"`
+	ScriptLen int  `json:"script_len"`
+}
+
+// spawn is the tool. Until everything was checked nothing is taken from the
+// caller.
+func (d *Table) spawn(ctx context.Context, in spawnInput) (string, error) {
+	if err := d.checkScript(in.Script); err != nil {
+		return "", err
+	}
+	if err := d.vacancy("spawn"); err != nil {
+		return "", err
+	}
+	w, err := d.hire()
+	if err != nil {
+		return "", err
+	}
+	if err := d.precheck(ctx, in, w); err != nil {
+		d.dismiss(w)
+		return "", err
+	}
+	s, answer, err := d.connect(in, w)
+	if err != nil {
+		d.dismiss(w)
+		return "", err
+	}
+	go func() {
+		defer d.work.Done()
+		d.run(s, w, in.Script)
+	}()
+	return encode(answer), nil
+}
+
+// precheck refuses a script that could not run, before it is given anything. If
+// it was to write the output, that is remembered.
+func (d *Table) precheck(ctx context.Context, in spawnInput, w Worker) error {
+	if w.Check == nil {
+		return nil
+	}
+	err := w.Check(ctx, in.Script)
+	if err == nil {
+		return nil
+	}
+	err = spawnFault(err)
+	if in.StdoutFD != nil && *in.StdoutFD == 1 {
+		d.mu.Lock()
+		d.refused = err
+		d.mu.Unlock()
+	}
+	return err
+}
+
+func (d *Table) checkScript(text string) error {
+	bad := func(kind fault.Kind, why, hint string) error {
+		return &fault.Error{Kind: kind, Op: "spawn", Why: why, Hint: hint}
+	}
+	most := d.opts.Limits.ScriptBytes
+	switch {
+	case strings.TrimSpace(text) == "":
+		return bad(fault.Invalid, "the script is blank", "write the commands that are to run, as in grep ERROR | sort")
+	case len(text) > most:
+		return bad(fault.TooLarge, fmt.Sprintf("the script has %d bytes, the limit is %d", len(text), most), "give it data by its stdin, or split it")
+	case d.opts.Spawn == nil:
+		return bad(fault.Denied, "no scripts can be run here", "use read and write")
+	}
+	return nil
+}
+
+// hire counts a script in and gets a worker for it.
+func (d *Table) hire() (Worker, error) {
+	if !d.countIn() {
+		return Worker{}, &fault.Error{Kind: fault.Unavailable, Op: "spawn", Why: fmt.Sprintf("%d scripts are running, which is the limit", d.opts.Limits.MaxRunning),
+			Hint: "let one end first: read its output to the end, or close its descriptors"}
+	}
+	w, err := d.opts.Spawn(d.ctx)
+	if err != nil {
+		d.dismiss(Worker{})
+		return w, spawnFault(err)
+	}
+	return w, nil
+}
+
+// countIn makes room for one more script, if there is any.
+func (d *Table) countIn() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running >= d.opts.Limits.MaxRunning || d.ctx.Err() != nil {
+		return false
+	}
+	d.running++
+	d.work.Add(1)
+	return true
+}
+
+// dismiss undoes hire.
+func (d *Table) dismiss(w Worker) {
+	if w.Close != nil {
+		w.Close()
+	}
+	d.mu.Lock()
+	d.running--
+	d.mu.Unlock()
+	d.work.Done()
+}
+
+func spawnFault(err error) error {
+	e := &fault.Error{Kind: fault.KindOf(err), Op: "spawn", Err: err, Hint: fault.Hint(err)}
+	if e.Hint == "" {
+		e.Hint = "try again, or go on without it"
+	}
+	return e
+}
+
+// connect makes the script with its descriptors.
+func (d *Table) connect(in spawnInput, w Worker) (*script, spawned, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	from, to, err := d.given(in)
+	if err != nil {
+		return nil, spawned{}, err
+	}
+	defer from.letOthers()
+	defer to.letOthers()
+	s := &script{pid: len(d.scripts) + 1, stderr: new(pipe), done: make(chan struct{})}
+	s.wait = &patience{pid: s.pid, pause: w.Pause, most: d.opts.Limits.Wait}
+	s.ctx, s.cancel = context.WithCancelCause(d.ctx)
+	a := spawned{Success: true, PID: s.pid, ScriptLen: len(in.Script)}
+	s.stdin, a.StdinFD = d.feed(s, from)
+	s.stdout, a.StdoutFD = d.drainTo(s, to)
+	s.stderr.from.script = s
+	a.StderrFD = d.readEnd("stderr", s, s.stderr)
+	d.scripts = append(d.scripts, s)
+	return s, a, nil
+}
+
+// given finds the descriptors that the caller wants connected and keeps calls
+// from using them. The caller holds mu.
+func (d *Table) given(in spawnInput) (from, to *descriptor, err error) {
+	if in.StdinFD != nil {
+		if from, err = d.grab("spawn stdin_fd", *in.StdinFD, d.forReading); err != nil {
+			return nil, nil, err
+		}
+	}
+	if in.StdoutFD != nil {
+		if to, err = d.grab("spawn stdout_fd", *in.StdoutFD, d.forWriting); err != nil {
+			from.letOthers()
+			return nil, nil, err
+		}
+	}
+	return from, to, nil
+}
+
+// grab finds a descriptor that no call is using. The caller holds mu.
+func (d *Table) grab(op string, fd int, find func(string, int) (*descriptor, error)) (*descriptor, error) {
+	des, err := find(op, fd)
+	if err != nil || des.standard() {
+		return des, err
+	}
+	select {
+	case des.busy <- struct{}{}:
+		return des, nil
+	default:
+		return nil, fdFault(op, fd, "another call is using it", "wait for that call")
+	}
+}
+
+// letOthers is the opposite of grab.
+func (des *descriptor) letOthers() {
+	if des != nil && !des.standard() {
+		<-des.busy
+	}
+}
+
+// feed makes the standard input of a script: a descriptor that is given up to
+// it, or a new pipe. The caller holds mu.
+func (d *Table) feed(s *script, from *descriptor) (*intake, int) {
+	t := &intake{ctx: s.ctx, wait: s.wait}
+	if from == nil {
+		p := &pipe{to: end{script: s}}
+		t.in = &inlet{pipe: p}
+		p.from.fd = d.add(&descriptor{name: "stdin of " + scriptName(s.pid), facts: "(write)", out: outlet{pipe: p}})
+		return t, p.from.fd
+	}
+	d.remove(from.fd, "it was given to "+scriptName(s.pid)+" as its standard input")
+	t.in, t.head, from.in.buf = from.in, from.in.buf, nil
+	if p := t.in.pipe; p != nil {
+		p.to = end{script: s}
+	}
+	return t, from.fd
+}
+
+// drainTo makes the standard output of a script. The caller holds mu.
+func (d *Table) drainTo(s *script, to *descriptor) (outlet, int) {
+	if to == nil {
+		p := &pipe{from: end{script: s}}
+		return outlet{pipe: p}, d.readEnd("stdout", s, p)
+	}
+	switch {
+	case to.standard():
+		to.out.sink.enter(s)
+		if to.out.sink == d.sinks[0] {
+			d.delivered, d.refused = true, nil
+		}
+		return to.out, to.fd
+	case to.out.pipe != nil:
+		to.out.pipe.from = end{script: s}
+	}
+	d.remove(to.fd, "it was given to "+scriptName(s.pid)+" as its standard output")
+	return to.out, to.fd
+}
+
+// readEnd makes the descriptor by which the model reads what a script writes.
+// The caller holds mu.
+func (d *Table) readEnd(what string, s *script, p *pipe) int {
+	p.to.fd = d.add(&descriptor{name: what + " of " + scriptName(s.pid), facts: "(read)", in: &inlet{pipe: p}, idle: what == "stderr"})
+	return p.to.fd
+}
+
+// encode spells an answer; the characters of a script stay as they are.
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return strconv.Quote(err.Error()) // cannot happen: the types are ours
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,64 @@
+// Package term is what programs do at a terminal: put questions to the person
+// there, edit lines, run an interactive shell, and report errors. Nothing that a
+// model says can look like what the program says.
+package term
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"hako/shell/stream"
+)
+
+// Streams are the standard streams of a program.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Keys     io.Reader // In; if that is a terminal, to be read by several in turn
+
+	lock *outputLock // held while a question is open at the terminal; nil means that none is put there
+}
+
+// NewStreams returns the streams. If a person can be asked at the terminal, output
+// waits while a question is open.
+func NewStreams(in io.Reader, out, err io.Writer) Streams {
+	s := Streams{In: in, Out: out, Err: err, Keys: in}
+	if Is(in) {
+		s.Keys = stream.NewShared(in)
+	}
+	if Is(in) && Is(err) { // where [Streams.Ask] asks
+		s.Out, s.Err, s.lock = locked(out, err)
+	}
+	return s
+}
+
+// Is reports whether a stream is a terminal.
+func Is(stream any) bool {
+	f := FileOf(stream)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// FileOf returns the file that a stream is, or writes to; nil means none.
+func FileOf(stream any) *os.File {
+	switch s := stream.(type) {
+	case *os.File:
+		return s
+	case *lockedOutput:
+		return s.file
+	case *Written:
+		return FileOf(s.Writer)
+	}
+	return nil
+}
+
+// Columns returns the width of a terminal; zero means unknown.
+func Columns(out io.Writer) int {
+	if f := FileOf(out); f != nil {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 0
+}
