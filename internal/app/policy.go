@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 
 // OutsidePolicy are the rules for tools that reach beyond this machine.
 func OutsidePolicy(conf *config.Config) (*policy.Policy, error) {
-	return addRules(policy.Default("outside", policy.Options{}), config.PolicyRules.Of(conf).V, readPolicy)
+	return addRules(policy.Default("outside", policy.Options{}), config.PolicyRules.Of(conf).V, policy.Parse)
 }
 
 // ContainerPolicy returns the rules for commands in containers, whose paths have
@@ -50,7 +51,7 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 		}
 		return p.For("host", opts), nil
 	}
-	names, err := readRules(list, readWhitelist)
+	names, err := readRules(list, policy.Whitelist)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,23 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return addRules(p, config.PolicyRules.Of(conf).V, readPolicy)
+	if p, err = addRules(p, config.PolicyRules.Of(conf).V, policy.Parse); err != nil {
+		return nil, err
+	}
+	return teachPrograms(p, conf)
+}
+
+// teachPrograms adds what the file of policy.programs describes.
+func teachPrograms(p *policy.Policy, conf *config.Config) (*policy.Policy, error) {
+	path := config.PolicyPrograms.Of(conf).V
+	if path == "" {
+		return p, nil
+	}
+	programs, err := readTrusted(path, "name a file that describes programs; docs/policy.md has its form", policy.ParsePrograms)
+	if err != nil {
+		return nil, err
+	}
+	return p.Teach(programs), nil
 }
 
 // LoadPolicy returns the policy of a profile with what the user added.
@@ -82,19 +99,21 @@ func LoadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	}
 	for _, more := range []struct {
 		path string
-		read func(string, *os.File) (*policy.Policy, error)
+		read rulesReader
 	}{
-		{config.PolicyWhitelist.Of(conf).V, readWhitelist},
-		{config.PolicyRules.Of(conf).V, readPolicy},
+		{config.PolicyWhitelist.Of(conf).V, policy.Whitelist},
+		{config.PolicyRules.Of(conf).V, policy.Parse},
 	} {
 		if p, err = addRules(p, more.path, more.read); err != nil {
 			return nil, err
 		}
 	}
-	return p, nil
+	return teachPrograms(p, conf)
 }
 
-func addRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+type rulesReader = func(name string, r io.Reader) (*policy.Policy, error)
+
+func addRules(p *policy.Policy, path string, read rulesReader) (*policy.Policy, error) {
 	if path == "" {
 		return p, nil
 	}
@@ -105,22 +124,22 @@ func addRules(p *policy.Policy, path string, read func(string, *os.File) (*polic
 	return p.With(more), nil
 }
 
-// readRules reads a file of rules that nobody else can change.
-func readRules(path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+func readRules(path string, read rulesReader) (*policy.Policy, error) {
+	return readTrusted(path, "name a file of rules; docs/policy.md says how they are written", read)
+}
+
+// readTrusted reads a file that nobody else can change.
+func readTrusted[T any](path, hint string, read func(name string, r io.Reader) (T, error)) (none T, _ error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: ReasonOf(err), Hint: "name a file of rules; docs/policy.md says how they are written"}
+		return none, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: ReasonOf(err), Hint: hint}
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
+		return none, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
 	}
 	return read(filepath.Base(path), f)
 }
-
-func readWhitelist(name string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(name, f) }
-
-func readPolicy(name string, f *os.File) (*policy.Policy, error) { return policy.Parse(name, f) }
 
 // RulesOf shows the rules of all profiles, and has a worker try commands on them.
 func RulesOf(conf *config.Config, workers *worker.Pool) records.Policy {
