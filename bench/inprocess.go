@@ -70,7 +70,7 @@ func inProcess(dir string) ([]figure, error) {
 }
 
 func policyTime(dir string) (time.Duration, error) {
-	p := policy.Default("host", policy.Options{Root: dir, Dir: dir})
+	p := policy.Host(policy.Options{Root: dir, Dir: dir})
 	const script = `cat a.log | grep -v DEBUG | cut -d' ' -f3 | sort -u | head -n 5`
 	return median(func() error {
 		vs, err := p.Script(script)
@@ -88,7 +88,7 @@ func echoTime(dir string) (time.Duration, error) {
 	}
 	defer log.Close()
 	g := gate.New(shell.New(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
-		Policy: policy.Default("virtual", policy.Options{}), Budget: quota.New(quota.Unlimited()), Log: log,
+		Policy: policy.Virtual(), Budget: quota.New(quota.Unlimited()), Log: log,
 	})
 	return median(func() error {
 		_, err := g.Run(context.Background(), &run.Request{Actor: "bench", Script: "echo hi", Stdout: io.Discard})

@@ -140,8 +140,8 @@ func TestQuestionShowsTheWholeCommand(t *testing.T) {
 // unquoting judges words as a shell would read them.
 type unquoting struct{ judge }
 
-func (u unquoting) ScriptAt(_ context.Context, _, script string, reprinted bool) (policy.Judged, error) {
-	return judged(script, reprinted, u.program)
+func (u unquoting) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged, error) {
+	return judged(script, program, reprinted, u.program)
 }
 
 func (u unquoting) program(f *syntax.File) []policy.Verdict {

@@ -29,10 +29,11 @@ import (
 
 // A Policy says what may run. [*policy.Policy] is one.
 type Policy interface {
-	// ScriptAt parses a script that begins in dir and judges it, before anything
-	// is expanded. An empty dir is where the judge itself stands. Reprinted
-	// wants its text anew, for a runner that reads it itself.
-	ScriptAt(ctx context.Context, dir, script string, reprinted bool) (policy.Judged, error)
+	// ScriptAt judges a script that begins in dir, before anything is expanded.
+	// An empty dir is the directory of the policy. Program is the tree of the
+	// script, nil if it is not parsed yet. Reprinted asks for the text of the
+	// tree, for a runner that reads the text itself.
+	ScriptAt(ctx context.Context, dir, script string, program *syntax.File, reprinted bool) (policy.Judged, error)
 	// CallAt judges one command by its expanded words, run in dir, and has
 	// the last word.
 	CallAt(dir string, argv []string) policy.Verdict
@@ -102,7 +103,7 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
 	}
 	p := g.enter(req)
-	if err := p.append(audit.Event{What: audit.Asked, Script: req.Script, Reason: req.Reason}); err != nil {
+	if err := p.append(audit.Event{What: audit.Asked, Script: p.req.Script, Reason: req.Reason}); err != nil {
 		return run.Result{}, err // unrecorded means undone
 	}
 	began := time.Now()
@@ -116,9 +117,13 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	return res, err
 }
 
-// enter begins the passage of one request.
+// enter begins the way of one request. A tree without source is recorded and
+// shown as it is printed.
 func (g *Gate) enter(req *run.Request) *gateRun {
 	p := &gateRun{gate: g, req: *req}
+	if req.Program != nil && req.Script == "" {
+		p.req.Script = policy.Source(req.Program)
+	}
 	if p.req.ID == "" {
 		g.mu.Lock()
 		g.count++
@@ -131,7 +136,7 @@ func (g *Gate) enter(req *run.Request) *gateRun {
 
 // run judges the script and hands it on.
 func (p *gateRun) run(ctx context.Context) (run.Result, error) {
-	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
+	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.req.Program, p.opaque)
 	if err != nil {
 		return run.Result{}, err
 	}

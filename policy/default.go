@@ -13,14 +13,28 @@ var ruleFiles embed.FS
 // Profiles lists the names that [Default] knows.
 func Profiles() []string { return []string{"virtual", "host", "container", "outside"} }
 
-// Default returns the policy that comes with hako for a profile:
-//
-//   - virtual: everything; nothing outside can be touched from there
-//   - host: the everyday commands, options by list, paths inside opts.Root
-//   - container: the same commands, without looking at options and paths
-//   - outside: calls of tools that reach beyond this machine
-//
-// An unknown profile denies everything.
+// Virtual allows every command: nothing outside of a virtual tree can be touched
+// from there. Background jobs and process substitution are denied.
+func Virtual() *Policy { return Default("virtual", Options{}) }
+
+// Strict allows the everyday commands of [Host] in a virtual tree: options by
+// list, no background jobs, no variables that programs take orders from.
+func Strict() *Policy { return Default("host", Options{Root: "/"}) }
+
+// Host allows the everyday commands, with options by list and paths inside of
+// opts.Root.
+func Host(opts Options) *Policy { return Default("host", opts) }
+
+// Container allows the same commands, without judging options and paths. A
+// command that is named in the words of another one is judged, too.
+func Container(opts Options) *Policy { return Default("container", opts) }
+
+// Outside allows calls of tools that reach beyond this machine, which are spelled
+// as commands: forge add_comment '{…}'.
+func Outside() *Policy { return Default("outside", Options{}) }
+
+// Default returns the policy of a profile by its name, one of [Profiles]. An
+// unknown profile denies everything.
 func Default(profile string, opts Options) *Policy {
 	rules, err := defaultRules(profile)
 	if err != nil {

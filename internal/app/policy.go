@@ -17,7 +17,7 @@ import (
 
 // OutsidePolicy are the rules for tools that reach beyond this machine.
 func OutsidePolicy(conf *config.Config) (*policy.Policy, error) {
-	return addRules(policy.Default("outside", policy.Options{}), config.PolicyRules.Of(conf).V, policy.Parse)
+	return addRules(policy.Outside(), config.PolicyRules.Of(conf).V, policy.Parse)
 }
 
 // ContainerPolicy returns the rules for commands in containers, whose paths have
