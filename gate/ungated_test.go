@@ -37,10 +37,10 @@ var allowed = map[string][]string{
 
 	// The container's runner is put behind Options.Gate where it is made, see
 	// TestContainerGatesItsRunners; the others run what hako itself has to say.
-	"container/execute.go":          {"hako/container/guest"},
-	"container/line.go":             {"hako/container/guest"},
-	"container/use.go":              {"hako/container/guest"},
-	"container/proxyproc/keeper.go": {"hako/container/guest"},
+	"container/execute.go":             {"hako/container/guest"},
+	"container/guestconn.go":           {"hako/container/guest"},
+	"container/inuse.go":               {"hako/container/guest"},
+	"container/proxyproc/proxyproc.go": {"hako/container/guest"},
 
 	"bench/containers/main.go": {"hako/container"}, // as the next
 
