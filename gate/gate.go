@@ -131,7 +131,7 @@ func (g *Gate) enter(req *run.Request) *gateRun {
 
 // run judges the script and hands it on.
 func (p *gateRun) run(ctx context.Context) (run.Result, error) {
-	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
+	judged, err := p.judge(ctx)
 	if err != nil {
 		return run.Result{}, err
 	}
@@ -152,6 +152,19 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	}
 	p.running = true
 	return p.hand(ctx, judged.Program)
+}
+
+// judge has the policy judge the tree of the request, or parse its text first.
+func (p *gateRun) judge(ctx context.Context) (policy.Judged, error) {
+	if trees, ok := p.gate.opts.Policy.(treePolicy); ok && p.req.Program != nil && !p.opaque {
+		return policy.Judged{Program: p.req.Program, Verdicts: trees.ProgramAt(p.start(), p.req.Program)}, nil
+	}
+	return p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
+}
+
+// A treePolicy is a [Policy] that judges in this process.
+type treePolicy interface {
+	ProgramAt(dir string, file *syntax.File) []policy.Verdict
 }
 
 // respell replaces the script by the judged tree, spelled anew, before a runner
