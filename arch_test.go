@@ -90,7 +90,7 @@ var arrows = map[string]string{
 	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
 	"internal/app/secretary/speech": "internal/ownerfile run/fault",
 	// minds
-	"agent/tool":                      "internal/redact internal/websearch llm policy run run/fault shell",
+	"agent/tool":                      "internal/redact internal/websearch llm policy run run/fault shell shell/spec",
 	"agent/tool/gated":                "agent/tool run run/fault",
 	"agent/tool/mcpclient":            "agent/tool agent/tool/gated internal/redact internal/text llm run/fault",
 	"agent":                           "agent/tool audit internal/redact llm quota run/fault",
@@ -128,8 +128,8 @@ var arrows = map[string]string{
 	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
 	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/websearch llm llm/tokens quota run/fault", // run and chat
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
-		"agent/tool/mcpclient internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
-		"internal/config internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
+		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
+		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
 		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
 	"cmd/hako/man": "",
 	"docker":       "",

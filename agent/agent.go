@@ -69,7 +69,7 @@ type Request struct {
 	Found string     // what a search beforehand found; empty means nothing was searched
 }
 
-// An Answer is what came of a request.
+// An ResponseBody is what came of a request.
 type Answer struct {
 	Text    string // the model's last words, or as much as there is of them
 	Words   string // of the last whole turn without calls, unless calls came after it; those beside Leave too
@@ -116,7 +116,7 @@ type loop struct {
 	first  int             // where the items of this request begin
 	weight int64           // estimated tokens of all items
 	said   strings.Builder // what came of the answer so far
-	seen   map[string]memory
+	seen   map[string]seenCall
 	seed   maphash.Seed
 	watch  sync.Mutex // held while an event of one of several threads is told
 }
@@ -133,7 +133,7 @@ func (l *loop) begin(r Request) {
 		l.weight += d.Items[i].Weight()
 	}
 	l.first = len(d.Items)
-	l.seen = make(map[string]memory)
+	l.seen = make(map[string]seenCall)
 	l.seed = maphash.MakeSeed()
 	if l.id = l.ID; l.id == "" {
 		l.id = NewID()

@@ -223,7 +223,7 @@ func TestMoreTurns(t *testing.T) {
 		again := calls("", `1 echo {"say":"a"}`)
 		a, p, log, _ := newAgent(again, again, again, again)
 		a.Turns, a.Budget = tt.turns, quota.New(quota.Limits{Calls: tt.calls})
-		a.Model = &Ledger{Model: p, Budget: a.Budget, Log: log}
+		a.Model = &ChargedModel{Model: p, Budget: a.Budget, Log: log}
 		_, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"})
 		if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.HasPrefix(fault.FlagHint(err), tt.hint) || strings.Contains(fault.Hint(err), "--") {
 			t.Errorf("%d turns, %d calls: %v, %s", tt.turns, tt.calls, err, fault.Hint(err))
@@ -299,7 +299,7 @@ func TestLeavingByATool(t *testing.T) {
 func TestTheLastCallOfTheBudget(t *testing.T) {
 	a, p, _, _ := newAgent(calls("", `1 echo {"say":"a"}`))
 	a.Budget = quota.New(quota.Limits{Calls: 2})
-	a.Model = &Ledger{Model: p, Name: "m", Budget: a.Budget, Log: a.Log}
+	a.Model = &ChargedModel{Model: p, Name: "m", Budget: a.Budget, Log: a.Log}
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestForcedTool(t *testing.T) {
 
 func TestWhatIsLeftIsTold(t *testing.T) {
 	a, p, _, _ := newAgent(calls("", `1 echo {"say":"a"}`))
-	a.Model = &Ledger{Model: p, Name: "m", Budget: a.Budget, Log: a.Log}
+	a.Model = &ChargedModel{Model: p, Name: "m", Budget: a.Budget, Log: a.Log}
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestUnrecordedIsUndone(t *testing.T) {
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err == nil || ran.Load() != 0 {
 		t.Errorf("%d calls ran, %v", ran.Load(), err)
 	}
-	a.Model = &Ledger{Model: p, Name: "m", Budget: a.Budget, Log: log}
+	a.Model = &ChargedModel{Model: p, Name: "m", Budget: a.Budget, Log: log}
 	asked := len(p.asked)
 	if _, err := a.Run(t.Context(), new(llm.Dialog), Request{Text: "go"}); err == nil || len(p.asked) != asked {
 		t.Errorf("the model was asked off the record: %v", err)
@@ -614,7 +614,7 @@ func TestLedger(t *testing.T) {
 	refused := llm.Refuse("m", "busy", "", &llm.Refusal{Status: 500, Retry: true})
 	p := &player{turns: []any{refused, &llm.Turn{Text: "x", Usage: quota.Usage{Input: 60, Cached: 40, Output: 10}}}}
 	log, meter := new(notebook), quota.New(quota.Limits{Tokens: 200})
-	l := &Ledger{Model: p, Name: "m", Budget: meter, Log: log, Price: func(string, quota.Usage) (float64, bool) { return 0.5, true }}
+	l := &ChargedModel{Model: p, Name: "m", Budget: meter, Log: log, Price: func(string, quota.Usage) (float64, bool) { return 0.5, true }}
 	m := &llm.Retry{Model: l, Sleep: func(context.Context, time.Duration) error { return nil }}
 	if _, err := m.Next(t.Context(), new(llm.Dialog)); err != nil {
 		t.Fatal(err)
@@ -638,7 +638,7 @@ func TestLedger(t *testing.T) {
 
 func TestABrokenAnswerIsPaidFor(t *testing.T) {
 	meter := quota.New(quota.Limits{Tokens: 1000})
-	l := &Ledger{Model: mumbler{errors.New("cut")}, Name: "m", Budget: meter, Log: new(notebook)}
+	l := &ChargedModel{Model: mumbler{errors.New("cut")}, Name: "m", Budget: meter, Log: new(notebook)}
 	if _, err := l.Next(t.Context(), &llm.Dialog{System: strings.Repeat("word ", 40)}); err == nil {
 		t.Fatal("no error")
 	}

@@ -26,9 +26,9 @@ type outcome struct {
 	skipped bool // it was not carried out
 }
 
-// A memory is what is kept of an outcome, to notice repetitions: the text is in
+// A seenCall is what is kept of an outcome, to notice repetitions: the text is in
 // the dialog already.
-type memory struct {
+type seenCall struct {
 	text  uint64 // its hash
 	err   error
 	times int // that it came to this
@@ -37,7 +37,7 @@ type memory struct {
 // carryOut runs the calls of a turn and adds their results, one for each, in
 // the order of the calls. In the last turn only the tool that ends it is run.
 // That tool comes last wherever it stands: what a model wants done in the same
-// turn it wants done before the end.
+// lockTask it wants done before the end.
 func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
 	skip := l.turnedDown(calls, results, last)
@@ -149,7 +149,7 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 	l.observeCall(c)
 	event := audit.Event{What: audit.Called, Actor: l.Actor, ID: l.id + "/" + c.ID, Path: c.Name, Script: cleanJSON(l.Secrets, c.Arguments)}
 	if err := l.Log.Append(event); err != nil {
-		return outcome{err: unrecorded{err}}
+		return outcome{err: recordError{err}}
 	}
 	began := time.Now()
 	o.text, o.err = l.try(ctx, c)
@@ -158,15 +158,15 @@ func (l *loop) call(ctx context.Context, c llm.Call) (o outcome) {
 		event.Error, event.Kind = o.err.Error(), fault.KindOf(o.err).String()
 	}
 	if err := l.Log.Append(event); err != nil {
-		return outcome{err: unrecorded{err}}
+		return outcome{err: recordError{err}}
 	}
 	return o
 }
 
-// unrecorded is the failure to write a call down, after which nothing may go on.
-type unrecorded struct{ error }
+// recordError is the failure to write a call down, after which nothing may go on.
+type recordError struct{ error }
 
-func (u unrecorded) Unwrap() error { return u.error }
+func (u recordError) Unwrap() error { return u.error }
 
 // try has a call carried out unless it was refused before in just this form.
 func (l *loop) try(ctx context.Context, c llm.Call) (string, error) {
@@ -238,7 +238,7 @@ func (l *loop) settle(c llm.Call, o *outcome) (text string, fatal error) {
 
 // ending returns the error if it must end the loop: no budget, or no record.
 func ending(err error) error {
-	var lost unrecorded
+	var lost recordError
 	if errors.As(err, &lost) {
 		return lost.error
 	}
@@ -250,7 +250,7 @@ func ending(err error) error {
 
 // repeated adds a note when the same call came to the same thing before.
 func (l *loop) repeated(c llm.Call, text string, err error) string {
-	key, now := callKey(c), memory{maphash.String(l.seed, text), err, 1}
+	key, now := callKey(c), seenCall{maphash.String(l.seed, text), err, 1}
 	before, known := l.seen[key]
 	if known && before.err != nil && err != nil {
 		now.text, now.err = before.text, before.err // the first failure is the one that explains

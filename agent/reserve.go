@@ -19,7 +19,7 @@ const (
 
 // reserve sets aside what a call may use, and has the provider hold the answer
 // to it.
-func (l *Ledger) reserve(ctx context.Context, d *llm.Dialog) (*quota.Reservation, error) {
+func (l *ChargedModel) reserve(ctx context.Context, d *llm.Dialog) (*quota.Reservation, error) {
 	if l.Cap == nil {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func mostInput(d *llm.Dialog) int64 { return 2*weightOf(d) + 100 }
 // settlement is what a call counts for that has ended. A provider that refused
 // has used nothing; of a call that was interrupted before its first word nobody
 // knows more than that its input was sent.
-func (l *Ledger) settlement(ctx context.Context, turn *llm.Turn, said *quota.Usage, d *llm.Dialog) quota.Usage {
+func (l *ChargedModel) settlement(ctx context.Context, turn *llm.Turn, said *quota.Usage, d *llm.Dialog) quota.Usage {
 	u := *said
 	switch {
 	case turn != nil:

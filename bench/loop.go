@@ -66,7 +66,7 @@ func converse(dir string) (*llm.Dialog, loopCost, error) {
 	defer log.Close()
 	meter := quota.New(quota.Unlimited())
 	a := &agent.Agent{
-		Model: &agent.Ledger{Model: model, Name: "script", Budget: meter, Log: log},
+		Model: &agent.ChargedModel{Model: model, Name: "script", Budget: meter, Log: log},
 		Tools: []tool.Tool{sayTool()}, Budget: meter, Log: log, Turns: loopTurns, Context: 1 << 40,
 	}
 	d := new(llm.Dialog)

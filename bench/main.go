@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	sandbox.Guest(os.Args[0]) // programs in a sandbox are started from another process of ours
+	sandbox.Main(os.Args[0]) // programs in a sandbox are started from another process of ours
 	size := flag.Int("size", 100, "size of the log in `MB`")
 	runs := flag.Int("runs", 5, "how often each is run; the median counts")
 	only := flag.String("only", "", "run only cases whose name contains `TEXT`")

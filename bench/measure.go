@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -96,9 +95,7 @@ func once(sh peer, script, dir string) (sample, []byte, error) {
 		return s, nil, fmt.Errorf("%w: %.200s", err, errs.String())
 	}
 	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		s.peak = u.Maxrss << 10
-	}
+	s.peak = peakMemory(cmd.ProcessState)
 	return s, out.Bytes(), nil
 }
 

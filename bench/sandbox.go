@@ -29,9 +29,9 @@ const overPlain = 5 * time.Millisecond
 // startRounds is how often each way is gone; the median counts.
 const startRounds = 301
 
-// A yard is where programs are started in a sandbox.
-type yard struct {
-	cage   *sandbox.Cage
+// A sandboxStarter is where programs are started in a sandbox.
+type sandboxStarter struct {
+	cage   *sandbox.Sandbox
 	runner *host.Runner
 	null   *os.File
 	root   string
@@ -54,8 +54,8 @@ func startTimes(dir string) (starts []start, build time.Duration, err error) {
 	return starts, build, err
 }
 
-func newYard(dir string) (*yard, error) {
-	y := &yard{root: filepath.Join(dir, "yard")}
+func newYard(dir string) (*sandboxStarter, error) {
+	y := &sandboxStarter{root: filepath.Join(dir, "yard")}
 	temp := filepath.Join(dir, "yard-tmp")
 	for _, name := range []string{y.root, temp} {
 		if err := os.MkdirAll(name, 0o700); err != nil {
@@ -66,7 +66,7 @@ func newYard(dir string) (*yard, error) {
 	if y.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	if y.cage, err = sandbox.Build(context.Background(), sandbox.Plan{Root: y.root, Temp: temp}, sandbox.LandlockOnly); err != nil {
+	if y.cage, err = sandbox.New(context.Background(), sandbox.Plan{Root: y.root, Temp: temp}, sandbox.LandlockOnly); err != nil {
 		return nil, err
 	}
 	if y.runner, err = host.New(context.Background(), host.Options{Root: y.root}); err != nil {
@@ -76,14 +76,14 @@ func newYard(dir string) (*yard, error) {
 	return y, nil
 }
 
-func (y *yard) close() {
+func (y *sandboxStarter) close() {
 	y.cage.Close()
 	y.runner.Close()
 	y.null.Close()
 }
 
 // ways lists the ways; the first is what the others are compared with.
-func (y *yard) ways() []start {
+func (y *sandboxStarter) ways() []start {
 	list := []start{
 		{name: "plain fork and exec of `/bin/true`", do: func() error { return exec.Command("/bin/true").Run() }},
 		{name: "the same in the sandbox, level " + y.cage.Report.Level.String(), do: y.bare},
@@ -97,7 +97,7 @@ func (y *yard) ways() []start {
 	return list
 }
 
-func (y *yard) bare() error {
+func (y *sandboxStarter) bare() error {
 	p, err := y.cage.Start(sandbox.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: y.root, Stdin: y.null, Stdout: y.null, Stderr: y.null})
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (y *yard) bare() error {
 	return ended(status, err)
 }
 
-func (y *yard) whole() error {
+func (y *sandboxStarter) whole() error {
 	res, err := y.runner.Run(context.Background(), &run.Request{Script: "uname", Stdout: io.Discard})
 	return ended(res.Exit, err)
 }
@@ -151,7 +151,7 @@ func buildTime(root string) (time.Duration, error) {
 			return 0, err
 		}
 		began := time.Now()
-		c, err := sandbox.Build(context.Background(), sandbox.Plan{Root: root, Temp: temp}, sandbox.LandlockOnly)
+		c, err := sandbox.New(context.Background(), sandbox.Plan{Root: root, Temp: temp}, sandbox.LandlockOnly)
 		if err != nil {
 			return 0, err
 		}

@@ -43,16 +43,16 @@ type Options struct {
 	Images    map[string]string // environment → image; nil means those of Languages
 	Default   string            // the environment where none, or none that exists, is asked for; empty means python
 
-	Resources Resources
-	Network   Network // zero means none
-	CA        []byte  // certificates, PEM, to be trusted besides the usual; nil means none
-	Clones    *clone.Store
-	Depth     int  // of clones; zero means 1
-	Full      bool // clones have their whole history
-	Push      bool // git in containers may push to the repository of their task, once it is prepared. False means that it may only fetch: what is to be kept goes by [Dock.Save]
-	Packages  *deps.Store
-	Install   bool // dependencies are installed
-	Own       bool // a repository may bring its own image, .hako/Dockerfile
+	Resources     Resources
+	Network       Network // zero means none
+	CA            []byte  // certificates, PEM, to be trusted besides the usual; nil means none
+	Clones        *clone.Store
+	Depth         int  // of clones; zero means 1
+	Full          bool // clones have their whole history
+	Push          bool // git in containers may push to the repository of their task, once it is prepared. False means that it may only fetch: what is to be kept goes by [Dock.Save]
+	Packages      *deps.Store
+	Install       bool // dependencies are installed
+	ProjectImages bool // a repository may bring its own image, .hako/Dockerfile
 
 	Timeout  time.Duration // of a command; zero means 30 min
 	Output   int           // bytes of stdout, and of stderr, that a result holds; zero means 1 MB
@@ -63,15 +63,15 @@ type Options struct {
 	// Gate puts the gate before a runner of a task. Nil runs nothing.
 	Gate func(task string, r run.Runner) run.Runner
 	// Record puts on record what is about to be done for a task other than
-	// running a script, and returns what puts on record how it ended. What it
+	// foregroundCommand a script, and returns what puts on record how it ended. What it
 	// refuses is not done; nil refuses everything.
 	Record func(task, what string) (done func(error), err error)
 	// Allowed lists the commands that the policy allows, for prompts. Nil
 	// means none.
 	Allowed func() Allowed
-	// Keep has a process serve the way out of a container, for as long as it
+	// ServeEgress has a process serve the way out of a container, for as long as it
 	// lives. Nil means that no container has one.
-	Keep func(context.Context, Way) error
+	ServeEgress func(context.Context, Egress) error
 	// Progress is told what is being done. Nil means that nobody is.
 	Progress func(string)
 }
@@ -116,7 +116,7 @@ type Manager struct {
 	bare   bool   // containers have no guest: the engine is another machine
 
 	mu      sync.Mutex // guards what follows
-	lines   map[string]*line
+	lines   map[string]*guestConn
 	held    map[string]*os.File // locks of the boxes that are ours
 	current string
 	kept    map[string]map[string]clone.Kept // by box and reference
@@ -126,7 +126,7 @@ type Manager struct {
 
 // New returns a dock. Nothing is started and nobody is contacted.
 func New(o Options) (*Manager, error) {
-	d := &Manager{Options: o, lines: make(map[string]*line), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
+	d := &Manager{Options: o, lines: make(map[string]*guestConn), held: make(map[string]*os.File), kept: make(map[string]map[string]clone.Kept)}
 	d.bare = o.Engine != nil && !o.Engine.Local()
 	if d.Gate == nil || d.State == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "open dock", Why: "it lacks a gate or a directory"}

@@ -86,7 +86,7 @@ func rewrite(text string, bases []string, label string) (string, error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 		return "", refuseFile(0, "it is not plain text", "write it in UTF-8")
 	}
-	c := copyist{bases: bases, label: label}
+	c := dockerfileWriter{bases: bases, label: label}
 	var joined strings.Builder
 	lines := strings.Split(text+"\n", "\n")
 	for i, line := range lines {
@@ -118,8 +118,8 @@ func refuseFile(line int, why, hint string) error {
 	return &fault.Error{Kind: fault.Denied, Op: "read", Subject: ownFolder + "/Dockerfile", Why: why, Hint: hint}
 }
 
-// A copyist writes a Dockerfile, instruction by instruction.
-type copyist struct {
+// A dockerfileWriter writes a Dockerfile, instruction by instruction.
+type dockerfileWriter struct {
 	bases  []string
 	label  string
 	stages []string // their names; empty means none
@@ -141,7 +141,7 @@ var banned = map[string][2]string{
 	"ONBUILD": {"ONBUILD keeps an instruction for later, when nobody looks at it", "write the instruction itself"},
 }
 
-func (c *copyist) take(line string) error {
+func (c *dockerfileWriter) take(line string) error {
 	word, rest := line, ""
 	if i := strings.IndexAny(line, " \t"); i >= 0 {
 		word, rest = line[:i], strings.TrimSpace(line[i:])
@@ -179,7 +179,7 @@ func (c *copyist) take(line string) error {
 var option = lazyregexp.New(`^--([a-z-]+)(?:=([^\\"'` + "`" + `]*))?$`)
 
 // options checks the options of an instruction, and returns what follows them.
-func (c *copyist) options(text string, allowed []string) (rest string, err error) {
+func (c *dockerfileWriter) options(text string, allowed []string) (rest string, err error) {
 	for strings.HasPrefix(text, "--") {
 		word := text
 		if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
@@ -198,7 +198,7 @@ func (c *copyist) options(text string, allowed []string) (rest string, err error
 }
 
 // from begins a stage.
-func (c *copyist) from(args string) error {
+func (c *dockerfileWriter) from(args string) error {
 	words := strings.Fields(args)
 	switch {
 	case len(words) != 1 && (len(words) != 3 || !strings.EqualFold(words[1], "AS")):
@@ -211,20 +211,20 @@ func (c *copyist) from(args string) error {
 }
 
 // isBase reports whether a name is that of an environment's image or of a stage.
-func (c *copyist) isBase(name string, stages []string) bool {
+func (c *dockerfileWriter) isBase(name string, stages []string) bool {
 	return slices.Contains(c.bases, tagged(name)) || name != "" && slices.Contains(stages, strings.ToLower(name))
 }
 
 // mayCopy reports whether the present stage may copy from what has a name, or a
 // number. Its own name does not count: an engine would look for an image of this
 // name.
-func (c *copyist) mayCopy(name string) bool {
+func (c *dockerfileWriter) mayCopy(name string) bool {
 	done := c.stages[:max(len(c.stages)-1, 0)]
 	n, err := strconv.ParseUint(name, 10, 16)
 	return c.isBase(name, done) || err == nil && n < uint64(len(done))
 }
 
-func (c *copyist) foreign(name string) error {
+func (c *dockerfileWriter) foreign(name string) error {
 	c.hint = "use one of " + strings.Join(c.bases, ", ")
 	return errors.New(shown(name) + " is neither the image of an environment nor an earlier stage")
 }

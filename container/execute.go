@@ -21,11 +21,11 @@ import (
 	"hako/run/fault"
 )
 
-// hands returns what runs commands in a box: its guest, or the engine where
+// fakeContainers returns what runs commands in a box: its guest, or the engine where
 // there is none.
 func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
-		return bare{d.Engine, b.ContainerID}, nil
+		return engineExec{d.Engine, b.ContainerID}, nil
 	}
 	return d.client(ctx, b)
 }
@@ -79,7 +79,7 @@ func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Re
 }
 
 // lost explains a connection that broke: the container was killed, or ran out of
-// memory as a whole. Who hung up is not asked: others use the same line.
+// seenCall as a whole. Who hung up is not asked: others use the same line.
 func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
 		return err
@@ -201,20 +201,20 @@ const (
 
 // outputLog keeps what a command prints.
 type outputLog struct {
-	stdout, stderr *captured
+	stdout, stderr *capturedStream
 }
 
 func newLog(b *box, keep int) *outputLog {
 	base := filepath.Join(b.dir, "logs", time.Now().UTC().Format("20060102-150405.000000")+"-"+strings.ToLower(rand.Text()[:6]))
 	return &outputLog{
-		stdout: &captured{path: base + ".stdout", tail: text.HeadTail{Head: -1, Tail: keep}},
-		stderr: &captured{path: base + ".stderr", tail: text.HeadTail{Head: -1, Tail: keep}},
+		stdout: &capturedStream{path: base + ".stdout", tail: text.HeadTail{Head: -1, Tail: keep}},
+		stderr: &capturedStream{path: base + ".stderr", tail: text.HeadTail{Head: -1, Tail: keep}},
 	}
 }
 
 // name returns what to ask for to see the whole; empty means that nothing was cut.
 func (l *outputLog) name() string {
-	for _, c := range []*captured{l.stdout, l.stderr} {
+	for _, c := range []*capturedStream{l.stdout, l.stderr} {
 		if c.file != nil {
 			return strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path))
 		}
@@ -223,7 +223,7 @@ func (l *outputLog) name() string {
 }
 
 func (l *outputLog) close() {
-	for _, c := range []*captured{l.stdout, l.stderr} {
+	for _, c := range []*capturedStream{l.stdout, l.stderr} {
 		if c.file != nil {
 			c.file.Close()
 			prune(filepath.Dir(c.path), 2*logs, logBytes)
@@ -231,9 +231,9 @@ func (l *outputLog) close() {
 	}
 }
 
-// captured is one stream: its end in memory, and once it is longer, all of it in
+// capturedStream is one stream: its end in memory, and once it is longer, all of it in
 // a file.
-type captured struct {
+type capturedStream struct {
 	path  string
 	tail  text.HeadTail
 	total int64
@@ -242,7 +242,7 @@ type captured struct {
 }
 
 // Write implements [io.Writer]. That a log cannot be kept is no reason to stop.
-func (c *captured) Write(p []byte) (int, error) {
+func (c *capturedStream) Write(p []byte) (int, error) {
 	if c.file == nil && c.err == nil && c.total+int64(len(p)) > int64(c.tail.Tail) {
 		c.spill()
 	}
@@ -254,7 +254,7 @@ func (c *captured) Write(p []byte) (int, error) {
 }
 
 // spill moves what was kept so far, which is all there was, to a file.
-func (c *captured) spill() {
+func (c *capturedStream) spill() {
 	// Not MkdirAll: the box may have been removed meanwhile, and stays so.
 	if err := os.Mkdir(filepath.Dir(c.path), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		c.err = err
@@ -269,7 +269,7 @@ func (c *captured) spill() {
 }
 
 // text is the end of the stream, with a note about what is missing before it.
-func (c *captured) text() string {
+func (c *capturedStream) text() string {
 	all, tail, cut := c.tail.Bytes()
 	if cut == 0 {
 		return strings.ToValidUTF8(string(all), "\uFFFD")

@@ -98,7 +98,7 @@ func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-// running tells which of our containers run; an engine that does not answer
+// foregroundCommand tells which of our containers run; an engine that does not answer
 // tells nothing.
 func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
@@ -121,8 +121,8 @@ func (d *Manager) WarmCount() map[string]int {
 	return count
 }
 
-// Desk is what can be asked about jobs; [*guest.Client] is one.
-type Desk interface {
+// Descriptors is what can be asked about jobs; [*guest.Client] is one.
+type JobClient interface {
 	Jobs(ctx context.Context) ([]guest.Job, error)
 	Job(ctx context.Context, h guest.Handle) (guest.Job, error)
 	Wait(ctx context.Context, h guest.Handle) (guest.Job, error)
@@ -130,8 +130,8 @@ type Desk interface {
 	Output(ctx context.Context, h guest.Handle, from guest.Stream, offset int64, limit int) (guest.Page, error)
 }
 
-// Desk returns what answers about the jobs of a task. It starts nothing.
-func (d *Manager) Desk(ctx context.Context, task string) (Desk, error) {
+// Descriptors returns what answers about the jobs of a task. It starts nothing.
+func (d *Manager) Desk(ctx context.Context, task string) (JobClient, error) {
 	b, done, err := d.use(ctx, task)
 	if err != nil {
 		return nil, err

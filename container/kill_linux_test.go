@@ -369,12 +369,12 @@ func TestSweepFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	turn, err := d.turn(t.Context(), "busy")
+	turn, err := d.lockTask(t.Context(), "busy")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer turn.Close()
-	idle, err := d.turn(t.Context(), "idle")
+	idle, err := d.lockTask(t.Context(), "idle")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestTurn(t *testing.T) {
 			d = b
 		}
 		wg.Go(func() {
-			f, err := d.turn(t.Context(), "x")
+			f, err := d.lockTask(t.Context(), "x")
 			if err != nil {
 				t.Error(err)
 				return
@@ -460,7 +460,7 @@ func TestTurn(t *testing.T) {
 	}
 	wg.Wait()
 
-	f, err := a.turn(t.Context(), "x")
+	f, err := a.lockTask(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,14 +468,14 @@ func TestTurn(t *testing.T) {
 	if err := os.Rename(f.Name(), f.Name()+".away"); err != nil || current(f) {
 		t.Errorf("a lock without name is taken for the one that others wait for; %v", err)
 	}
-	if next, err := b.turn(t.Context(), "x"); err != nil || current(f) || !current(next) {
+	if next, err := b.lockTask(t.Context(), "x"); err != nil || current(f) || !current(next) {
 		t.Errorf("an old lock is taken for the one that others wait for; %v", err)
 	} else {
 		defer next.Close()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := b.turn(ctx, "x"); err == nil {
+	if _, err := b.lockTask(ctx, "x"); err == nil {
 		t.Error("it did not wait")
 	}
 }

@@ -33,7 +33,7 @@ const childWish = "HAKO_TEST_CHILD"
 
 // TestMain is also the guest, the keeper and another hako.
 func TestMain(m *testing.M) {
-	server.Guest(os.Args[0], os.Args[1:])
+	server.Main(os.Args[0], os.Args[1:])
 	if os.Args[0] == keeperName {
 		os.Exit(keep())
 	}
@@ -135,7 +135,7 @@ func (w wish) options(e *engine.Engine) Options {
 	}
 	if w.Way {
 		o.Network = Open
-		o.Keep = func(_ context.Context, way Way) error {
+		o.ServeEgress = func(_ context.Context, way Egress) error {
 			self, err := os.Executable()
 			if err != nil {
 				return err

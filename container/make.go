@@ -33,7 +33,7 @@ const (
 )
 
 // user is whom commands run as. It is never the user that hako runs as: the
-// guest's socket is that one's.
+// helper's socket is that one's.
 func user() int {
 	if os.Getuid() == 1000 {
 		return 1001
@@ -165,7 +165,7 @@ func (d *Manager) spec(b *box, l lang.Language, path string) (engine.Spec, *disk
 		CPUs: d.Resources.CPUs, Memory: d.Resources.Memory, Pids: d.Resources.Pids, Shm: min(64<<20, d.Resources.Memory/8), Grace: 10 * time.Second,
 		Tmpfs:   d.inMemory(),
 		Ulimits: []engine.Ulimit{{Name: "core"}, {Name: "nofile", Soft: openFiles, Hard: openFiles}},
-		Env:     l.Environ(lang.Surroundings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
+		Env:     l.Environ(lang.ContainerSettings{Proxy: b.Network != None && !b.Bare, CA: d.CA != nil && !b.Bare, Path: path}),
 	}
 	if b.Bare {
 		return d.bareSpec(s), nil, nil
@@ -271,7 +271,7 @@ func keepFile(path string, data []byte) error {
 }
 
 // systemRoots returns the certificates that this machine trusts, where they are
-// kept in one file; else nothing.
+// savedFile in one file; else nothing.
 func systemRoots() []byte {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
 		if data, err := os.ReadFile(path); err == nil {

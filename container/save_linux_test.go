@@ -55,7 +55,7 @@ func newSmithyWith(t *testing.T, files map[string]string, change func(*Options))
 	s.dock = newDock(t, pythonImage, func(o *Options) {
 		o.Resources = Resources{CPUs: 2, Memory: 256 << 20, Disk: 64 << 20, Pids: 128}
 		o.Network = AllowList
-		o.Keep = func(ctx context.Context, w Way) error { return serveEgress(t, s.proxy())(ctx, w) }
+		o.ServeEgress = func(ctx context.Context, w Egress) error { return serveEgress(t, s.proxy())(ctx, w) }
 		o.Clones = &clone.Store{Dir: s.cache, Keys: keys, Environ: []string{"http_proxy=" + s.forge.URL}}
 		o.Record = func(_, what string) (func(error), error) {
 			return func(err error) { s.record = append(s.record, what+": "+errText(err)) }, nil
@@ -255,7 +255,7 @@ func TestSalt(t *testing.T) {
 // TestOwnSource reads steps that run as root from nowhere but a branch.
 func TestOwnSource(t *testing.T) {
 	d := &Manager{Options: Options{Clones: &clone.Store{}}}
-	var p prospect
+	var p containerPlan
 	if err := d.ownImage(t.Context(), Task{Repository: "https://forge.example/a/b", Start: "refs/pull/7/head"}, &p); err != nil || len(p.warnings) != 1 {
 		t.Errorf("%v, %q", err, p.warnings)
 	}

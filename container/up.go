@@ -34,7 +34,7 @@ func (d *Manager) Prepare(ctx context.Context, t Task, environment string) (Info
 }
 
 func (d *Manager) prepare(ctx context.Context, t Task, environment string) (Info, error) {
-	turn, err := d.turn(ctx, t.ID)
+	turn, err := d.lockTask(ctx, t.ID)
 	if err != nil {
 		return Info{}, err
 	}
@@ -90,8 +90,8 @@ func (d *Manager) source(t Task) clone.Source {
 	return clone.Source{URL: t.Repository, Branch: t.Branch, Start: t.Start, Commit: t.Commit, Target: t.Target, Full: d.Full, Depth: d.Depth}
 }
 
-// A prospect is what a container is going to be.
-type prospect struct {
+// A containerPlan is what a container is going to be.
+type containerPlan struct {
 	lang.Language
 	image    engine.Image
 	network  Network
@@ -100,7 +100,7 @@ type prospect struct {
 
 // survey finds out what can be known before anything is removed or made: whoever
 // mistypes a branch shall not lose the container there was.
-func (d *Manager) survey(ctx context.Context, t Task, environment string) (p prospect, err error) {
+func (d *Manager) survey(ctx context.Context, t Task, environment string) (p containerPlan, err error) {
 	p.network = d.networkOf(t)
 	name, warning := lang.Choose(environment, d.Images, d.Default)
 	if warning != "" {
@@ -136,7 +136,7 @@ func (d *Manager) clear(ctx context.Context, task string) error {
 
 // raise takes a warm container or makes one, and fills it. What it returns
 // beside an error is to be discarded.
-func (d *Manager) raise(ctx context.Context, t Task, p prospect) (*box, error) {
+func (d *Manager) raise(ctx context.Context, t Task, p containerPlan) (*box, error) {
 	b, err := d.claim(ctx, t, p.Name, p.image.ID)
 	if b == nil && err == nil {
 		d.say("starting the " + p.Name + " environment")
@@ -161,7 +161,7 @@ func nameTaken(err error, task string) error {
 
 // equip opens the way out, clones and installs.
 func (d *Manager) equip(ctx context.Context, b *box, t Task, l lang.Language) error {
-	if err := d.openWay(ctx, b, t); err != nil {
+	if err := d.openEgress(ctx, b, t); err != nil {
 		return err
 	}
 	if t.Repository == "" {

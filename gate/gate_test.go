@@ -160,6 +160,23 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestProgramIsJudged hands over a tree: it is judged and run, whatever the text is.
+func TestProgramIsJudged(t *testing.T) {
+	for script, allowed := range map[string]bool{"echo a": true, "rm -rf x": false} {
+		tree, err := policy.ParseScript(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got *syntax.File
+		next := &fake{do: func(_ context.Context, req *run.Request) error { got = req.Program; return nil }}
+		g, _ := newGate(judge{"echo": policy.Allow}, next)
+		_, err = g.Run(t.Context(), &run.Request{Script: "echo a", Program: tree})
+		if (err == nil) != allowed || next.ran != allowed || allowed && got != tree {
+			t.Errorf("%s: ran %v, %v", script, next.ran, err)
+		}
+	}
+}
+
 func TestDenied(t *testing.T) {
 	next := &fake{}
 	g, log := newGate(judge{"echo": policy.Allow}, next)

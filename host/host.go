@@ -67,7 +67,7 @@ const DefaultTimeout = 30 * time.Second
 type Runner struct {
 	o       Options
 	temp    *ownerfile.Dir
-	search  *search
+	search  *programSearch
 	session *shell.Session
 	guarded *protection // what programs must not leave in the root
 
@@ -76,7 +76,7 @@ type Runner struct {
 	first sync.Mutex // held while what is protected is looked at
 	turn  sync.Mutex // held by the request that runs, up to its sweep
 	mu    sync.Mutex // guards what follows
-	cage  *sandbox.Cage
+	cage  *sandbox.Sandbox
 	dirs  []*os.Root  // of the cage, mounted in the tree
 	dirty atomic.Bool // programs were started since the last sweep
 }
@@ -227,13 +227,13 @@ func (r *Runner) furnish(ctx context.Context) error {
 }
 
 // ready returns the cage, a new one if there is none.
-func (r *Runner) ready(ctx context.Context) (*sandbox.Cage, error) {
+func (r *Runner) ready(ctx context.Context) (*sandbox.Sandbox, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cage != nil {
 		return r.cage, nil
 	}
-	c, err := sandbox.Build(ctx, r.o.plan(tempOf(r.temp)), r.o.Least)
+	c, err := sandbox.New(ctx, r.o.plan(tempOf(r.temp)), r.o.Least)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (o *Options) plan(temp string) sandbox.Plan {
 
 // mount has the shell see the directories as programs do: a redirection must
 // not reach what is hidden or protected from them.
-func (r *Runner) mount(c *sandbox.Cage) error {
+func (r *Runner) mount(c *sandbox.Sandbox) error {
 	for _, m := range []struct {
 		at   string
 		open func() (*os.Root, error)

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Guest(os.Args[0])
+	sandbox.Main(os.Args[0])
 	os.Exit(m.Run())
 }
 
@@ -142,7 +142,7 @@ func TestEnvironment(t *testing.T) {
 	says(t, r, `cd ~ && echo x >y && env cat y && test -w "$TMPDIR" && echo ok`, "x\nok\n")
 }
 
-// running counts the programs below this process.
+// foregroundCommand counts the programs below this process.
 func running(t *testing.T) (n int) {
 	t.Helper()
 	out, err := exec.Command("ps", "-eo", "pid=,ppid=,comm=").Output()

@@ -42,7 +42,7 @@ type Reservation struct {
 	Output int64 // tokens that the answer may have
 	total  *SharedBudget
 	note   note
-	held   *ownerfile.Held
+	held   *ownerfile.LockedFile
 }
 
 // A note is what the file of a reservation holds.

@@ -9,26 +9,27 @@ import (
 	"strings"
 
 	"hako/run/fault"
+	"hako/shell/spec"
 )
 
-// check returns the script that a command stands for, or why it is refused.
-func (e *Executor) check(in Input) (string, error) {
+// check returns the program that a command stands for, or why it is refused.
+func (e *Executor) check(in Input) (program, error) {
 	pipeline, err := parse(in.Command)
 	if err != nil {
-		return "", err
+		return program{}, err
 	}
 	sources := 0
 	for i := range pipeline {
 		words, named, err := e.admit(pipeline[i])
 		if err != nil {
-			return "", err
+			return program{}, err
 		}
 		pipeline[i], sources = words, sources+named
 	}
 	if in.File != "" && sources == 0 && e.Stdin == nil {
-		return "", unread(in)
+		return program{}, unread(in)
 	}
-	return spell(pipeline), nil
+	return newProgram(pipeline), nil
 }
 
 // unread is the refusal of a command that would read nothing: the file beside it
@@ -41,7 +42,7 @@ func unread(in Input) error {
 // admit checks one command of the pipeline and returns the words to run, and how
 // many files and addresses they name.
 func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
-	r, ok := readers[words[0]]
+	r, ok := readerOf(words[0])
 	if !ok {
 		hint := allowed()
 		if near, ok := fault.Nearest(words[0], Names()); ok {
@@ -67,10 +68,10 @@ func (e *Executor) admit(words []string) (_ []string, sources int, err error) {
 // granted one get that name.
 func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, err error) {
 	text, named := r.split(a)
-	switch r.operands {
-	case addresses:
+	switch words[0] {
+	case "curl":
 		return len(named), e.reachable(named)
-	case sedScript:
+	case "sed":
 		for _, s := range a.scripts {
 			text += "\n" + s.value
 		}
@@ -78,8 +79,8 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 			return 0, err
 		}
 	}
-	if r.most > 0 && len(a.operands) > r.most {
-		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], r.most), "a further one could be written to; the output comes back by itself"}
+	if most := r.mostFiles(); most > 0 && len(a.operands) > most {
+		return 0, &refused{fileRule, fmt.Sprintf("%s is given more than %d files", words[0], most), "a further one could be written to; the output comes back by itself"}
 	}
 	for _, s := range named {
 		name, err := e.granted(s.value)
@@ -95,14 +96,15 @@ func (e *Executor) judge(words []string, r reader, a *arguments) (sources int, e
 // name files or addresses.
 func (r reader) split(a *arguments) (text string, named []slot) {
 	operands := a.operands
-	if r.operands == texts {
+	switch first, _ := r.Operands.At(0); {
+	case first != spec.KindText:
+	case r.textsOnly():
 		operands = nil
-	}
-	if r.operands.textFirst() && !a.any(r.given) && len(operands) > 0 {
+	case !a.any(r.Given) && len(operands) > 0:
 		text, operands = operands[0].value, operands[1:]
 	}
 	for _, s := range slices.Concat(operands, a.files) {
-		if s.value != "-" && (r.operands != awkProgram || !assigns(s.value)) {
+		if s.value != "-" && (r.Name != "awk" || !assigns(s.value)) {
 			named = append(named, s)
 		}
 	}
@@ -110,13 +112,8 @@ func (r reader) split(a *arguments) (text string, named []slot) {
 }
 
 // any reports whether one of the options was given.
-func (a *arguments) any(names string) bool {
-	for name := range strings.FieldsSeq(names) {
-		if a.seen[name] {
-			return true
-		}
-	}
-	return false
+func (a *arguments) any(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return a.seen[name] })
 }
 
 func (e *Executor) reachable(urls []slot) error {

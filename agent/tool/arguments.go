@@ -33,16 +33,16 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 		var took int
 		var err error
 		switch {
-		case word == "--" && (!r.posix || len(a.operands) == 0):
+		case word == "--" && (!r.POSIX || len(a.operands) == 0):
 			for i++; i < len(words); i++ {
 				a.operands = append(a.operands, slot{at: i, value: words[i]})
 			}
-		case len(word) < 2 || word[0] != '-' || r.posix && len(a.operands) > 0:
+		case len(word) < 2 || word[0] != '-' || r.POSIX && len(a.operands) > 0:
 			if rest && a.seen["args"] && a.count() > 0 {
 				continue // a value for the filter, not a file
 			}
 			a.operands = append(a.operands, slot{at: i, value: word})
-		case word == "--help", r.number && strings.Trim(word[1:], "0123456789") == "":
+		case word == "--help", r.Number && strings.Trim(word[1:], "0123456789") == "":
 		case word[1] == '-':
 			took, err = r.long(a, words, i)
 		default:
@@ -59,7 +59,7 @@ func (r reader) sortOut(words []string) (*arguments, error) {
 // joined puts the values of some options into the same word, so that there is
 // only one way to read them.
 func (r reader) joined(words []string) []string {
-	if r.join == "" {
+	if r.join == nil {
 		return words
 	}
 	var out []string
@@ -68,7 +68,7 @@ func (r reader) joined(words []string) []string {
 		if word == "--" {
 			return append(out, words[i:]...)
 		}
-		if i+1 < len(words) && slices.Contains(strings.Fields(r.join), word) {
+		if i+1 < len(words) && slices.Contains(r.join, word) {
 			i++
 			word += words[i]
 		}
@@ -146,16 +146,11 @@ func (a *arguments) take(name string, mark byte, s slot) {
 
 // find returns the first name of an option and its marks.
 func (r reader) find(name string) (first, marks string, ok bool) {
-	for entry := range strings.FieldsSeq(r.options) {
-		names := strings.TrimRight(entry, ":@?")
-		for n := range strings.SplitSeq(names, ",") {
-			if n == name {
-				first, _, _ = strings.Cut(names, ",")
-				return canonical(first), entry[len(names):], true
-			}
-		}
+	if _, no := r.Refused(name); no {
+		return "", "", false
 	}
-	return "", "", false
+	o := r.Find(name)
+	return canonical(o.Names[0]), o.Values, true
 }
 
 // canonical puts the two options of jq together that end its files.
@@ -168,7 +163,7 @@ func canonical(name string) string {
 
 func (r reader) unlisted(command, option, name string) error {
 	why := "it is not known to be read-only"
-	if known, ok := r.never[name]; ok {
+	if known, _ := r.Refused(name); known != "" {
 		why = known
 	}
 	hint := command + " takes no options here"
@@ -183,8 +178,11 @@ func (r reader) unlisted(command, option, name string) error {
 
 // names lists the options as one types them, the short form where there is one.
 func (r reader) names() (list []string) {
-	for entry := range strings.FieldsSeq(r.options) {
-		name, _, _ := strings.Cut(strings.TrimRight(entry, ":@?"), ",")
+	for _, o := range r.Options {
+		name := o.Names[0]
+		if _, _, ok := r.find(name); !ok || o.HostOnly {
+			continue
+		}
 		dash := "-"
 		if len(name) > 1 {
 			dash = "--"

@@ -2,16 +2,21 @@ package tool
 
 import (
 	"context"
+	_ "embed"
 	"errors"
+	"sync"
 
 	"hako/internal/websearch"
 	"hako/run/fault"
 	"hako/shell"
+	"hako/shell/spec"
 )
 
-// curlOptions are the options that curl is so often called with that they are
-// taken without a word; none changes what it does here.
-const curlOptions = "s,silent S,show-error f,fail L,location compressed"
+//go:embed curl.txt
+var curlText string
+
+// curlSpec is the spec of curl, which is a command of execute alone.
+var curlSpec = sync.OnceValue(func() *spec.Spec { return spec.MustParse(curlText) })
 
 // What curl ends with, as the real one does.
 const (
@@ -24,21 +29,13 @@ const (
 // nothing else.
 func Curl(f *websearch.Fetcher) shell.Command {
 	return shell.Command{
-		Name: "curl", Usage: "[-sSfL] [--compressed] URL...", Summary: "print a web page whose address is allowed",
-		Help: `Only GET, only addresses below an allowed prefix. Redirects are followed as far
-as they lead to such addresses; an HTTP status of 400 or more is an error.
-  -s, -S, -f, -L, --compressed   accepted; it always behaves so
-
-Examples:
-  curl -s https://docs.example.com/v1/index.json | jq .title
-  curl 'https://docs.example.com/search?q=a&n=3'
-`,
+		Name: "curl", Spec: curlSpec(),
 		Run: func(ctx context.Context, c *shell.Call) error { return runCurl(ctx, c, f) },
 	}
 }
 
 func runCurl(ctx context.Context, c *shell.Call, f *websearch.Fetcher) error {
-	a, err := readers["curl"].sortOut(append([]string{"curl"}, c.Args...))
+	a, err := reader{Spec: curlSpec()}.sortOut(append([]string{"curl"}, c.Args...))
 	var r *refused
 	if errors.As(err, &r) {
 		return &fault.Error{Kind: fault.Denied, Op: "curl", Why: r.why, Rule: r.rule, Hint: r.hint}
@@ -102,7 +99,8 @@ func Commands(all shell.Set, f *websearch.Fetcher) shell.Set {
 	set := shell.Set{"curl": Curl(f)}
 	for _, name := range Names() {
 		if c, ok := all[name]; ok && name != "curl" {
-			set[name] = textual(c, readers[name])
+			r, _ := readerOf(name)
+			set[name] = textual(c, r)
 		}
 	}
 	return set

@@ -83,7 +83,7 @@ func TestCurlAlone(t *testing.T) {
 	s := newSite(t)
 	e, ran := newExecutor(t, nil, &websearch.Fetcher{Prefixes: []string{s.URL}})
 	for _, script := range []string{"curl -o x " + s.URL, "curl http://example.com/", "curl file:///etc/passwd"} {
-		out, _, err := e.run(t.Context(), script, 0, MaxPage)
+		out, _, err := e.run(t.Context(), program{script: script}, 0, MaxPage)
 		if err == nil && out.OK {
 			t.Errorf("%s: %+v", script, out)
 		}

@@ -136,18 +136,18 @@ func (e *Executor) Call(ctx context.Context, in Input) Output {
 	if err != nil {
 		return e.refuse(in, err)
 	}
-	script, err := e.check(in)
+	prog, err := e.check(in)
 	if err != nil {
 		return e.refuse(in, err)
 	}
-	page, whole := e.key(in, size), e.wholeKey(script)
+	page, whole := e.key(in, size), e.wholeKey(prog.script)
 	if out, ok := e.recall(page, whole, in.Start, size); ok {
 		if e.Remembered != nil {
 			e.Remembered(e.Actor, in.Command)
 		}
 		return out
 	}
-	out, all, err := e.run(ctx, script, in.Start, size)
+	out, all, err := e.run(ctx, prog, in.Start, size)
 	if err == nil {
 		e.Cache.add(page, out)
 		e.Cache.keep(whole, all)
@@ -203,15 +203,15 @@ func (e *Executor) bounds(in Input) (size int64, err error) {
 // noteSpace is kept free in stderr_text for saying that it was cut.
 const noteSpace = 96
 
-// run runs a script that was checked and cuts the page out of its output. It
+// run runs a program that was checked and cuts the page out of its output. It
 // also returns the whole of it, if that is of use later.
-func (e *Executor) run(ctx context.Context, script string, start, size int64) (Output, *output, error) {
+func (e *Executor) run(ctx context.Context, prog program, start, size int64) (Output, *output, error) {
 	if e.Prepare != nil {
 		e.Prepare()
 	}
 	stdout := &tape{window: newWindow(start, size), lost: e.State == nil || e.Cache == nil}
 	stderr := newWindow(0, MaxPage-noteSpace)
-	req := &run.Request{Actor: e.Actor, Script: script, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
+	req := &run.Request{Actor: e.Actor, Script: prog.script, Program: prog.file, Stdin: e.Stdin, Stdout: stdout, Stderr: stderr}
 	var clean [2]*redact.Writer
 	redacted := 0
 	if !e.Verbatim {
@@ -229,7 +229,7 @@ func (e *Executor) run(ctx context.Context, script string, start, size int64) (O
 	out := all.answer(stdout.window)
 	out.Effects = res.Effects
 	if err != nil {
-		out.OK, out.Error = false, asFault(script, err)
+		out.OK, out.Error = false, asFault(prog.script, err)
 		out.ExitCode = max(res.Exit, 1)
 	}
 	if all.stdout = stdout.all; stdout.lost || !out.Truncated {

@@ -6,8 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/websearch"
 	"hako/policy"
@@ -226,7 +229,8 @@ func TestExecuteSpells(t *testing.T) {
 		{"head -\xff a.json", "invalid UTF-8"},
 	}
 	for _, tt := range tests {
-		got, err := e.check(Input{Command: tt.command})
+		prog, err := e.check(Input{Command: tt.command})
+		got := prog.script
 		if err != nil {
 			got = err.Error()
 		}
@@ -429,26 +433,32 @@ func TestTextNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// FuzzCheck makes sure that nothing panics, and that what is let through reads
-// back as the same words.
+// FuzzCheck makes sure that nothing panics, and that the tree of what is let
+// through is the one that the parser makes of its text.
 func FuzzCheck(f *testing.F) {
 	for _, s := range []string{"cat a.txt | head -n 3", `grep "a b" a.txt`, "sed -n '1,2p' a.txt", "tr $'\\n' \\;", "sort -t'\xff' a.txt", "jq --arg a b .x a.txt", "awk -F, '$2 > 1' x=1 a.txt", "diff -U 3 -C 2 -- a.txt -"} {
 		f.Add(s)
 	}
 	e := &Executor{Files: []string{"a.txt"}}
 	f.Fuzz(func(t *testing.T, command string) {
-		script, err := e.check(Input{Command: command})
+		prog, err := e.check(Input{Command: command})
 		if err != nil {
 			return
 		}
-		again, err := parse(script)
+		again, err := policy.ParseScript(prog.script)
 		if err != nil {
-			t.Fatalf("%q became %q: %v", command, script, err)
+			t.Fatalf("%q became %q: %v", command, prog.script, err)
 		}
-		if s := spell(again); s != script {
-			t.Fatalf("%q became %q, then %q", command, script, s)
+		if !reflect.DeepEqual(prog.file, again) {
+			t.Fatalf("%q became %q, whose tree is another:\n%s\n%s", command, prog.script, dump(prog.file), dump(again))
 		}
 	})
+}
+
+func dump(file *syntax.File) string {
+	var b strings.Builder
+	_ = syntax.DebugPrint(&b, file)
+	return b.String()
 }
 
 // BenchmarkExecute is the whole way of a small command, without a gate.

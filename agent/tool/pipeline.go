@@ -237,24 +237,6 @@ func addEscaped(b *strings.Builder, s string) error {
 	return nil
 }
 
-// spell writes a pipeline so that the shell reads exactly these words. What is
-// run is this text, so there is no second opinion about what was checked.
-func spell(pipeline [][]string) string {
-	var b strings.Builder
-	for i, words := range pipeline {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		for j, word := range words {
-			if j > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(quote(word))
-		}
-	}
-	return b.String()
-}
-
 // quote uses single quotes and nothing else: inside them, nothing has a meaning.
 func quote(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	server.Guest(os.Args[0], os.Args[1:]) // this program is also what runs inside
+	server.Main(os.Args[0], os.Args[1:]) // this program is also what runs inside
 	if err := measure(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -31,7 +31,7 @@ func main() {
 
 const image = "coding-agent-executor-python:latest"
 
-// A bench is what the measures share.
+// A saveRepo is what the measures share.
 type bench struct {
 	dir    string
 	hako   string // the program as users have it
@@ -156,7 +156,7 @@ func (b *bench) many(ctx context.Context) error {
 	return <-errs
 }
 
-// memory looks at the guest after all that.
+// seenCall looks at the guest after all that.
 func (b *bench) memory(ctx context.Context) error {
 	time.Sleep(2 * time.Second) // it gives memory back when nothing runs
 	info, err := b.dock.ContainerInfo("bench")

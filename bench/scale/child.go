@@ -46,7 +46,7 @@ func start(part string, settings, ready any) (*child, error) {
 	return c, nil
 }
 
-// end has it end, and takes its report.
+// spliceEnd has it end, and takes its report.
 func (c *child) end(report any) error {
 	err := c.in.Close()
 	if err == nil {
@@ -68,8 +68,8 @@ func (c *child) used() time.Duration {
 	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
-// A vital is how a process that runs is.
-type vital struct {
+// A processStats is how a process that runs is.
+type processStats struct {
 	cpu      time.Duration
 	resident int64 // bytes
 	largest  int64 // that resident ever was
@@ -77,8 +77,8 @@ type vital struct {
 
 const tick = time.Second / 100 // of the kernel's accounts, on every Linux there is
 
-// vital reads how the process is. What cannot be read is zero.
-func (c *child) vital() (v vital) {
+// processStats reads how the process is. What cannot be read is zero.
+func (c *child) vital() (v processStats) {
 	dir := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	stat, _ := os.ReadFile(dir + "/stat")
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {

@@ -40,9 +40,9 @@ func (b *bench) dayPlan() dayPlan {
 // A sample is how things were at a moment of the run.
 type sample struct {
 	at      time.Time
-	running int              // tasks
-	vitals  map[string]vital // by process
-	stored  map[string]int64 // bytes in the queue by stream, one copy
+	running int                     // tasks
+	vitals  map[string]processStats // by process
+	stored  map[string]int64        // bytes in the queue by stream, one copy
 }
 
 // A dayResult is what the run came to.
@@ -52,11 +52,11 @@ type dayResult struct {
 	from, to time.Time
 	idle     sample // before the first task
 	samples  []sample
-	asked    tally // of the whole run
+	asked    requestCounts // of the whole run
 	lasted   time.Duration
 	traffic  natsReport
 	stored   map[string]int64 // bytes in the queue after everything has ended by stream, one copy
-	reports  map[string]crewReport
+	reports  map[string]agentReport
 	used     map[string]time.Duration
 }
 
@@ -67,11 +67,11 @@ func (b *bench) measureDay(dir string) error {
 	}
 	defer w.kill()
 	r := &dayResult{dayPlan: b.dayPlan()}
-	if err := w.hire("producer", crewSettings{Every: r.every}); err != nil {
+	if err := w.hire("producer", agentSettings{Every: r.every}); err != nil {
 		return err
 	}
 	for i := range r.workers {
-		if err := w.hire(fmt.Sprint("worker-", i+1), crewSettings{Parallel: r.parallel, Pace: r.pace}); err != nil {
+		if err := w.hire(fmt.Sprint("worker-", i+1), agentSettings{Parallel: r.parallel, Pace: r.pace}); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func (b *bench) measureDay(dir string) error {
 }
 
 // live has issues come for as long as the plan says, and waits for the last.
-func (w *world) live(r *dayResult) (err error) {
+func (w *simulation) live(r *dayResult) (err error) {
 	books, stop, err := books(w.servers.url)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (w *world) live(r *dayResult) (err error) {
 		return err
 	}
 	r.idle = w.sample(books)
-	if _, err := ask[tally](w.forge.Desk, "/tally"); err != nil {
+	if _, err := ask[requestCounts](w.forge.Desk, "/tally"); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -110,12 +110,12 @@ func (w *world) live(r *dayResult) (err error) {
 	}
 	r.lasted = time.Since(began)
 	r.stored = w.sample(books).stored
-	r.asked, err = ask[tally](w.forge.Desk, "/tally")
+	r.asked, err = ask[requestCounts](w.forge.Desk, "/tally")
 	return err
 }
 
 // arrive has issues come one by one, at random moments as they do.
-func (w *world) arrive(r *dayResult, books jetstream.JetStream) error {
+func (w *simulation) arrive(r *dayResult, books jetstream.JetStream) error {
 	look := time.NewTicker(max(r.window/50, time.Second))
 	defer look.Stop()
 	for next := time.Now(); next.Before(r.to); next = next.Add(time.Duration(rand.ExpFloat64() / r.rate * float64(time.Second))) {
@@ -139,8 +139,8 @@ func (w *world) arrive(r *dayResult, books jetstream.JetStream) error {
 }
 
 // sample looks at everything.
-func (w *world) sample(books jetstream.JetStream) sample {
-	s := sample{at: time.Now(), vitals: map[string]vital{}, stored: map[string]int64{}}
+func (w *simulation) sample(books jetstream.JetStream) sample {
+	s := sample{at: time.Now(), vitals: map[string]processStats{}, stored: map[string]int64{}}
 	labels, err := ask[map[string]int](w.forge.Desk, "/ended")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -169,7 +169,7 @@ func books(url string) (jetstream.JetStream, func(), error) {
 }
 
 // sum adds up something of the processes with a name.
-func (s sample) sum(name string, of func(vital) int64) (n int64) {
+func (s sample) sum(name string, of func(processStats) int64) (n int64) {
 	for own, v := range s.vitals {
 		if strings.HasPrefix(own, name) {
 			n += of(v)
@@ -186,8 +186,8 @@ func (r *dayResult) storedInAll() (n int64) {
 	return n
 }
 
-func cpuOf(v vital) int64      { return int64(v.cpu) }
-func residentOf(v vital) int64 { return v.resident }
+func cpuOf(v processStats) int64      { return int64(v.cpu) }
+func residentOf(v processStats) int64 { return v.resident }
 
 // cores is how much of a processor core the processes with a name took.
 func (r *dayResult) cores(name string) float64 {
@@ -261,7 +261,7 @@ func (r *dayResult) usedBy(name string) (d time.Duration) {
 }
 
 // total adds up something of all processes.
-func (r *dayResult) total(of func(crewReport) int64) (n int64) {
+func (r *dayResult) total(of func(agentReport) int64) (n int64) {
 	for _, one := range r.reports {
 		n += of(one)
 	}

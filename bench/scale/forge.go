@@ -44,7 +44,7 @@ func playForge(words string) error {
 	if err != nil {
 		return err
 	}
-	d := &desk{forge: f}
+	d := &forgeControl{forge: f}
 	srv := &http.Server{Handler: d.routes()}
 	go srv.Serve(l)
 	defer srv.Close()
@@ -57,14 +57,14 @@ func playForge(words string) error {
 
 func person(n int) string { return fmt.Sprintf("person-%d", n%people) }
 
-// A desk is where the people of the simulation act, beside what hako can see.
-type desk struct {
+// A jobTable is where the people of the simulation act, beside what hako can see.
+type forgeControl struct {
 	forge *fake.Server
 	mu    sync.Mutex
 	n     int
 }
 
-func (d *desk) routes() http.Handler {
+func (d *forgeControl) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, do := range map[string]func(*http.Request) any{"/add": d.add, "/say": d.say, "/tally": d.tally, "/ended": d.ended} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func (d *desk) routes() http.Handler {
 }
 
 // add has people open issues with the label: /add?n=3
-func (d *desk) add(r *http.Request) any {
+func (d *forgeControl) add(r *http.Request) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n, _ := strconv.Atoi(r.FormValue("n"))
@@ -88,15 +88,15 @@ func (d *desk) add(r *http.Request) any {
 }
 
 // say has somebody comment: /say?number=12
-func (d *desk) say(r *http.Request) any {
+func (d *forgeControl) say(r *http.Request) any {
 	number, _ := strconv.Atoi(r.FormValue("number"))
 	return d.forge.Say(repository, fake.Issue, number, fake.Comment{Author: person(number), Body: "Mind the old format too, please. " + strings.Repeat("It is used by others. ", 5)})
 }
 
-// A tally counts requests by what they were, such as "GET 304 /issues/N".
-type tally map[string]int
+// A treeReader counts requests by what they were, such as "GET 304 /issues/N".
+type requestCounts map[string]int
 
-func (t tally) sum(match ...string) (n int) {
+func (t requestCounts) sum(match ...string) (n int) {
 	for name, count := range t {
 		if !slices.ContainsFunc(match, func(part string) bool { return !strings.Contains(name, part) }) {
 			n += count
@@ -105,9 +105,9 @@ func (t tally) sum(match ...string) (n int) {
 	return n
 }
 
-// tally counts the requests since it was asked last.
-func (d *desk) tally(*http.Request) any {
-	t := tally{}
+// treeReader counts the requests since it was asked last.
+func (d *forgeControl) tally(*http.Request) any {
+	t := requestCounts{}
 	for _, r := range d.forge.Requests() {
 		t[fmt.Sprintf("%s %d %s", r.Method, r.Status, shape(r.URL))]++
 	}
@@ -141,7 +141,7 @@ func shape(url string) string {
 }
 
 // ended counts the issues whose tasks have ended, by label.
-func (d *desk) ended(*http.Request) any {
+func (d *forgeControl) ended(*http.Request) any {
 	n := map[string]int{}
 	for _, number := range d.forge.Items(repository, fake.Issue) {
 		item, _ := d.forge.Look(repository, fake.Issue, number)

@@ -1,5 +1,5 @@
 // Scale measures what hako itself takes when it works on many issues, and writes
-// bench/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a
+// saveRepo/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a
 // model nor the network.
 //
 // Real are the producer, the queue, the workers, the coordinator, the clients of
@@ -73,7 +73,7 @@ func measure() error {
 	return os.WriteFile(o.out, []byte(text), 0o644)
 }
 
-// A bench is what the measures share.
+// A saveRepo is what the measures share.
 type bench struct {
 	options
 	ctx     context.Context
@@ -211,8 +211,8 @@ func (b *bench) measurePolls(dir string) error {
 		played.kill()
 		return err
 	}
-	var r crewReport
-	c, err := start("crew", crewSettings{Forge: f, Dir: dir, Polls: 3}, &struct{}{})
+	var r agentReport
+	c, err := start("crew", agentSettings{Forge: f, Dir: dir, Polls: 3}, &struct{}{})
 	if err == nil {
 		err = c.end(&r)
 	}
@@ -266,7 +266,7 @@ func (b *bench) fewTurns(dir string, s setting, tasks int) ([]gap, error) {
 		return nil, err
 	}
 	defer w.kill()
-	if err := w.hire("hako", crewSettings{Every: 5 * time.Second, Parallel: 2, Pace: quick}); err != nil {
+	if err := w.hire("hako", agentSettings{Every: 5 * time.Second, Parallel: 2, Pace: quick}); err != nil {
 		return nil, err
 	}
 	if _, err := ask[int](w.forge.Desk, fmt.Sprint("/add?n=", tasks)); err != nil {

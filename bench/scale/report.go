@@ -160,10 +160,10 @@ func (r *dayResult) renderTask(p *page) {
 		[]string{"bytes between the three servers", kb(r.perTask(r.traffic.Between))},
 		[]string{"bytes kept in the queue after the end, one copy", kb(r.perTask(r.storedInAll()))},
 		[]string{"of these, by stream", r.streams()},
-		[]string{"bytes on the machine of the worker: record, context of the task", kb(r.perTask(r.total(func(c crewReport) int64 { return c.Record }))) + ", " + kb(r.perTask(r.total(func(c crewReport) int64 { return c.Contexts })))},
+		[]string{"bytes on the machine of the worker: record, context of the task", kb(r.perTask(r.total(func(c agentReport) int64 { return c.Record }))) + ", " + kb(r.perTask(r.total(func(c agentReport) int64 { return c.Contexts })))},
 		[]string{"processor time of hako (producer and workers)", seconds(r.usedBy("worker") + r.usedBy("producer"))},
 		[]string{"processor time of the NATS servers together", seconds(r.usedBy("nats"))},
-		[]string{"memory allocated by hako, in all", mb(r.perTask(r.total(func(c crewReport) int64 { return int64(c.Allocated) })))},
+		[]string{"memory allocated by hako, in all", mb(r.perTask(r.total(func(c agentReport) int64 { return int64(c.Allocated) })))},
 		[]string{"resident memory of a worker for each task at the same time", mb(r.grown())},
 	)
 }

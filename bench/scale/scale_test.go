@@ -34,13 +34,13 @@ func TestTypicalTask(t *testing.T) {
 	if _, err := ask[int](w.forge.Desk, fmt.Sprint("/add?n=", tasks)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.hire("hako", crewSettings{Every: time.Second, Parallel: 2, Pace: pace{Model: time.Millisecond}}); err != nil {
+	if err := w.hire("hako", agentSettings{Every: time.Second, Parallel: 2, Pace: pace{Model: time.Millisecond}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.wait(tasks, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := ask[tally](w.forge.Desk, "/tally")
+	asked, err := ask[requestCounts](w.forge.Desk, "/tally")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestShape(t *testing.T) {
 }
 
 func TestTally(t *testing.T) {
-	sum := tally{"GET 304 /issues/N": 2, "GET 200 /issues/N": 3, "POST 201 /pulls": 5}
+	sum := requestCounts{"GET 304 /issues/N": 2, "GET 200 /issues/N": 3, "POST 201 /pulls": 5}
 	for words, want := range map[string]int{"": 10, "GET ": 5, " 304 ": 2, "GET |/pulls": 0} {
 		if got := sum.sum(strings.Split(words, "|")...); got != want {
 			t.Errorf("%q: %d, want %d", words, got, want)

@@ -289,7 +289,7 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 	return o.one(ctx, s, desk, guest.Handle(args[0]))
 }
 
-func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.Desk, h guest.Handle) (err error) {
+func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobClient, h guest.Handle) (err error) {
 	var j guest.Job
 	switch {
 	case o.output:
@@ -314,7 +314,7 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.Desk
 }
 
 // follow prints the pages that are there.
-func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.Desk, h guest.Handle) error {
+func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.JobClient, h guest.Handle) error {
 	for at := o.offset; ; {
 		p, err := desk.Output(ctx, h, guest.Both, at, 1<<20)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // startOnly are packages and files whose errors are only met by whoever starts hako
 // with flags, never by a client of something that runs.
-var startOnly = []string{"internal/app/ask/", "internal/app/llmcmd/", "internal/config/", "llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
+var startOnly = []string{"internal/app/ask/", "internal/app/llmcmd/", "internal/app/mcpaccess.go", "internal/config/", "llm/replay/", "internal/web/api/address.go", "internal/web/api/server.go", "cmd/", "bench/", "packaging/"}
 
 // reachedByClients are the files of this package whose errors others meet.
 var reachedByClients = []string{"cmd/hako/secretary.go"}

@@ -12,8 +12,8 @@ import (
 )
 
 func main() {
-	sandbox.Guest(os.Args[0])                   // the part of us that programs are started from
-	server.Guest(os.Args[0], os.Args[1:])       // the part of us that is inside of containers
+	sandbox.Main(os.Args[0])                    // the part of us that programs are started from
+	server.Main(os.Args[0], os.Args[1:])        // the part of us that is inside of containers
 	worker.Main(os.Args[0], app.NewWorkerParts) // the part of us that runs scripts for servers
 	os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -20,8 +20,8 @@ const asHako = "HAKO_TEST_AS_HAKO"
 const raceSetting, raceValue = "GORACE", "atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
-	sandbox.Guest(os.Args[0])
-	server.Guest(os.Args[0], os.Args[1:])
+	sandbox.Main(os.Args[0])
+	server.Main(os.Args[0], os.Args[1:])
 	worker.Main(os.Args[0], app.NewWorkerParts)
 	if os.Getenv(asHako) != "" {
 		beHako()

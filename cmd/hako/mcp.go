@@ -54,7 +54,7 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	guard, err := o.guard(app.TokenStore(conf))
+	guard, err := app.MCPAccessOptions{HTTP: o.http != "", TokenFile: o.tokenFile, NoToken: o.noToken}.Access(app.TokenStore(conf))
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer m.Close()
-	m.Secrets.Add(guard.token)
+	m.Secrets.Add(guard.Token)
 	m.SweepLater(ctx)
 	options := m.Options(version)
-	options.Caller = mcpserver.Bearer(guard.holder)
-	options.Elicit = guard.elicits(app.Elicitation(conf))
+	options.Caller = mcpserver.Bearer(guard.Holder)
+	options.Elicit = guard.Elicits(app.Elicitation(conf))
 	app.AskPage(&options, conf)
 	door := mcpserver.New(options)
 	defer app.CloseDoor(ctx, door)
@@ -75,6 +75,6 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 		return door.Stdio(ctx, s.in, s.out)
 	}
 	return door.Listen(ctx, o.http, func(url string) {
-		fmt.Fprintf(s.err, "hako: serving MCP at %s\nhako: %s\n", url, guard.told)
+		fmt.Fprintf(s.err, "hako: serving MCP at %s\nhako: %s\n", url, guard.Note)
 	})
 }

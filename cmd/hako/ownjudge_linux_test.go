@@ -87,23 +87,3 @@ func TestClientElicitation(t *testing.T) {
 	}
 	h.stop()
 }
-
-// TestElicitsByToken: the token of hako mcp is its user's; those of hako serve, and
-// none, may be anybody's.
-func TestElicitsByToken(t *testing.T) {
-	for _, most := range []gate.Answer{gate.No, gate.Once} {
-		others := func(string) gate.Answer { return most }
-		for _, c := range []struct {
-			token, caller string
-			want          gate.Answer
-		}{
-			{"secret", localCaller, gate.Session}, {"secret", "claude-1234", most}, {"secret", "local-1234", most},
-			{"", localCaller, most}, {"secret", "", most},
-		} {
-			g := &mcpGuard{token: c.token}
-			if got := g.elicits(others)(c.caller); got != c.want {
-				t.Errorf("%q, %q: %v", c.token, c.caller, got)
-			}
-		}
-	}
-}

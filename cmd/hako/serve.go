@@ -2,8 +2,24 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"hako/internal/app"
+	"hako/internal/app/access"
+	"hako/internal/config"
+	"hako/internal/health"
+	"hako/internal/web/api"
+	"hako/internal/web/auth"
+	"hako/internal/web/console"
 )
 
 // serveFlags are the flags of hako serve.
@@ -67,10 +83,212 @@ func (o *serveFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	h, err := o.house(ctx, s, conf)
+	h, err := o.open(ctx, s, conf)
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	return h.serve(ctx)
+}
+
+func (o *serveFlags) level() slog.Leveler {
+	if o.verbose {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// A webServer is the server with its page, and the coding agent if that is wanted.
+type webServer struct {
+	*app.Server
+	*serveFlags
+	s       streams
+	log     *slog.Logger
+	metrics *health.Metrics
+	sources api.Sources
+	agents  *view // nil without --agent
+}
+
+// open opens everything that is served.
+func (o *serveFlags) open(ctx context.Context, s streams, conf *config.Config) (h *webServer, err error) {
+	h = &webServer{serveFlags: o, s: s}
+	h.log = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), app.SecretsOf(conf))
+	h.Server, err = app.OpenServer(ctx, conf, app.ServerOptions{
+		Grants: app.Grants{Readable: o.readable, Writable: o.writable}, Model: o.model, NeedRoot: o.root != "",
+		Version: version, Caller: api.Caller, Warn: func(message string, err error) { h.log.Warn(message, "error", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.log = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), h.Secrets)
+	h.sources = api.Sources{
+		Live: h.Live, Approvals: h.Questions, Secretary: h.Secretary, Todos: h.Todos, Sandboxes: h.Boxes,
+		Budget: h.Budget, Record: h.Records, Policy: h.Policy,
+	}
+	if err := h.openTasks(ctx); err != nil {
+		h.Close()
+		return nil, err
+	}
+	for _, f := range h.Figures() {
+		h.metrics.Show(f)
+	}
+	return h, nil
+}
+
+// Close closes the coding agent before what it works with.
+func (h *webServer) Close() {
+	if h.agents != nil {
+		h.agents.Close()
+	}
+	h.Server.Close()
+}
+
+// openTasks shows the tasks of the coding agent, and is the agent if that is
+// wanted.
+func (h *webServer) openTasks(ctx context.Context) (err error) {
+	h.metrics = health.NewMetrics(health.Sources{Version: version, Log: h.log})
+	if h.agent {
+		return h.openAgent(ctx)
+	}
+	tasks, err := h.OpenQueue(ctx, h.s.waiting)
+	if err != nil { // everything else can be watched
+		h.log.Warn("tasks are not shown", "error", err)
+		return nil
+	}
+	h.sources.Tasks = tasks
+	return nil
+}
+
+// openAgent is the coding agent in this process. Its questions go to the page.
+func (h *webServer) openAgent(ctx context.Context) (err error) {
+	q, err := app.OpenTaskQueue(ctx, h.Conf, h.s.waiting)
+	if err != nil {
+		return err
+	}
+	q.Workers = h.Workers
+	o := app.CoderOptions{Produce: true, Work: true, Model: h.model, Ask: h.Questions.Ask}
+	agents, err := newView(ctx, h.s, q, o, false)
+	if err != nil {
+		return err
+	}
+	agents.daemon, h.agents = true, agents
+	h.metrics, h.sources.Tasks = h.agents.metrics, h.Tasks(h.agents.Queue)
+	return h.agents.CheckForges(ctx)
+}
+
+// serve lets people in until ctx ends.
+func (h *webServer) serve(ctx context.Context) error {
+	tokens, alias := app.TokenStore(h.Conf), alias()
+	web := &api.Server{
+		Addr: h.addr, TLS: api.Certificate{Cert: h.cert, Key: h.key}, Public: h.public, Names: append(slices.Clone(h.names), alias),
+		Sources: h.sources, Tokens: tokens, Record: h.RecordOrder, MCP: h.MCP.Handler(), Metrics: h.metrics.Handler(), Log: h.log,
+	}
+	web.Pages = console.New(console.Options{Sources: h.sources, Session: web.Session, Profiles: otherProfiles})
+	addr, stop, err := web.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = stop(ctx) // whoever still asks is cut off
+	}()
+	defer h.OpenAskSocket()()
+	if err := h.welcome(tokens, addr, alias); err != nil {
+		return err
+	}
+	defer h.tellModelLater(ctx)()
+	return h.work(ctx)
+}
+
+// otherProfiles are the rules that can be looked at besides those for programs.
+var otherProfiles = []string{"virtual", "container", "outside"}
+
+// alias is a name of this machine that nobody else knows: a browser shows the
+// cookie of 127.0.0.1 to every port of it, where programs of others may listen.
+// Browsers know what is below localhost without asking anybody.
+func alias() string { return "hako-" + strings.ToLower(rand.Text()[:10]) + ".localhost" }
+
+// welcome prints where the server is and how to log in.
+func (h *webServer) welcome(tokens *auth.Store, addr, alias string) error {
+	url, token := h.url(addr), ""
+	page := h.page(addr, alias)
+	if !h.noToken {
+		var err error
+		if token, err = tokens.Ephemeral(printedName, access.Operator); err != nil {
+			return err
+		}
+		h.Secrets.Add(token)
+	}
+	if h.json {
+		return encode(h.s.out, map[string]string{"url": url, "page": page, "token": token})
+	}
+	fmt.Fprintf(h.s.err, "hako: serving at %s\n", page)
+	if page != url {
+		fmt.Fprintf(h.s.err, "hako: programs come in at %s\n", url)
+	}
+	if token != "" {
+		fmt.Fprintf(h.s.err, "hako: log in with this token, which lasts until Ctrl-C: %s\n", token)
+	}
+	return nil
+}
+
+// tellModelLater logs which model the secretary has, or why she has none. Nobody
+// waits for it: a server of models may take its time.
+func (h *webServer) tellModelLater(ctx context.Context) (enough func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	asking.Go(func() { h.tellModel(ctx) })
+	return func() {
+		cancel()
+		asking.Wait()
+	}
+}
+
+func (h *webServer) tellModel(ctx context.Context) {
+	c, err := h.SecretaryModel(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		h.log.Warn("the secretary has no model", "error", err)
+	default:
+		h.log.Info("the secretary has a model", "model", c.String())
+	}
+}
+
+// url is where programs go: by the name that others know, if there is one.
+func (h *webServer) url(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	switch {
+	case len(h.names) > 0:
+		return fmt.Sprintf("%s%s:%d/", h.scheme(), h.names[0], at.Port())
+	case err == nil && at.Addr().IsUnspecified():
+		return fmt.Sprintf("%s127.0.0.1:%d/", h.scheme(), at.Port())
+	}
+	return h.scheme() + addr + "/"
+}
+
+// page is where people go.
+func (h *webServer) page(addr, alias string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil || !at.Addr().IsLoopback() || len(h.names) > 0 || h.cert != "" {
+		return h.url(addr)
+	}
+	return fmt.Sprintf("%s%s:%d/", h.scheme(), alias, at.Port())
+}
+
+func (h *webServer) scheme() string {
+	if h.cert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
+// work is the coding agent, or waiting for the end.
+func (h *webServer) work(ctx context.Context) error {
+	if h.agents != nil {
+		return h.agents.serve(ctx)
+	}
+	<-ctx.Done()
+	return nil
 }

@@ -22,7 +22,7 @@ import (
 // A cache is what is kept of one repository: a bare repository, and loads that
 // were sent into containers. It is used by its holder alone.
 type cache struct {
-	*job
+	*cloneJob
 	dir  string
 	lock *os.File
 	held bool
@@ -32,8 +32,8 @@ type cache struct {
 const lockEnding = ".lock"
 
 // open waits for the cache of the repository, which others may be using.
-func (j *job) open(ctx context.Context, at tips) (*cache, error) {
-	c := &cache{job: j, dir: filepath.Join(j.Dir, j.place())}
+func (j *cloneJob) open(ctx context.Context, at remoteRefs) (*cache, error) {
+	c := &cache{cloneJob: j, dir: filepath.Join(j.Dir, j.place())}
 	f, err := ownerfile.Open(c.dir+lockEnding, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, cacheFault(j.Dir, "", err)
@@ -99,7 +99,7 @@ func (c *cache) loads() string      { return filepath.Join(c.dir, "loads") }
 func (c *cache) packs() string      { return filepath.Join(c.repository(), "objects", "pack") }
 
 // prepare makes the repository, or clears up after a git that was killed.
-func (c *cache) prepare(ctx context.Context, at tips) error {
+func (c *cache) prepare(ctx context.Context, at remoteRefs) error {
 	if err := os.MkdirAll(c.loads(), 0o700); err != nil {
 		return cacheFault(c.dir, "it cannot be made", err)
 	}
@@ -160,7 +160,7 @@ func ref(from string) string {
 }
 
 // fetch gets what the server has, and returns the commits by branch.
-func (c *cache) fetch(ctx context.Context, at tips) (map[string]string, error) {
+func (c *cache) fetch(ctx context.Context, at remoteRefs) (map[string]string, error) {
 	if have := c.commits(ctx, at); sameCommits(have, at.commits) {
 		return have, nil
 	}
@@ -200,7 +200,7 @@ func (c *cache) unlessCache(err error) error {
 }
 
 // commits returns what the cache has of the branches.
-func (c *cache) commits(ctx context.Context, at tips) map[string]string {
+func (c *cache) commits(ctx context.Context, at remoteRefs) map[string]string {
 	var out bytes.Buffer
 	have := map[string]string{}
 	if c.local(ctx, "", &out, "for-each-ref", "--format=%(objectname)\t%(refname)", "refs/hako") != nil {
@@ -236,7 +236,7 @@ func sortedNames(commits map[string]string) []string {
 // glance is how often the cache is measured while it grows.
 const glance = 50 * time.Millisecond
 
-// watched runs git and ends it when the repository gets too large.
+// errorReader runs git and ends it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
 	most := cmp.Or(c.MaxBytes, usualBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -266,7 +266,7 @@ func (c *cache) watched(ctx context.Context, cl call) error {
 	return err
 }
 
-func (j *job) tooLarge(most int64) error {
+func (j *cloneJob) tooLarge(most int64) error {
 	return &fault.Error{Kind: fault.TooLarge, Op: j.op, Subject: j.shown, Why: "the repository is larger than " + bytesText(most),
 		Hint: "raise the size of a repository, or clone only its last commit"}
 }

@@ -139,7 +139,7 @@ func FuzzSpeech(f *testing.F) {
 	f.Add("remote: hunter22hunter22\n", 5)
 	f.Fuzz(func(t *testing.T, text string, cut int) {
 		var told []string
-		s := &speech{clean: func(s string) string { return strings.ReplaceAll(s, "hunter22", "***") }, progress: func(s string) { told = append(told, s) }}
+		s := &gitOutput{clean: func(s string) string { return strings.ReplaceAll(s, "hunter22", "***") }, progress: func(s string) { told = append(told, s) }}
 		cut = min(max(cut, 0), len(text))
 		s.Write([]byte(text[:cut]))
 		s.Write([]byte(text[cut:]))
@@ -153,7 +153,7 @@ func FuzzSpeech(f *testing.F) {
 func FuzzTally(f *testing.F) {
 	f.Add([]byte("100644 blob 0123456789012345678901234567890123456789      12\ta\nb\x00160000 commit 01       -\tsub\x00"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		whole, halves := &tally{mostFiles: 1 << 30, mostBytes: 1 << 60}, &tally{mostFiles: 1 << 30, mostBytes: 1 << 60}
+		whole, halves := &treeReader{mostFiles: 1 << 30, mostBytes: 1 << 60}, &treeReader{mostFiles: 1 << 30, mostBytes: 1 << 60}
 		whole.stop, halves.stop = func() {}, func() {}
 		cut = min(max(cut, 0), len(text))
 		whole.Write(text)

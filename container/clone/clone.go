@@ -62,7 +62,7 @@ type Checkout struct {
 	Warnings []string // what somebody should know about it
 }
 
-// Guest runs commands in the container.
+// Main runs commands in the container.
 type Guest interface {
 	Exec(context.Context, guest.Command) (guest.Result, error)
 }
@@ -107,7 +107,7 @@ const (
 // progress may be nil.
 func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, progress func(string)) (Checkout, error) {
 	var done Checkout
-	err := s.ask(ctx, src, progress, func(ctx context.Context, j *job, at tips) error {
+	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
 		return j.again(func() (err error) {
 			done, err = j.bring(ctx, at, g, dir)
 			return err
@@ -118,7 +118,7 @@ func (s *Store) Clone(ctx context.Context, src Source, g Guest, dir string, prog
 
 // ask asks the server for a source, and does something with what there is; all
 // that within the time for a clone.
-func (s *Store) ask(ctx context.Context, src Source, progress func(string), do func(context.Context, *job, tips) error) error {
+func (s *Store) ask(ctx context.Context, src Source, progress func(string), do func(context.Context, *cloneJob, remoteRefs) error) error {
 	if err := s.Check(src); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ git -c core.hooksPath=/dev/null -c checkout.workers=0 reset --quiet --hard --no-
 `
 
 // deliver sends a load into the container and checks it out there.
-func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
+func (j *cloneJob) deliver(ctx context.Context, l *transfer, g Guest, dir string) error {
 	j.progress("sending " + bytesText(l.Bytes) + " into the container")
 	in, out := io.Pipe()
 	sent := make(chan struct{})
@@ -37,7 +37,7 @@ func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
 		defer close(sent)
 		out.CloseWithError(j.archive(l, out))
 	}()
-	said := &speech{clean: j.git.secrets.Text}
+	said := &gitOutput{clean: j.git.secrets.Text}
 	res, err := g.Exec(ctx, guest.Command{Script: unpack, Args: []string{dir, j.undo(l)}, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: in, Stderr: said,
 		Env: []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_LFS_SKIP_SMUDGE=1"}})
 	in.CloseWithError(io.ErrClosedPipe) // who is still writing, writes to nobody
@@ -53,7 +53,7 @@ func (j *job) deliver(ctx context.Context, l *load, g Guest, dir string) error {
 
 // undo returns the commit to go back to; empty means to stay. Snapshots would
 // pile up otherwise, one on the other.
-func (j *job) undo(l *load) string {
+func (j *cloneJob) undo(l *transfer) string {
 	if j.src.Commit == "" || l.Key == "" {
 		return ""
 	}
@@ -94,7 +94,7 @@ func spoken(said string) error {
 }
 
 // archive writes a repository as tar: what git needs, and settings of our own.
-func (j *job) archive(l *load, to io.Writer) error {
+func (j *cloneJob) archive(l *transfer, to io.Writer) error {
 	t := &tarball{tar.NewWriter(to), time.Now(), nil}
 	for _, dir := range []string{".git", ".git/objects", ".git/objects/info", ".git/objects/pack", ".git/refs", ".git/refs/heads", ".git/refs/tags", ".git/info"} {
 		t.header(tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755})
@@ -114,7 +114,7 @@ func (j *job) archive(l *load, to io.Writer) error {
 }
 
 // packedRefs returns the branches, sorted as git wants them.
-func packedRefs(l *load) string {
+func packedRefs(l *transfer) string {
 	var b strings.Builder
 	b.WriteString("# pack-refs with: peeled fully-peeled sorted \n" + l.Commit + " " + heads + l.branch + "\n")
 	for _, branch := range l.tracked() {
@@ -124,13 +124,13 @@ func packedRefs(l *load) string {
 }
 
 // tracked lists the branches that the server has a name for.
-func (l *load) tracked() []string {
+func (l *transfer) tracked() []string {
 	return slices.DeleteFunc(sortedNames(l.commits), func(branch string) bool { return isHash(l.from[branch]) })
 }
 
 // config returns the settings of the repository in the container. None of them
 // is from the repository, and no credential is among them.
-func (j *job) config(l *load) string {
+func (j *cloneJob) config(l *transfer) string {
 	var b strings.Builder
 	b.WriteString("[core]\n\trepositoryformatversion = " + map[int]string{40: "0", 64: "1"}[len(l.Commit)] + "\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n")
 	if len(l.Commit) == 64 {

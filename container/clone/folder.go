@@ -21,7 +21,7 @@ type Folder struct {
 // how far it is as Clone does; progress may be nil.
 func (s *Store) Folder(ctx context.Context, src Source, name string, progress func(string)) (Folder, error) {
 	var found Folder
-	err := s.ask(ctx, src, progress, func(ctx context.Context, j *job, at tips) error {
+	err := s.ask(ctx, src, progress, func(ctx context.Context, j *cloneJob, at remoteRefs) error {
 		return j.again(func() (err error) {
 			found, err = j.folder(ctx, at, name)
 			return err
@@ -33,10 +33,10 @@ func (s *Store) Folder(ctx context.Context, src Source, name string, progress fu
 // Reach asks the server for a source, and reports what would keep it from being
 // cloned: no such repository, branch, or token.
 func (s *Store) Reach(ctx context.Context, src Source) error {
-	return s.ask(ctx, src, nil, func(context.Context, *job, tips) error { return nil })
+	return s.ask(ctx, src, nil, func(context.Context, *cloneJob, remoteRefs) error { return nil })
 }
 
-func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) {
+func (j *cloneJob) folder(ctx context.Context, at remoteRefs, name string) (Folder, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {
 		return Folder{}, err
@@ -54,7 +54,7 @@ func (j *job) folder(ctx context.Context, at tips, name string) (Folder, error) 
 	return f, nil
 }
 
-// pack makes an archive of a folder of a commit, if there is one of a bearable
+// grammar makes an archive of a folder of a commit, if there is one of a bearable
 // size.
 func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	var line bytes.Buffer
@@ -66,11 +66,11 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 		return Folder{}, nil
 	}
 	tree := fields[2]
-	small := *c.job.Store
+	small := *c.cloneJob.Store
 	small.MaxBytes, small.MaxFiles = mostFolder, 1000
-	job := *c.job
+	job := *c.cloneJob
 	job.Store = &small
-	if _, err := (&cache{job: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
+	if _, err := (&cache{cloneJob: &job, dir: c.dir, lock: c.lock}).count(ctx, tree); err != nil {
 		if fault.KindOf(err) == fault.TooLarge {
 			err = folderTooLarge(name)
 		}
@@ -78,7 +78,7 @@ func (c *cache) pack(ctx context.Context, commit, name string) (Folder, error) {
 	}
 	// Files were counted, directories were not: one chain of them in many places
 	// makes an archive of any size.
-	out := &bounded{most: 2 * mostFolder}
+	out := &limitedBuffer{most: 2 * mostFolder}
 	err := c.git.run(ctx, call{args: []string{"archive", "--format=tar", tree}, dir: c.repository(), lock: c.lock, stdout: out})
 	if out.full {
 		return Folder{}, folderTooLarge(name)

@@ -141,7 +141,7 @@ func (f *failure) Unwrap() error { return f.err }
 // lingering is how long a killed git may take to be gone.
 const lingering = 5 * time.Second
 
-// place returns where git is run, and the repository that it takes for its own.
+// hostPort returns where git is run, and the repository that it takes for its own.
 // It is always told one, be it one that is not there: left to look around by
 // itself it would obey the settings of whatever repository somebody has made of
 // the directory it is in, and show the token to the proxy that they name.
@@ -157,7 +157,7 @@ func (g *git) run(ctx context.Context, c call) error {
 	dir, repository := g.place(c)
 	cmd.Dir, cmd.Env = dir, append(slices.Clone(g.environ), environ(append(tame(), c.settings...))...)
 	cmd.Env = append(cmd.Env, "GIT_DIR="+repository)
-	said := &speech{clean: g.secrets.Text, progress: g.progress}
+	said := &gitOutput{clean: g.secrets.Text, progress: g.progress}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = strings.NewReader(c.stdin), c.stdout, said, lingering
 	if c.input != nil {
 		cmd.Stdin = c.input

@@ -7,10 +7,10 @@ import (
 	"hako/run/fault"
 )
 
-// guard refuses a tree that changes files which run with the rights of the
+// secretReader refuses a tree that changes files which run with the rights of the
 // project as soon as they are on a branch: whoever talks a model into changing
 // them, or has them in his fork, would have these rights.
-func (b *bench) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
+func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (b *bench) guard(ctx context.Context, o Origin, base, tree string, paths []
 	if err != nil {
 		return err
 	}
-	out := &bounded{most: mostRefs}
+	out := &limitedBuffer{most: mostRefs}
 	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-z", "--name-only", "--no-renames", trusted, tree, "--"}, tops(paths)...)
 	if err := b.git.run(ctx, call{args: args, dir: b.repository(), stdout: out}); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (b *bench) guard(ctx context.Context, o Origin, base, tree string, paths []
 // trusted returns the commit whose files people with the rights of the project
 // wrote: the one that the work began from if that was on a branch, and otherwise
 // the branch that it is meant for, as it is now.
-func (b *bench) trusted(ctx context.Context, o Origin, base string) (string, error) {
+func (b *saveRepo) trusted(ctx context.Context, o Origin, base string) (string, error) {
 	if o.Source.Start == "" || strings.HasPrefix(o.Source.Start, heads) {
 		return base, nil
 	}

@@ -14,8 +14,8 @@ import (
 	"hako/run/fault"
 )
 
-// A job is one clone under way.
-type job struct {
+// A scriptJob is one clone under way.
+type cloneJob struct {
 	*Store
 	src      Source
 	op       string   // what is being done, for messages
@@ -27,12 +27,12 @@ type job struct {
 	progress func(string)
 }
 
-func (s *Store) newJob(src Source, progress func(string)) (*job, error) {
+func (s *Store) newJob(src Source, progress func(string)) (*cloneJob, error) {
 	u, err := parseURL(src.URL)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{Store: s, src: src, op: "clone", url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
+	j := &cloneJob{Store: s, src: src, op: "clone", url: u, shown: u.String(), key: s.Keys.find(u), progress: progress}
 	home, err := s.home()
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func cacheFault(dir, why string, err error) error {
 var errStale = errors.New("the cache is damaged or full")
 
 // run looks what the server has, and does something with it.
-func (j *job) run(ctx context.Context, do func(context.Context, *job, tips) error) error {
+func (j *cloneJob) run(ctx context.Context, do func(context.Context, *cloneJob, remoteRefs) error) error {
 	if err := j.git.checkVersion(ctx); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (j *job) run(ctx context.Context, do func(context.Context, *job, tips) erro
 
 // again does something a second time with a new cache, if the one that there was
 // turned out to be of no use and was thrown away.
-func (j *job) again(do func() error) error {
+func (j *cloneJob) again(do func() error) error {
 	err := do()
 	if errors.Is(err, errStale) {
 		j.progress("the cache of this repository is of no use, fetching it anew")
@@ -120,7 +120,7 @@ func (j *job) again(do func() error) error {
 }
 
 // bring fetches what is missing and sends it into the container.
-func (j *job) bring(ctx context.Context, at tips, g Guest, dir string) (Checkout, error) {
+func (j *cloneJob) bring(ctx context.Context, at remoteRefs, g Guest, dir string) (Checkout, error) {
 	c, err := j.open(ctx, at)
 	if err != nil {
 		return Checkout{}, err
@@ -142,7 +142,7 @@ func (j *job) bring(ctx context.Context, at tips, g Guest, dir string) (Checkout
 		Bytes: load.Bytes, Warnings: j.warnings(load)}, nil
 }
 
-func (j *job) warnings(l *load) []string {
+func (j *cloneJob) warnings(l *transfer) []string {
 	var all []string
 	if j.InsecureTLS && j.url.Scheme == "https" {
 		all = append(all, "insecure_tls is set: nobody checked that "+j.url.Host+" is the server it says it is")
@@ -154,7 +154,7 @@ func (j *job) warnings(l *load) []string {
 }
 
 // depth returns how many commits of a branch are wanted; zero means all.
-func (j *job) depth() int {
+func (j *cloneJob) depth() int {
 	const comparable, undoable = 50, 2
 	switch {
 	case j.src.Full:
@@ -169,10 +169,10 @@ func (j *job) depth() int {
 	return 1
 }
 
-// place returns the name that the repository has in the cache. Whoever shows
+// hostPort returns the name that the repository has in the cache. Whoever shows
 // another credential has another cache; so have other depths, because a
 // repository knows only one border of its history.
-func (j *job) place() string {
+func (j *cloneJob) place() string {
 	seen := ""
 	if j.key != nil {
 		seen = j.key.owner
@@ -185,7 +185,7 @@ const placeBytes = 16
 
 // online returns the settings of a git that asks the server: with them, and only
 // then, it knows the credential.
-func (j *job) online(ctx context.Context) ([]setting, error) {
+func (j *cloneJob) online(ctx context.Context) ([]setting, error) {
 	if j.key == nil {
 		return j.tls, nil
 	}
@@ -198,7 +198,7 @@ func (j *job) online(ctx context.Context) ([]setting, error) {
 }
 
 // runOnline runs a git that asks the server.
-func (j *job) runOnline(ctx context.Context, c call) (err error) {
+func (j *cloneJob) runOnline(ctx context.Context, c call) (err error) {
 	if c.settings, err = j.online(ctx); err != nil {
 		return err
 	}

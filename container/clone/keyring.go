@@ -66,7 +66,7 @@ func (c Credential) secrets() []string {
 // A Keyring knows which credential belongs to which server. A nil one knows none.
 type Keyring struct {
 	keys []key
-	out  *handed
+	out  *issuedCredentials
 
 	limited bool // to grants
 	grants  []grant
@@ -89,15 +89,15 @@ type key struct {
 	asked      bool
 }
 
-// A forge is where the credentials of one kind of server are found.
-type forge struct {
+// A credentialSource is where the credentials of one kind of server are found.
+type credentialSource struct {
 	token, api string // environment variables
 	user, host string
 	web        func(apiHost string) string
 }
 
-func forges() []forge {
-	return []forge{
+func forges() []credentialSource {
+	return []credentialSource{
 		{"GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_API_URL", "x-access-token", "github.com", githubWeb},
 		{"GITLAB_PERSONAL_ACCESS_TOKEN", "GITLAB_API_URL", "oauth2", "gitlab.com", func(host string) string { return host }},
 	}
@@ -116,7 +116,7 @@ func githubWeb(api string) string {
 // for github.com or the server of GITHUB_API_URL, GITLAB_PERSONAL_ACCESS_TOKEN for
 // gitlab.com or the server of GITLAB_API_URL.
 func FromEnviron(getenv func(string) string) (*Keyring, error) {
-	k := &Keyring{out: &handed{}}
+	k := &Keyring{out: &issuedCredentials{}}
 	for _, f := range forges() {
 		token := strings.TrimSpace(getenv(f.token))
 		if token == "" {
@@ -136,7 +136,7 @@ func FromEnviron(getenv func(string) string) (*Keyring, error) {
 	return k, nil
 }
 
-func (f forge) server(api string) (scheme, host string, err error) {
+func (f credentialSource) server(api string) (scheme, host string, err error) {
 	if api = strings.TrimSpace(api); api == "" {
 		return "https", f.host + ":443", nil
 	}

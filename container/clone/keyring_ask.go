@@ -32,7 +32,7 @@ func (k *Keyring) Add(a Account) error {
 		}
 	}
 	if k.out == nil {
-		k.out = &handed{}
+		k.out = &issuedCredentials{}
 	}
 	sum := sha256.Sum256([]byte("hako clone account\x00" + a.Name))
 	out := k.out
@@ -42,7 +42,7 @@ func (k *Keyring) Add(a Account) error {
 }
 
 // ask gets the token of now. It is known as a secret before anybody has it.
-func (a Account) ask(ctx context.Context, user string, out *handed) (Credential, error) {
+func (a Account) ask(ctx context.Context, user string, out *issuedCredentials) (Credential, error) {
 	token, err := a.Token(ctx)
 	if err != nil {
 		return Credential{}, err
@@ -67,8 +67,8 @@ func (k *Keyring) Hide(add func(...string)) {
 	add(k.Secrets()...)
 }
 
-// handed remembers the credentials that were asked for and handed out.
-type handed struct {
+// issuedCredentials remembers the credentials that were asked for and handed out.
+type issuedCredentials struct {
 	mu   sync.Mutex
 	last []func() Credential // functions, as in key
 	add  []func(...string)
@@ -78,7 +78,7 @@ type handed struct {
 // after the other, so the others have ended long ago.
 const mostHanded = 4
 
-func (h *handed) note(c Credential) {
+func (h *issuedCredentials) note(c Credential) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slices.ContainsFunc(h.last, func(old func() Credential) bool { return old() == c }) {
@@ -93,13 +93,13 @@ func (h *handed) note(c Credential) {
 	}
 }
 
-func (h *handed) tell(add func(...string)) {
+func (h *issuedCredentials) tell(add func(...string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.add = append(h.add, add)
 }
 
-func (h *handed) secrets() (all []string) {
+func (h *issuedCredentials) secrets() (all []string) {
 	if h == nil {
 		return nil
 	}

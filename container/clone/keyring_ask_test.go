@@ -135,7 +135,7 @@ func TestAskedShowsNothing(t *testing.T) {
 	k := (&till{}).ring(t)
 	c, _, _ := k.For(t.Context(), hubURL)
 	var out bytes.Buffer
-	for _, v := range []any{k, *k, Store{Keys: k}, k.out, *k.out.copy(), &job{key: &k.keys[0]}, k.keys} {
+	for _, v := range []any{k, *k, Store{Keys: k}, k.out, *k.out.copy(), &cloneJob{key: &k.keys[0]}, k.keys} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}
@@ -148,7 +148,7 @@ func TestAskedShowsNothing(t *testing.T) {
 }
 
 // copy is what can be printed.
-func (h *handed) copy() *struct{ last []func() Credential } {
+func (h *issuedCredentials) copy() *struct{ last []func() Credential } {
 	return &struct{ last []func() Credential }{h.last}
 }
 

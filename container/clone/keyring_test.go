@@ -118,7 +118,7 @@ func TestNothingShows(t *testing.T) {
 	c, _, _ := k.For(t.Context(), &url.URL{Scheme: "https", Host: "github.com"})
 	var out bytes.Buffer
 	for _, v := range []any{c, &c, k, *k, []Credential{c}, map[string]any{"c": c}, struct{ C Credential }{c}, struct{ c Credential }{Credential{}},
-		Store{Keys: k}, &Store{Keys: k}, &job{Store: &Store{Keys: k}, key: &k.keys[0]}} {
+		Store{Keys: k}, &Store{Keys: k}, &cloneJob{Store: &Store{Keys: k}, key: &k.keys[0]}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}

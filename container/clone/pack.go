@@ -25,7 +25,7 @@ func weigh(pack io.Reader, most int64) error {
 	if _, err := io.ReadFull(in, head[:]); err != nil || !bytes.HasPrefix(head[:], []byte("PACK\x00\x00\x00\x02")) {
 		return errPack
 	}
-	s := &scale{in: in, left: most}
+	s := &packReader{in: in, left: most}
 	for range binary.BigEndian.Uint32(head[8:]) {
 		if err := s.object(); err != nil {
 			return err
@@ -38,8 +38,8 @@ func weigh(pack io.Reader, most int64) error {
 	return nil
 }
 
-// A scale reads one object after the other.
-type scale struct {
+// A packReader reads one object after the other.
+type packReader struct {
 	in   *bufio.Reader
 	left int64
 	zip  io.ReadCloser // nil before the first
@@ -48,7 +48,7 @@ type scale struct {
 // perObject is what one object costs, however small it is.
 const perObject = 64
 
-func (s *scale) object() error {
+func (s *packReader) object() error {
 	size, err := s.prelude()
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *scale) object() error {
 
 // prelude reads the type and the size of an object. The types are commit, tree,
 // blob and tag; others are deltas.
-func (s *scale) prelude() (int64, error) {
+func (s *packReader) prelude() (int64, error) {
 	c, err := s.in.ReadByte()
 	if kind := c >> 4 & 7; err != nil || kind < 1 || kind > 4 {
 		return 0, errPack

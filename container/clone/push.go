@@ -14,7 +14,7 @@ var errBehind = errors.New("it was changed by somebody else")
 
 // send pushes a commit, unless that was done before, and returns the commit
 // that the reference is at.
-func (b *bench) send(ctx context.Context, commit string, s Save) (string, error) {
+func (b *saveRepo) send(ctx context.Context, commit string, s Save) (string, error) {
 	err := b.pushBoth(ctx, commit, s)
 	if errors.Is(err, errBehind) && s.Mine {
 		err = b.pushBoth(ctx, commit, s) // somebody was faster by a moment
@@ -27,7 +27,7 @@ func (b *bench) send(ctx context.Context, commit string, s Save) (string, error)
 
 // pushBoth pushes a commit and removes the reference that is to be dropped with
 // it: both or nothing, where the server can do that and there is one.
-func (b *bench) pushBoth(ctx context.Context, commit string, s Save) error {
+func (b *saveRepo) pushBoth(ctx context.Context, commit string, s Save) error {
 	refspec := commit + ":" + s.Ref
 	if s.Mine {
 		refspec = "+" + refspec
@@ -46,10 +46,10 @@ func (b *bench) pushBoth(ctx context.Context, commit string, s Save) error {
 }
 
 // drop removes a reference of ours. One that stays harms nobody.
-func (b *bench) drop(ctx context.Context, ref string) { _ = b.push(ctx, ":"+ref) }
+func (b *saveRepo) drop(ctx context.Context, ref string) { _ = b.push(ctx, ":"+ref) }
 
 // push has git push exactly what it is told.
-func (b *bench) push(ctx context.Context, words ...string) error {
+func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	b.progress("pushing to " + b.url.Host)
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"}
 	var refspecs []string
@@ -60,7 +60,7 @@ func (b *bench) push(ctx context.Context, words ...string) error {
 			refspecs = append(refspecs, word)
 		}
 	}
-	out := &bounded{most: 64 << 10}
+	out := &limitedBuffer{most: 64 << 10}
 	err := b.runOnline(ctx, call{args: append(append(args, b.url.String()), refspecs...), dir: b.repository(), stdout: out})
 	var f *failure
 	if !errors.As(err, &f) {
@@ -69,8 +69,8 @@ func (b *bench) push(ctx context.Context, words ...string) error {
 	return b.refusal(out.String(), f)
 }
 
-// refusal says why a push did not happen.
-func (b *bench) refusal(report string, f *failure) error {
+// engineError says why a push did not happen.
+func (b *saveRepo) refusal(report string, f *failure) error {
 	reason := ""
 	for line := range strings.Lines(report) {
 		if fields := strings.Split(strings.TrimSpace(line), "\t"); len(fields) == 3 && fields[0] == "!" {
@@ -102,7 +102,7 @@ func isRace(reason string) bool {
 const longestQuote = 600
 
 // quoted is what a server said, made fit to be shown.
-func (b *bench) quoted(reason string, f *failure) string {
+func (b *saveRepo) quoted(reason string, f *failure) string {
 	quote := b.git.secrets.Text(reason)
 	if f.text != "" {
 		quote += "; " + f.text
@@ -115,13 +115,13 @@ const found = "refs/hako/found"
 
 // fetchOne brings a reference of the server, or a commit by its hash, without its
 // history.
-func (b *bench) fetchOne(ctx context.Context, what string) error {
+func (b *saveRepo) fetchOne(ctx context.Context, what string) error {
 	return b.explain(b.runOnline(ctx, call{dir: b.repository(),
 		args: []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", b.url.String(), "+" + what + ":" + found}}))
 }
 
 // have brings a commit that is not there.
-func (b *bench) have(ctx context.Context, commit string) error {
+func (b *saveRepo) have(ctx context.Context, commit string) error {
 	if b.local(ctx, "", nil, "cat-file", "-e", commit+"^{tree}") == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (b *bench) have(ctx context.Context, commit string) error {
 
 // earlier returns the commit that a reference is at, if it has our key: then it
 // was pushed by somebody who did not live to tell.
-func (b *bench) earlier(ctx context.Context, s Save) (string, error) {
+func (b *saveRepo) earlier(ctx context.Context, s Save) (string, error) {
 	if err := b.fetchOne(ctx, s.Ref); err != nil {
 		return "", err
 	}
@@ -154,8 +154,8 @@ func (b *bench) earlier(ctx context.Context, s Save) (string, error) {
 }
 
 // resolve returns the object that something is called by in the bench.
-func (b *bench) resolve(ctx context.Context, ref string) (string, error) {
-	out := &bounded{most: 100}
+func (b *saveRepo) resolve(ctx context.Context, ref string) (string, error) {
+	out := &limitedBuffer{most: 100}
 	err := b.git.run(ctx, call{args: []string{"rev-parse", "--verify", ref}, dir: b.repository(), stdout: out})
 	return strings.TrimSpace(out.String()), err
 }

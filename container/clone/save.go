@@ -142,7 +142,7 @@ func oddPlace(ref string, places ...string) bool {
 }
 
 // save takes what changed out of a container, and pushes it.
-func (j *job) save(ctx context.Context, o Origin, s Save) (Kept, error) {
+func (j *cloneJob) save(ctx context.Context, o Origin, s Save) (Kept, error) {
 	last := o.Kept[s.Ref]
 	if o.has(s) {
 		last.Commit = o.Commit
@@ -182,7 +182,7 @@ func (o Origin) has(s Save) bool {
 }
 
 // dropKept removes a reference that is known to be there, where nothing is pushed.
-func (j *job) dropKept(ctx context.Context, o Origin, ref string) error {
+func (j *cloneJob) dropKept(ctx context.Context, o Origin, ref string) error {
 	if o.Kept[ref].Commit == "" {
 		return nil
 	}
@@ -190,11 +190,11 @@ func (j *job) dropKept(ctx context.Context, o Origin, ref string) error {
 }
 
 // dropAlone removes a reference, if there is one to be removed.
-func (j *job) dropAlone(ctx context.Context, o Origin, ref string) error {
+func (j *cloneJob) dropAlone(ctx context.Context, o Origin, ref string) error {
 	if ref == "" {
 		return nil
 	}
-	p := &parcel{in: j.Dir}
+	p := &incomingPack{in: j.Dir}
 	defer p.close()
 	b, err := j.bench(ctx, o, p)
 	if err == nil {
@@ -205,7 +205,7 @@ func (j *job) dropAlone(ctx context.Context, o Origin, ref string) error {
 
 // finish returns the commit that is pushed; empty means that there is nothing to
 // push, and what is to be dropped is.
-func (b *bench) finish(ctx context.Context, o Origin, p *parcel, s Save) (string, error) {
+func (b *saveRepo) finish(ctx context.Context, o Origin, p *incomingPack, s Save) (string, error) {
 	base, err := b.base(ctx, o, s)
 	if err != nil {
 		return "", err
@@ -230,7 +230,7 @@ func (b *bench) finish(ctx context.Context, o Origin, p *parcel, s Save) (string
 }
 
 // written is a commit of ours.
-func (b *bench) written(s Save, tree, parent, trailers string) commitText {
+func (b *saveRepo) written(s Save, tree, parent, trailers string) commitText {
 	who := cmp.Or(s.Author, usualAuthor) + " " + strconv.FormatInt(time.Now().Unix(), 10) + " +0000"
 	return commitText("tree " + tree + "\nparent " + parent + "\nauthor " + who + "\ncommitter " + who + "\n\n" + withKey(b.git.secrets.Text(s.Message), s.Key) + trailers)
 }
@@ -238,7 +238,7 @@ func (b *bench) written(s Save, tree, parent, trailers string) commitText {
 // base returns the commit that the work began from. In a container that began
 // from kept work that is not the one that was cloned: commits that were made
 // inside may be between them. What was kept says which one it is, and is ours.
-func (b *bench) base(ctx context.Context, o Origin, s Save) (string, error) {
+func (b *saveRepo) base(ctx context.Context, o Origin, s Save) (string, error) {
 	if o.Source.Commit == "" {
 		return o.Commit, nil
 	}

@@ -89,8 +89,8 @@ func insideEnviron() []string {
 		environ([]setting{{"core.hooksPath", "/dev/null"}, {"core.attributesFile", "/dev/null"}, {"core.excludesFile", "/dev/null"}, {"safe.directory", "*"}})...)
 }
 
-// A parcel is what comes out of a container: one line about it, and a pack.
-type parcel struct {
+// A incomingPack is what comes out of a container: one line about it, and a pack.
+type incomingPack struct {
 	head, tree string
 	same       bool // the tree is that of head
 	line       []byte
@@ -105,7 +105,7 @@ type parcel struct {
 const longestHeader = 3 * 65
 
 // Write implements io.Writer.
-func (p *parcel) Write(data []byte) (int, error) {
+func (p *incomingPack) Write(data []byte) (int, error) {
 	rest := data
 	if p.head == "" {
 		line, after, ended := bytes.Cut(data, []byte("\n"))
@@ -122,7 +122,7 @@ func (p *parcel) Write(data []byte) (int, error) {
 }
 
 // read understands the line.
-func (p *parcel) read() error {
+func (p *incomingPack) read() error {
 	words := strings.Split(string(p.line), " ")
 	if len(words) != 3 || !isHash(words[0]) || !isHash(words[1]) {
 		return oddParcel("what came is not what was asked for", nil)
@@ -132,7 +132,7 @@ func (p *parcel) read() error {
 }
 
 // store keeps the pack, up to a limit: a container may send for ever.
-func (p *parcel) store(data []byte) (err error) {
+func (p *incomingPack) store(data []byte) (err error) {
 	if len(data) == 0 {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (p *parcel) store(data []byte) (err error) {
 }
 
 // open makes the room, with a file for the pack.
-func (p *parcel) open() (err error) {
+func (p *incomingPack) open() (err error) {
 	if err = p.enter(); err == nil {
 		p.pack, err = os.OpenFile(filepath.Join(p.room.Path, "parcel"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
@@ -160,14 +160,14 @@ func (p *parcel) open() (err error) {
 
 // enter makes the room, if there is none yet. What a killed hako left of its own
 // is removed then.
-func (p *parcel) enter() (err error) {
+func (p *incomingPack) enter() (err error) {
 	if p.room == nil {
 		p.room, err = ownerfile.MakeDir(p.in, "out-")
 	}
 	return err
 }
 
-func (p *parcel) close() {
+func (p *incomingPack) close() {
 	if p.pack != nil {
 		p.pack.Close()
 	}
@@ -181,9 +181,9 @@ func oddParcel(why string, err error) error {
 }
 
 // take has a container hand out what changed.
-func (j *job) take(ctx context.Context, o Origin, last Kept) (*parcel, error) {
-	p := &parcel{most: cmp.Or(j.MaxBytes, usualBytes), in: j.Dir}
-	said := &speech{clean: j.git.secrets.Text}
+func (j *cloneJob) take(ctx context.Context, o Origin, last Kept) (*incomingPack, error) {
+	p := &incomingPack{most: cmp.Or(j.MaxBytes, usualBytes), in: j.Dir}
+	said := &gitOutput{clean: j.git.secrets.Text}
 	res, err := o.Guest.Exec(ctx, guest.Command{Script: snapshot, Args: []string{o.Dir, o.Commit, last.Head + " " + last.Tree, insideConfig(o.Commit), litter},
 		Dir: o.Dir, Timeout: cmp.Or(j.Timeout, usualTimeout), Stdin: strings.NewReader(""), Stdout: p, Stderr: said, Env: insideEnviron()})
 	if err == nil && res.TimedOut {

@@ -21,7 +21,7 @@ const mostCommit = 1 << 20
 
 // commitText reads a commit of the repository.
 func (c *cache) commitText(ctx context.Context, commit string) (commitText, error) {
-	out := &bounded{most: mostCommit}
+	out := &limitedBuffer{most: mostCommit}
 	err := c.git.run(ctx, call{args: []string{"cat-file", "commit", commit}, dir: c.repository(), lock: c.lock, stdout: out})
 	if out.full { // whatever it is, Save did not make it
 		return "", nil

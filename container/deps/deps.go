@@ -22,7 +22,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Guest runs commands in a container; [*guest.Client] is one.
+// A Main runs commands in a container; [*guest.Client] is one.
 type Guest interface {
 	Exec(context.Context, guest.Command) (guest.Result, error)
 }
@@ -64,7 +64,7 @@ type StepReport struct {
 }
 
 // Install installs what the files in the project call for, or puts back what was
-// kept of an earlier time. What does not work is a warning in the report; an
+// savedFile of an earlier time. What does not work is a warning in the report; an
 // error means that the guest is lost or ctx has ended.
 func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options) (Report, error) {
 	if o.Workspace == "" {
@@ -89,7 +89,7 @@ func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options
 	return r, nil
 }
 
-// A job is one call of Install.
+// A scriptJob is one call of Install.
 type job struct {
 	store   *Store
 	guest   Guest
@@ -104,7 +104,7 @@ type choice struct {
 
 // choose takes of each group the first step that has all it needs. If none has,
 // the first whose files are there stands for those that are passed over.
-func choose(steps []lang.Step, there findings) (out []choice) {
+func choose(steps []lang.Step, there probeResult) (out []choice) {
 	at := map[string]int{} // where the group is in out
 	for _, s := range steps {
 		if !there.files.all(s.When) {

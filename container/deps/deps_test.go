@@ -350,7 +350,7 @@ func TestChooseOfGroups(t *testing.T) {
 		{"package.json requirements.txt", "npm pip", "npm pip"},
 		{"requirements.txt x", "", "pip-pip own own2"},
 	} {
-		there := findings{files: names{}, programs: names{}}
+		there := probeResult{files: names{}, programs: names{}}
 		for _, f := range strings.Fields(c.files) {
 			there.files[f] = true
 		}

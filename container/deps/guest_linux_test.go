@@ -16,7 +16,7 @@ import (
 
 // TestMain is the guest where a test starts it, and the tests otherwise.
 func TestMain(m *testing.M) {
-	server.Guest(os.Args[0], os.Args[1:])
+	server.Main(os.Args[0], os.Args[1:])
 	os.Exit(m.Run())
 }
 

@@ -80,7 +80,7 @@ func plain(a netip.Addr) netip.Addr {
 // addresses returns where a permitted place is. What it returns is what is
 // dialled: a name that is looked up twice may have changed in between. The server
 // of a credential that is lent may be private, like those that the rules trust.
-func (s *service) addresses(ctx context.Context, v *visit, at place, lent *repository) error {
+func (s *service) addresses(ctx context.Context, v *logEntry, at hostPort, lent *repository) error {
 	if at.addr.IsValid() { // it is on the list by this spelling
 		v.Addresses = []netip.Addr{at.addr}
 		return nil

@@ -31,14 +31,14 @@ type client struct {
 	unread     bool                            // it may still send what nobody reads
 	requests   int                             // so far
 
-	mu       sync.Mutex           // guards what follows
-	answered bool                 // the answer to the request has begun
-	pins     map[pin][]netip.Addr // where the places asked for are, for as long as the connection lasts
+	mu       sync.Mutex                  // guards what follows
+	answered bool                        // the answer to the request has begun
+	pins     map[pinnedHost][]netip.Addr // where the places asked for are, for as long as the connection lasts
 }
 
-// A pin is a place, and what is lent there: with a credential it may have
+// A pinnedHost is a place, and what is lent there: with a credential it may have
 // addresses that without one are refused.
-type pin struct {
+type pinnedHost struct {
 	lent *repository
 	at   string
 }
@@ -92,7 +92,7 @@ func (c *client) broken(err error) {
 }
 
 // refuse puts on record that something is not done, and says so.
-func (c *client) refuse(v *visit, err error) {
+func (c *client) refuse(v *logEntry, err error) {
 	v.deny(err)
 	c.tell(err)
 }
@@ -207,32 +207,32 @@ func (c *client) beginAnswer() bool {
 }
 
 // route decides where a request goes, if it may.
-func (c *client) route(h *head, v *visit) (*route, error) {
+func (c *client) route(h *head, v *logEntry) (*route, error) {
 	a, err := h.address()
 	if err != nil {
 		return nil, err
 	}
 	v.Path = shown(a.path)
-	v.to(a.place)
-	if a.place == (place{host: Endpoint, port: 80}) {
+	v.to(a.hostPort)
+	if a.hostPort == (hostPort{host: Endpoint, port: 80}) {
 		return c.rules.lend(h, v, a)
 	}
-	if err := c.rules.permit(a.place); err != nil {
+	if err := c.rules.permit(a.hostPort); err != nil {
 		return nil, err
 	}
 	return &route{address: a, header: h.header()}, nil
 }
 
-// pin finds out where a place is, once for the whole connection.
-func (c *client) pin(ctx context.Context, v *visit, r *route) error {
-	key := pin{r.lent, r.place.String()}
+// pinnedHost finds out where a place is, once for the whole connection.
+func (c *client) pin(ctx context.Context, v *logEntry, r *route) error {
+	key := pinnedHost{r.lent, r.hostPort.String()}
 	c.mu.Lock()
 	known := c.pins[key]
 	c.mu.Unlock()
 	if v.Addresses = known; known != nil {
 		return nil
 	}
-	if err := c.addresses(ctx, v, r.place, r.lent); err != nil {
+	if err := c.addresses(ctx, v, r.hostPort, r.lent); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -250,7 +250,7 @@ func (c *client) transport(lent *repository) *http.Transport {
 	}
 	t = &http.Transport{
 		DialContext: func(ctx context.Context, _, where string) (net.Conn, error) {
-			return c.dialPinned(ctx, pin{lent, where})
+			return c.dialPinned(ctx, pinnedHost{lent, where})
 		},
 		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConns: 8, IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: c.limits.Dial,
@@ -262,7 +262,7 @@ func (c *client) transport(lent *repository) *http.Transport {
 	return t
 }
 
-func (c *client) dialPinned(ctx context.Context, to pin) (net.Conn, error) {
+func (c *client) dialPinned(ctx context.Context, to pinnedHost) (net.Conn, error) {
 	c.mu.Lock()
 	addrs := c.pins[to]
 	c.mu.Unlock()
@@ -273,7 +273,7 @@ func (c *client) dialPinned(ctx context.Context, to pin) (net.Conn, error) {
 }
 
 // exchange sends a request and passes on the answer.
-func (c *client) exchange(ctx context.Context, v *visit, h *head, r *route, b *body) (again bool, err error) {
+func (c *client) exchange(ctx context.Context, v *logEntry, h *head, r *route, b *body) (again bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := newWatch(c.limits.Idle, func() {
@@ -302,10 +302,10 @@ func (c *client) exchange(ctx context.Context, v *visit, h *head, r *route, b *b
 // reaches the server.
 func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	path, _ := url.PathUnescape(r.path) // head.address has tried it
-	u := &url.URL{Scheme: "http", Host: r.place.String(), Path: path, RawPath: r.path, RawQuery: r.query}
-	host := r.place.without(80)
+	u := &url.URL{Scheme: "http", Host: r.hostPort.String(), Path: path, RawPath: r.path, RawQuery: r.query}
+	host := r.hostPort.without(80)
 	if r.lent != nil && !r.lent.PlainHTTP {
-		u.Scheme, host = "https", r.place.without(443)
+		u.Scheme, host = "https", r.hostPort.without(443)
 	}
 	req := (&http.Request{Method: h.method, URL: u, Host: host, Header: r.header, ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}).WithContext(ctx)
 	if b.over.Load() {
@@ -318,7 +318,7 @@ func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	return req
 }
 
-// answer passes on what a server answered.
+// responseBody passes on what a server answered.
 func (c *client) answer(h *head, r *route, b *body, resp *http.Response, received func(n int)) (again bool, err error) {
 	from := io.Reader(resp.Body)
 	if r.lent != nil {

@@ -55,7 +55,7 @@ type Credential struct {
 // A repository is a credential that makes sense.
 type repository struct {
 	Credential
-	at   place
+	at   hostPort
 	path string // without .git
 }
 
@@ -101,8 +101,8 @@ func plainPath(path string) bool {
 	return true
 }
 
-// A want is what a request of git is about.
-type want struct {
+// A gitRequest is what a request of git is about.
+type gitRequest struct {
 	at      string // the host, as it was spelled
 	path    string // of the repository
 	service string
@@ -115,8 +115,8 @@ var gitSuffixes = []string{"/info/refs", "/" + UploadPack, "/" + ReceivePack}
 
 // parseWant reads a request for the endpoint. Only requests that git itself would
 // make are understood, so that a credential is good for nothing else.
-func parseWant(method, path, query string) (want, error) {
-	var w want
+func parseWant(method, path, query string) (gitRequest, error) {
+	var w gitRequest
 	host, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	w.at, w.path = host, "/"+rest
 	for _, suffix := range gitSuffixes {
@@ -135,14 +135,14 @@ func parseWant(method, path, query string) (want, error) {
 		w.service = w.suffix[1:]
 		return w, nil
 	}
-	return want{}, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Why: "it is not a request that git makes for a repository",
+	return gitRequest{}, &fault.Error{Kind: fault.Denied, Op: "lend git credential", Why: "it is not a request that git makes for a repository",
 		Hint: "use git with the address http://" + Endpoint + "/HOST/REPOSITORY"}
 }
 
 // find returns the repository that a request is for. The path is compared as it
 // is spelled, letter by letter: whatever a server would make of dots, double or
 // encoded slashes does not matter then.
-func (r *rules) find(w want) (*repository, error) {
+func (r *rules) find(w gitRequest) (*repository, error) {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: shown(w.at + w.path), Why: why, Hint: hint}
 	}

@@ -35,7 +35,7 @@ type Proxy struct {
 	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
 	// besides; one with a port is private on that port alone. Networks do not
 	// open the machine itself nor its link (its own addresses, loopback and
-	// link-local ones): for those a host is named. Empty means none; metadata
+	// clientConn-local ones): for those a host is named. Empty means none; metadata
 	// services stay out of reach in any case.
 	Private []string
 	// Credentials are lent to git under [Endpoint]. Their servers may have
@@ -142,7 +142,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	limits := p.Limits.filled()
 	s := &service{proxy: p, rules: rules, limits: limits, listener: l, cancel: cancel,
-		ledger: &ledger{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
+		ledger: &eventLog{log: p.Log, period: limits.Denials}, clients: map[*client]bool{}, done: make(chan struct{})}
 	defer close(s.done)
 	defer s.ledger.close()
 	if err := p.begin(s); err != nil {

@@ -20,7 +20,7 @@ var (
 )
 
 // lend returns the route of a request for the endpoint, with its credential.
-func (r *rules) lend(h *head, v *visit, a address) (*route, error) {
+func (r *rules) lend(h *head, v *logEntry, a address) (*route, error) {
 	w, err := parseWant(h.method, a.path, a.query)
 	if err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func (r *rules) tame(to *route, resp *http.Response) error {
 func (r *rules) redirect(to *route, resp *http.Response) error {
 	moved := &fault.Error{Kind: fault.Denied, Op: "lend git credential", Subject: to.lent.Host + to.lent.path,
 		Why: "the server redirects to a place that the credential is not for", Hint: "use the present address of the repository"}
-	base := &url.URL{Scheme: "https", Host: to.place.without(443), Path: to.path}
+	base := &url.URL{Scheme: "https", Host: to.hostPort.without(443), Path: to.path}
 	if to.lent.PlainHTTP {
-		base.Scheme, base.Host = "http", to.place.without(80)
+		base.Scheme, base.Host = "http", to.hostPort.without(80)
 	}
 	u, err := base.Parse(resp.Header.Get("Location"))
 	if err != nil || u.Scheme != base.Scheme || u.User != nil {

@@ -19,8 +19,8 @@ type rules struct {
 
 // A pattern is one entry of a list of hosts.
 type pattern struct {
-	place      // a port of zero means 80 and 443
-	below bool // everything below the name, not the name itself
+	hostPort      // a port of zero means 80 and 443
+	below    bool // everything below the name, not the name itself
 }
 
 func (p *Proxy) compile() (*rules, error) {
@@ -117,7 +117,7 @@ func parsePattern(setting, text string) (pattern, error) {
 	case p.host == Endpoint:
 		return refuse("this name is the proxy's own", "leave it out")
 	}
-	return pattern{place: p, below: below}, nil
+	return pattern{hostPort: p, below: below}, nil
 }
 
 // names reports whether a pattern covers a host, whatever the port.
@@ -128,14 +128,14 @@ func (p pattern) names(host string) bool {
 	return host == p.host
 }
 
-func (p pattern) covers(at place) bool {
+func (p pattern) covers(at hostPort) bool {
 	return p.names(at.host) && (p.port == at.port || p.port == 0 && webPort(at.port))
 }
 
 func webPort(port int) bool { return port == 80 || port == 443 }
 
 // permit refuses a place that is not on the list.
-func (r *rules) permit(at place) error {
+func (r *rules) permit(at hostPort) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: at.String(), Why: why, Hint: hint}
 	}
@@ -171,6 +171,6 @@ func (r *rules) inNetworks(a netip.Addr) bool {
 }
 
 // mayBePrivate reports whether a place is trusted with private addresses.
-func (r *rules) mayBePrivate(at place) bool {
+func (r *rules) mayBePrivate(at hostPort) bool {
 	return slices.ContainsFunc(r.private, func(p pattern) bool { return p.names(at.host) && (p.port == 0 || p.port == at.port) })
 }

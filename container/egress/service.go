@@ -20,7 +20,7 @@ type service struct {
 	proxy    *Proxy
 	rules    *rules
 	limits   Limits
-	ledger   *ledger
+	ledger   *eventLog
 	listener net.Listener
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when nothing is left
@@ -34,7 +34,7 @@ type service struct {
 // welcome serves one connection from the container.
 func (s *service) welcome(ctx context.Context, conn net.Conn) {
 	c := &client{service: s, conn: conn, in: bufio.NewReader(conn), out: bufio.NewWriter(conn),
-		pins: map[pin][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
+		pins: map[pinnedHost][]netip.Addr{}, transports: map[*repository]*http.Transport{}}
 	c.run(ctx)
 	s.mu.Lock()
 	delete(s.clients, c)
@@ -51,7 +51,7 @@ func (s *service) mark(c *client, waits bool) bool {
 	return !s.draining
 }
 
-// drain takes no more connections or requests.
+// outputReader takes no more connections or requests.
 func (s *service) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,23 +117,23 @@ func accept(l net.Listener, most int, serve, busy func(net.Conn)) error {
 	}
 }
 
-// A visit is one connection or request, as it goes on record.
-type visit struct {
+// A logEntry is one connection or request, as it goes on record.
+type logEntry struct {
 	Event
-	ledger         *ledger
+	ledger         *eventLog
 	began          time.Time
 	sent, received atomic.Int64
 }
 
-func (s *service) visit() *visit {
-	return &visit{Event: Event{ID: s.serial.Add(1)}, ledger: s.ledger, began: time.Now()}
+func (s *service) visit() *logEntry {
+	return &logEntry{Event: Event{ID: s.serial.Add(1)}, ledger: s.ledger, began: time.Now()}
 }
 
 // to notes where a visit leads.
-func (v *visit) to(p place) { v.Host, v.Port = p.host, p.port }
+func (v *logEntry) to(p hostPort) { v.Host, v.Port = p.host, p.port }
 
 // open puts on record that the visit is about to take place.
-func (v *visit) open() error {
+func (v *logEntry) open() error {
 	e := v.Event
 	e.What = Opened
 	if err := v.ledger.log(e); err != nil {
@@ -144,14 +144,14 @@ func (v *visit) open() error {
 }
 
 // deny puts on record that it does not take place.
-func (v *visit) deny(why error) {
+func (v *logEntry) deny(why error) {
 	e := v.Event
 	e.What, e.Why = Denied, reason(why)
 	v.ledger.deny(e)
 }
 
-// end puts on record that it took place. A nil cause means that all went well.
-func (v *visit) end(cause error) {
+// spliceEnd puts on record that it took place. A nil cause means that all went well.
+func (v *logEntry) end(cause error) {
 	e := v.Event
 	e.What, e.Why = Closed, reason(cause)
 	e.Sent, e.Received, e.Duration = v.sent.Load(), v.received.Load(), time.Since(v.began)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A watch ends what has been idle for too long.
-type watch struct {
+// A idleTimer ends what has been idle for too long.
+type idleTimer struct {
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
 	idle  time.Duration
@@ -17,15 +17,15 @@ type watch struct {
 
 // newWatch calls end when nobody touches the watch for so long; zero means that
 // it never does.
-func newWatch(idle time.Duration, end func()) *watch {
-	w := &watch{idle: idle, off: idle <= 0}
+func newWatch(idle time.Duration, end func()) *idleTimer {
+	w := &idleTimer{idle: idle, off: idle <= 0}
 	if !w.off {
 		w.timer = time.AfterFunc(idle, end)
 	}
 	return w
 }
 
-func (w *watch) touch() {
+func (w *idleTimer) touch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.off {
@@ -33,7 +33,7 @@ func (w *watch) touch() {
 	}
 }
 
-func (w *watch) stop() {
+func (w *idleTimer) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.off {
@@ -42,8 +42,8 @@ func (w *watch) stop() {
 	w.off = true
 }
 
-// An end is one side of what is spliced.
-type end struct {
+// An spliceEnd is one side of what is spliced.
+type spliceEnd struct {
 	net.Conn
 	from   io.Reader   // what is read; the connection, with what was read of it before
 	passed func(n int) // called with what was read here and written there
@@ -52,7 +52,7 @@ type end struct {
 // splice passes bytes both ways until both sides have said all, one of them
 // breaks, or nothing passes for as long as idle; zero means any time. It closes
 // both.
-func splice(a, b end, idle time.Duration) {
+func splice(a, b spliceEnd, idle time.Duration) {
 	closeBoth := func() {
 		a.Close()
 		b.Close()
@@ -61,7 +61,7 @@ func splice(a, b end, idle time.Duration) {
 	defer w.stop()
 	defer closeBoth()
 	var both sync.WaitGroup
-	for _, way := range [][2]end{{a, b}, {b, a}} {
+	for _, way := range [][2]spliceEnd{{a, b}, {b, a}} {
 		both.Go(func() {
 			if !pour(way[0], way[1], w) {
 				closeBoth()
@@ -72,7 +72,7 @@ func splice(a, b end, idle time.Duration) {
 }
 
 // pour passes bytes one way. It answers false when the other way has to end too.
-func pour(from, to end, w *watch) bool {
+func pour(from, to spliceEnd, w *idleTimer) bool {
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := from.from.Read(piece)

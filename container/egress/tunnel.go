@@ -14,8 +14,8 @@ import (
 // A tunnel passes TLS on without looking into it.
 type tunnel struct {
 	*client
-	v  *visit
-	to place
+	v  *logEntry
+	to hostPort
 	up net.Conn
 }
 
@@ -50,19 +50,19 @@ func (c *client) tunnel(ctx context.Context, h *head) {
 }
 
 // destination reads where a tunnel is to lead, if it may lead there.
-func (c *client) destination(h *head, v *visit) (place, error) {
+func (c *client) destination(h *head, v *logEntry) (hostPort, error) {
 	if n, err := h.length(); err != nil || n != 0 {
-		return place{}, malformed("a CONNECT has no body")
+		return hostPort{}, malformed("a CONNECT has no body")
 	}
 	to, err := parsePlace(h.target, 0)
 	if err != nil {
-		return place{}, err
+		return hostPort{}, err
 	}
 	if v.to(to); to.port == 0 {
-		return place{}, malformed("a CONNECT names a port")
+		return hostPort{}, malformed("a CONNECT names a port")
 	}
 	if err := h.agrees(to, 0); err != nil {
-		return place{}, err
+		return hostPort{}, err
 	}
 	return to, c.rules.permit(to)
 }
@@ -78,8 +78,8 @@ func (t *tunnel) pass() error {
 		return err
 	}
 	splice(
-		end{t.conn, t.in, func(n int) { t.v.sent.Add(int64(n)) }},
-		end{t.up, t.up, func(n int) { t.v.received.Add(int64(n)) }}, t.limits.Idle)
+		spliceEnd{t.conn, t.in, func(n int) { t.v.sent.Add(int64(n)) }},
+		spliceEnd{t.up, t.up, func(n int) { t.v.received.Add(int64(n)) }}, t.limits.Idle)
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (t *tunnel) passHello(retry bool) error {
 
 // fits checks that a hello names the host that was permitted. Behind one address
 // there are many hosts, and the name in the hello decides which one answers.
-func (t *tunnel) fits(h hello) error {
+func (t *tunnel) fits(h clientHello) error {
 	refuse := func(why, hint string) error {
 		return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: t.to.String(), Why: why, Hint: hint}
 	}

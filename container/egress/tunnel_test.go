@@ -42,7 +42,7 @@ func serverName(names ...string) []byte {
 // helloMessage is a ClientHello with these extensions.
 func helloMessage(extensions ...[]byte) []byte {
 	content := slices.Concat([]byte{3, 3}, make([]byte, 32), sized(1), sized(2, []byte{0x13, 1}), sized(1, []byte{0}), sized(2, extensions...))
-	return append([]byte{clientHello}, sized(3, content)...)
+	return append([]byte{typeClientHello}, sized(3, content)...)
 }
 
 func record(kind byte, content []byte) []byte {
@@ -100,7 +100,7 @@ func TestReadHello(t *testing.T) {
 		"a record too long":     {append([]byte{22, 3, 1, 0xff, 0xff}, make([]byte, 0xffff)...), "", false, false},
 	} {
 		raw, h, err := readHello(bytes.NewReader(tt.bytes), false)
-		if tt.ok && (err != nil || h != hello{tt.name, tt.hidden} || !bytes.Equal(raw, tt.bytes)) {
+		if tt.ok && (err != nil || h != clientHello{tt.name, tt.hidden} || !bytes.Equal(raw, tt.bytes)) {
 			t.Errorf("%s: %+v %v", name, h, err)
 		}
 		if !tt.ok && !errors.Is(err, errNotTLS) {

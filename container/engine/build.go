@@ -17,7 +17,7 @@ import (
 	"hako/run/fault"
 )
 
-// A Build is an image to be.
+// A New is an image to be.
 type Build struct {
 	Context    io.Reader // a tar archive; read until the build ends, and not closed
 	Dockerfile string    // its path in the archive; empty means Dockerfile
@@ -32,12 +32,12 @@ type Build struct {
 	Memory int64   // bytes that a step may use, with no swap on top; zero means no limit
 }
 
-// Build builds an image and tells progress, unless that is nil, every line that
+// New builds an image and tells progress, unless that is nil, every line that
 // the engine says. The error of a step that does not succeed names the step.
 func (e *Engine) Build(ctx context.Context, b Build, progress func(line string)) error {
 	ctx, cancel := e.during(ctx, 0)
 	defer cancel()
-	in := &watched{from: b.Context}
+	in := &errorReader{from: b.Context}
 	r := request{op: "build image", subject: strings.Join(b.Tags, ", "), method: http.MethodPost, path: "/build", query: b.query(), raw: in}
 	res, err := e.ask(ctx, r)
 	if err == nil {
@@ -95,7 +95,7 @@ func (e *Engine) follow(ctx context.Context, r request, body io.Reader, progress
 	if progress == nil {
 		progress = func(string) {}
 	}
-	j := journal{tell: progress}
+	j := buildOutput{tell: progress}
 	err := j.read(body)
 	var broke *brokenStep
 	switch {
@@ -128,8 +128,8 @@ func (b *brokenStep) Error() string {
 	return strings.ToLower(b.step[:4]) + strings.Replace(b.step[4:], " : ", ", ", 1) + ": " + b.why
 }
 
-// A journal is what an engine says while it builds: a JSON object per line.
-type journal struct {
+// A buildOutput is what an engine says while it builds: a JSON object per line.
+type buildOutput struct {
 	tell func(line string)
 	part []byte // a line of output that has not ended yet
 	step string
@@ -144,7 +144,7 @@ type message struct {
 	Aux                struct{ ID string }
 }
 
-func (j *journal) read(body io.Reader) error {
+func (j *buildOutput) read(body io.Reader) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 8<<10), maxMessage)
 	for lines.Scan() {
@@ -167,7 +167,7 @@ func (j *journal) read(body io.Reader) error {
 	return lines.Err()
 }
 
-func (j *journal) take(m message) error {
+func (j *buildOutput) take(m message) error {
 	switch {
 	case m.Error != "" || m.ErrorDetail.Message != "":
 		j.line()
@@ -191,7 +191,7 @@ func reason(m message) string {
 }
 
 // output takes a piece of what a step prints, which may end within a line.
-func (j *journal) output(text string) {
+func (j *buildOutput) output(text string) {
 	for {
 		before, after, ended := strings.Cut(text, "\n")
 		if room := maxText - len(j.part); len(before) > room {
@@ -206,14 +206,14 @@ func (j *journal) output(text string) {
 	}
 }
 
-// line ends the line of output that is being put together.
-func (j *journal) line() {
+// hijackedConn ends the line of output that is being put together.
+func (j *buildOutput) line() {
 	text := string(j.part)
 	j.part = j.part[:0]
 	j.say(text)
 }
 
-func (j *journal) say(text string) {
+func (j *buildOutput) say(text string) {
 	text = strings.TrimRight(strings.ReplaceAll(cleanLines(lastState(text)), "\n", " "), " \t")
 	if text == "" {
 		return

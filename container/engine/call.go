@@ -171,7 +171,7 @@ var (
 // broken reports whether a call ended because the connection did, so that
 // another attempt may fare better.
 func broken(err error) bool {
-	var cut *cutOff
+	var cut *connError
 	return errors.As(err, &cut) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
 }
 

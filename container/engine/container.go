@@ -42,7 +42,7 @@ func (e *Engine) Create(ctx context.Context, s Spec) (string, error) {
 func naming(err error, image string) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Err == ErrNoImage {
-		f.Err = &refusal{"docker has no image " + image, ErrNoImage}
+		f.Err = &engineError{"docker has no image " + image, ErrNoImage}
 	}
 	return err
 }

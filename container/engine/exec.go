@@ -98,7 +98,7 @@ func (e *Engine) prepare(ctx context.Context, id string, x Exec) (string, error)
 
 // attach starts a command and takes over the connection, which is closed when ctx
 // ends.
-func (e *Engine) attach(ctx context.Context, run string) (*line, error) {
+func (e *Engine) attach(ctx context.Context, run string) (*hijackedConn, error) {
 	asking, cancel := e.during(ctx, e.patience)
 	defer cancel()
 	r := request{op: execOp, method: http.MethodPost, path: "/exec/" + run + "/start", body: map[string]bool{"Detach": false, "Tty": false}, upgrade: true}
@@ -111,23 +111,23 @@ func (e *Engine) attach(ctx context.Context, run string) (*line, error) {
 		defer discard(res.Body)
 		return nil, refuse(r, res)
 	}
-	return &line{both, context.AfterFunc(ctx, func() { both.Close() })}, nil
+	return &hijackedConn{both, context.AfterFunc(ctx, func() { both.Close() })}, nil
 }
 
-// A line is a connection that was HTTP and is now a command's streams.
-type line struct {
+// A hijackedConn is a connection that was HTTP and is now a command's streams.
+type hijackedConn struct {
 	io.ReadWriteCloser
 	stop func() bool
 }
 
-func (l *line) Close() error {
+func (l *hijackedConn) Close() error {
 	l.stop()
 	return l.ReadWriteCloser.Close()
 }
 
 // feed sends the input and then says that there is no more. If the command reads
 // no more, that is its own affair.
-func (l *line) feed(from io.Reader) {
+func (l *hijackedConn) feed(from io.Reader) {
 	io.Copy(l.ReadWriteCloser, from)
 	if half, ok := l.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()

@@ -241,7 +241,7 @@ func FuzzBuildProgress(f *testing.F) {
 	f.Add([]byte("{\"stream\":\"\\u001b[31m\\r\\n\"}\n"))
 	f.Add([]byte(`{"stream":"Step 1 : "}` + "\n" + `{"errorDetail":{"message":" "}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		j := journal{tell: func(line string) {
+		j := buildOutput{tell: func(line string) {
 			if line == "" || len(line) > maxText || strings.ContainsAny(line, "\n\r\x1b\x00") {
 				t.Errorf("line %q", line)
 			}

@@ -19,7 +19,7 @@ import (
 // lost stays lost: what was running is ended by the guest, and whoever wants to
 // go on dials again.
 type Client struct {
-	Hello wire.Hello // what the guest said about itself
+	Hello wire.Handshake // what the guest said about itself
 
 	conn net.Conn
 	gone chan struct{} // closed when nothing will be read any more
@@ -29,12 +29,12 @@ type Client struct {
 
 	mu     sync.Mutex // guards what follows
 	serial uint64
-	open   map[uint64]*asked
+	open   map[uint64]*pendingCall
 	err    error // why the connection is gone
 }
 
-// asked is what the client waits for: how a command goes, or one answer.
-type asked struct {
+// pendingCall is what the client waits for: how a command goes, or one answer.
+type pendingCall struct {
 	in    *wire.Inbox
 	run   bool         // it is about a command
 	stdin *wire.Window // how much input the guest takes; nil if there is none
@@ -67,7 +67,7 @@ func connect(ctx context.Context, socket string, dial func(context.Context, stri
 // meet makes a client of a connection.
 func meet(ctx context.Context, conn net.Conn, socket string) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*asked{}}
+	c := &Client{conn: conn, gone: make(chan struct{}), open: map[uint64]*pendingCall{}}
 	in := wire.NewScanner(conn, wire.MaxChunk)
 	err := c.greet(in)
 	if !stop() && err == nil {
@@ -113,7 +113,7 @@ func notSocket(socket string) error {
 
 // greet makes sure that the other side is a guest, in one round trip.
 func (c *Client) greet(in *wire.Scanner) error {
-	wrong := c.write(wire.Hello{Version: wire.Version}.Frame())
+	wrong := c.write(wire.Handshake{Version: wire.Version}.Frame())
 	f, err := in.Next(wire.MaxGreeting) // also then: it may have hung up after saying why
 	if err != nil && wrong != nil {
 		return wrong
@@ -188,7 +188,7 @@ func (c *Client) listen(in *wire.Scanner) {
 	close(c.gone)
 }
 
-func (a *asked) end(why error) {
+func (a *pendingCall) end(why error) {
 	a.in.Close(why)
 	if a.stdin != nil {
 		a.stdin.Close()
@@ -250,7 +250,7 @@ func (c *Client) handle(f wire.Frame) error {
 
 // last tells whether a frame can be the last about what was asked. After it there
 // is no other: what comes is held in memory until somebody wants it.
-func (a *asked) last(f wire.Frame) bool {
+func (a *pendingCall) last(f wire.Frame) bool {
 	fits := f.Op == wire.OpError || a.run == (f.Op == wire.OpExited)
 	ok := fits && !a.over
 	a.over = true
@@ -258,7 +258,7 @@ func (a *asked) last(f wire.Frame) bool {
 }
 
 // begin makes room for the answers to a request and returns its id.
-func (c *Client) begin(a *asked) (uint64, error) {
+func (c *Client) begin(a *pendingCall) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -301,7 +301,7 @@ func (c *Client) ask(ctx context.Context, verb string, what func(id uint64) wire
 		ctx, cancel = context.WithTimeoutCause(ctx, answerTime, unanswered("ask guest"))
 		defer cancel()
 	}
-	a := &asked{in: wire.NewInbox(wire.MaxFrame)}
+	a := &pendingCall{in: wire.NewInbox(wire.MaxFrame)}
 	id, err := c.begin(a)
 	if err != nil {
 		return nil, err

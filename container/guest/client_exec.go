@@ -21,10 +21,10 @@ type Run struct {
 	id    uint64
 	ctx   context.Context
 	cmd   Command
-	asked *asked
+	asked *pendingCall
 	took  [2]int // bytes of each stream that the guest was not told about yet
 	bytes int64
-	vigil *vigil // nil if the command may take as long as it likes
+	vigil *deadlineWatch // nil if the command may take as long as it likes
 }
 
 // Exec runs a command to its end, passing on what it prints. An exit status
@@ -48,7 +48,7 @@ func (c *Client) Begin(ctx context.Context, cmd Command) (*Run, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &asked{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
+	r := &Run{c: c, ctx: ctx, cmd: cmd, asked: &pendingCall{in: wire.NewInbox(2*wire.OutputWindow + lastWords), run: true}}
 	if cmd.Stdin != nil {
 		r.asked.stdin = wire.NewWindow(wire.StdinWindow)
 	}

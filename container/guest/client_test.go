@@ -25,12 +25,12 @@ func ending(text string) wire.Frame {
 
 // TestBadGuest has a guest that makes no sense to a client.
 func TestBadGuest(t *testing.T) {
-	hello := wire.Hello{Version: wire.Version}.Frame()
+	hello := wire.Handshake{Version: wire.Version}.Frame()
 	for name, c := range map[string]struct {
 		says []wire.Frame
 		want string
 	}{
-		"other version":    {[]wire.Frame{wire.Hello{Version: 7}.Frame()}, "speaks version 7"},
+		"other version":    {[]wire.Frame{wire.Handshake{Version: 7}.Frame()}, "speaks version 7"},
 		"no greeting":      {[]wire.Frame{{Op: wire.OpExited}}, "does not speak as hako does"},
 		"refuses":          {[]wire.Frame{wire.ErrorFrame(0, refusal("you are inside"))}, "you are inside"},
 		"nonsense":         {[]wire.Frame{hello, {Op: wire.OpHello, ID: 1}}, "makes no sense"},
@@ -122,15 +122,15 @@ func answer(text string) wire.Frame {
 // TestAnswersTwice has a guest that answers more often than it was asked, which
 // would be held in memory.
 func TestAnswersTwice(t *testing.T) {
-	a := &asked{in: wire.NewInbox(wire.MaxFrame)}
-	c := &Client{open: map[uint64]*asked{1: a}}
+	a := &pendingCall{in: wire.NewInbox(wire.MaxFrame)}
+	c := &Client{open: map[uint64]*pendingCall{1: a}}
 	if err := c.handle(answer("{}")); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.handle(answer("{}")); err == nil {
 		t.Error("a second answer was taken")
 	}
-	c.open[1] = &asked{in: wire.NewInbox(wire.MaxFrame), run: true}
+	c.open[1] = &pendingCall{in: wire.NewInbox(wire.MaxFrame), run: true}
 	if err := c.handle(ending("{}")); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestDialLink(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		conn.Write(wire.Hello{Version: wire.Version}.Frame().AppendTo(nil))
+		conn.Write(wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 		silent(wire.NewScanner(conn, wire.MaxChunk), nil)
 	}()
 	link, file := filepath.Join(dir, "link"), filepath.Join(dir, "file")

@@ -41,9 +41,9 @@ type Result struct {
 	DiskFull    bool // it was ended, or its last program could not write, because the workspace holds more than it may
 }
 
-// Order is the command as it travels.
-func (c Command) Order() wire.Order {
-	o := wire.Order{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout, Limits: c.Limits}, Dir: c.Dir, Words: c.Argv, Env: c.Env}
+// CommandRequest is the command as it travels.
+func (c Command) Order() wire.CommandRequest {
+	o := wire.CommandRequest{Details: wire.Details{Stdin: c.Stdin != nil, Timeout: c.Timeout, Limits: c.Limits}, Dir: c.Dir, Words: c.Argv, Env: c.Env}
 	if len(c.Argv) == 0 {
 		o.IsScript, o.Script, o.Words = true, c.Script, c.Args
 	}

@@ -70,7 +70,7 @@ func (o *Options) flags() *flag.FlagSet {
 	f.StringVar(&o.Home, "home", o.Home, "")
 	f.StringVar(&o.Spool, "spool", o.Spool, "")
 	f.StringVar(&o.Within, "within", o.Within, "")
-	f.Var((*list)(&o.Make), "make", "")
+	f.Var((*colonList)(&o.Make), "make", "")
 	f.Int64Var(&o.Disk, "disk", o.Disk, "")
 	f.IntVar(&o.Owner, "owner", o.Owner, "")
 	f.IntVar(&o.OwnerGroup, "owner-group", o.OwnerGroup, "")
@@ -83,12 +83,12 @@ func (o *Options) flags() *flag.FlagSet {
 	return f
 }
 
-// A list is several words in one, with colons between them.
-type list []string
+// A colonList is several words in one, with colons between them.
+type colonList []string
 
-func (l *list) String() string { return strings.Join(*l, ":") }
+func (l *colonList) String() string { return strings.Join(*l, ":") }
 
-func (l *list) Set(text string) error {
+func (l *colonList) Set(text string) error {
 	*l = strings.Split(text, ":")
 	return nil
 }

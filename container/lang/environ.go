@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Surroundings are what a container has besides its image.
-type Surroundings struct {
+// ContainerSettings are what a container has besides its image.
+type ContainerSettings struct {
 	Proxy bool // there is a way out, at [ProxyHost]:[ProxyPort]; false means none
 	CA    bool // the results of [Bundle] are at [CABundle] and [TrustStore]; false means that the image's own count
 
@@ -25,8 +25,8 @@ var ours = []string{"HOME", "PATH", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY
 	"PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT"}
 
 // Environ returns what commands have in their environment, as NAME=value in the
-// order of the names.
-func (l Language) Environ(o Surroundings) []string {
+// setup of the names.
+func (l Language) Environ(o ContainerSettings) []string {
 	env := map[string]string{}
 	maps.Copy(env, l.Env)
 	maps.Copy(env, map[string]string{
@@ -88,7 +88,7 @@ func authorities() map[string]string {
 
 // addJava tells Maven and Gradle, which read none of the other variables. Not
 // JAVA_TOOL_OPTIONS: with it every program in Java would begin by printing it.
-func addJava(env map[string]string, o Surroundings) {
+func addJava(env map[string]string, o ContainerSettings) {
 	var options []string
 	if o.Proxy {
 		for _, scheme := range []string{"http", "https"} {

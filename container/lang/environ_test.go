@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func environ(t *testing.T, l Language, o Surroundings) map[string]string {
+func environ(t *testing.T, l Language, o ContainerSettings) map[string]string {
 	t.Helper()
 	list := l.Environ(o)
 	if !slices.IsSorted(list) {
@@ -25,7 +25,7 @@ func environ(t *testing.T, l Language, o Surroundings) map[string]string {
 
 func TestEnvironWithoutAnything(t *testing.T) {
 	l, _ := Find("python")
-	env := environ(t, l, Surroundings{})
+	env := environ(t, l, ContainerSettings{})
 	for name, want := range map[string]string{
 		"HOME": "/workspace/.home", "LANG": "C.UTF-8", "TMPDIR": "/workspace/tmp", "GIT_TERMINAL_PROMPT": "0",
 		"PATH":             "/workspace/.home/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -44,17 +44,17 @@ func TestEnvironWithoutAnything(t *testing.T) {
 }
 
 func TestEnvironOfAnImageOfOnesOwn(t *testing.T) {
-	if path, set := environ(t, Language{Name: "own"}, Surroundings{})["PATH"]; set {
+	if path, set := environ(t, Language{Name: "own"}, ContainerSettings{})["PATH"]; set {
 		t.Errorf("PATH of the image is overridden with %q", path)
 	}
-	if path := environ(t, Language{Name: "own", Path: []string{"/a"}}, Surroundings{Path: "/opt/b:/bin"})["PATH"]; path != "/a:/opt/b:/bin" {
+	if path := environ(t, Language{Name: "own", Path: []string{"/a"}}, ContainerSettings{Path: "/opt/b:/bin"})["PATH"]; path != "/a:/opt/b:/bin" {
 		t.Errorf("PATH is %q", path)
 	}
 }
 
 func TestEnvironWithProxyAndCertificates(t *testing.T) {
 	l := Language{Env: map[string]string{"MAVEN_OPTS": "-Xmx1g"}}
-	env := environ(t, l, Surroundings{Proxy: true, CA: true})
+	env := environ(t, l, ContainerSettings{Proxy: true, CA: true})
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "npm_config_proxy", "npm_config_https_proxy"} {
 		if env[name] != "http://127.0.0.1:3128" {
 			t.Errorf("%s is %q", name, env[name])

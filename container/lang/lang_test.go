@@ -128,7 +128,7 @@ func TestDependencyFilesAreKnown(t *testing.T) {
 	}
 }
 
-// A kept result must not outlive a change of the files that called for it.
+// A savedFile result must not outlive a change of the files that called for it.
 func TestKeysHaveWhatStepsLookFor(t *testing.T) {
 	for _, l := range everything(t) {
 		for _, s := range l.Install {
@@ -248,7 +248,7 @@ func FuzzRead(f *testing.F) {
 				}
 			}
 		}
-		for _, pair := range l.Environ(Surroundings{Proxy: true, CA: true}) {
+		for _, pair := range l.Environ(ContainerSettings{Proxy: true, CA: true}) {
 			if strings.ContainsAny(pair, "\x00\n") || !strings.Contains(pair, "=") {
 				t.Errorf("has %q", pair)
 			}

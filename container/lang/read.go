@@ -16,8 +16,8 @@ import (
 	"hako/run/fault"
 )
 
-// form is a language as files spell it.
-type form struct {
+// languageFile is a language as files spell it.
+type languageFile struct {
 	Name        string            `yaml:"name"`
 	Order       int               `yaml:"order"`
 	Image       string            `yaml:"image"`
@@ -61,7 +61,7 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 // read reads the file of an environment. Nothing in it is passed over: what is
 // not understood is a mistake, and would be a setting that somebody relies on.
 func read(file string, text []byte) (Language, error) {
-	var f form
+	var f languageFile
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); err != nil {
@@ -86,7 +86,7 @@ func bad(file, why string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "read environment", Subject: file, Why: why, Hint: "docs/environments.md has the form of the file"}
 }
 
-func (f form) language() Language {
+func (f languageFile) language() Language {
 	l := Language{Name: f.Name, Order: f.Order, Image: f.Image, Base: f.Base, Dockerfile: f.Dockerfile, Description: f.Description,
 		Use: f.Use, Packages: strings.TrimSpace(f.Packages), Env: f.Env, Path: f.Path, Folders: f.Folders}
 	for _, s := range f.Install {

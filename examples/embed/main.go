@@ -28,7 +28,7 @@ import (
 )
 
 func main() {
-	sandbox.Guest(os.Args[0]) // the host runner starts this program a second time, as the sandbox's helper
+	sandbox.Main(os.Args[0]) // the host runner starts this program a second time, as the sandbox's helper
 	if err := embed(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func handled(abi int) (rights uint64) {
 type rulesetAttr struct{ files, network, scoped uint64 }
 
 // confine lets this thread, and whatever it starts, reach only what was granted.
-func (o *order) confine(r *Report) error {
+func (o *setup) confine(r *Report) error {
 	if o.Network && o.ABI < 6 {
 		r.Missing = append(r.Missing, "abstract sockets: this kernel lets programs with a network reach those of other programs")
 	}
@@ -95,7 +95,7 @@ type grant struct {
 }
 
 // grants lists what the plan gives.
-func (o *order) grants() []grant {
+func (o *setup) grants() []grant {
 	var list []grant
 	for _, path := range systemPaths() {
 		list = append(list, grant{path, mayRead})

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A limb is a part of the old tree that goes into the new one.
-type limb struct {
+// A bindMount is a part of the old tree that goes into the new one.
+type bindMount struct {
 	at string // where it goes
 	fd int    // the detached copy of its mounts
 	// dir says that it is a directory
@@ -27,12 +27,12 @@ const (
 
 // mounts puts a new tree in the place of the machine's: the system's programs,
 // the root, an own /tmp, /proc and /dev, and nothing else.
-func (o *order) mounts(r *Report) error {
+func (o *setup) mounts(r *Report) error {
 	// Nothing of what follows is to be seen outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	t := &tree{top: o.Temp}
+	t := &mountTree{top: o.Temp}
 	limbs, err := o.limbs()
 	if err != nil {
 		return err
@@ -58,8 +58,8 @@ func (o *order) mounts(r *Report) error {
 }
 
 // limbs detaches copies of all that goes into the new tree.
-func (o *order) limbs() ([]limb, error) {
-	var list []limb
+func (o *setup) limbs() ([]bindMount, error) {
+	var list []bindMount
 	add := func(from, at string, attr uint64) error {
 		l, err := detach(from, at, attr)
 		if err == nil {
@@ -98,31 +98,31 @@ func isLink(path string) bool {
 }
 
 // detach copies the mounts at a path.
-func detach(from, at string, attr uint64) (limb, error) {
+func detach(from, at string, attr uint64) (bindMount, error) {
 	info, err := os.Stat(from)
 	if err != nil {
-		return limb{}, err
+		return bindMount{}, err
 	}
 	fd, err := unix.OpenTree(unix.AT_FDCWD, from, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
-		return limb{}, fmt.Errorf("copy mount %s: %w", from, err)
+		return bindMount{}, fmt.Errorf("copy mount %s: %w", from, err)
 	}
 	if err := setAttr(fd, attr); err != nil {
-		return limb{}, fmt.Errorf("restrict mount %s: %w", from, err)
+		return bindMount{}, fmt.Errorf("restrict mount %s: %w", from, err)
 	}
-	return limb{at, fd, info.IsDir()}, nil
+	return bindMount{at, fd, info.IsDir()}, nil
 }
 
 func setAttr(fd int, attr uint64) error {
 	return unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attr})
 }
 
-// A tree is the new file tree in the making.
-type tree struct{ top string }
+// A mountTree is the new file tree in the making.
+type mountTree struct{ top string }
 
-func (t *tree) at(path string) string { return t.top + path }
+func (t *mountTree) at(path string) string { return t.top + path }
 
-func (t *tree) begin() error {
+func (t *mountTree) begin() error {
 	if err := unix.Mount("hako", t.top, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64m,mode=755"); err != nil {
 		return fmt.Errorf("make new root: %w", err)
 	}
@@ -130,7 +130,7 @@ func (t *tree) begin() error {
 }
 
 // links copies the links that stand for directories, as /bin does for /usr/bin.
-func (t *tree) links() error {
+func (t *mountTree) links() error {
 	for _, path := range systemPaths() {
 		if !isLink(path) || slices.Contains(made, path) {
 			continue
@@ -146,7 +146,7 @@ func (t *tree) links() error {
 	return nil
 }
 
-func (t *tree) link(target, at string) error {
+func (t *mountTree) link(target, at string) error {
 	if err := os.MkdirAll(filepath.Dir(t.at(at)), 0o755); err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (t *tree) link(target, at string) error {
 }
 
 // graft puts the limbs in place, outer ones first.
-func (t *tree) graft(limbs []limb) error {
-	slices.SortStableFunc(limbs, func(a, b limb) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
+func (t *mountTree) graft(limbs []bindMount) error {
+	slices.SortStableFunc(limbs, func(a, b bindMount) int { return strings.Count(a.at, "/") - strings.Count(b.at, "/") })
 	for _, l := range limbs {
 		err := t.graft1(l)
 		if err == nil && l.at == "/tmp" {
@@ -174,7 +174,7 @@ func (t *tree) graft(limbs []limb) error {
 
 // anchor makes the places of limbs that lie below /tmp, and then the directories
 // they lie in unchangeable: in /tmp, a program could move the root itself away.
-func (t *tree) anchor(limbs []limb) error {
+func (t *mountTree) anchor(limbs []bindMount) error {
 	tops := map[string]bool{}
 	for _, l := range limbs {
 		if rest, below := strings.CutPrefix(l.at, "/tmp/"); below {
@@ -198,7 +198,7 @@ func (t *tree) anchor(limbs []limb) error {
 	return nil
 }
 
-func (t *tree) graft1(l limb) error {
+func (t *mountTree) graft1(l bindMount) error {
 	defer unix.Close(l.fd)
 	err := t.place(l)
 	if err != nil {
@@ -212,8 +212,8 @@ func (t *tree) graft1(l limb) error {
 	return unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(l.at), unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// place makes what the limb is mounted on.
-func (t *tree) place(l limb) error {
+// hostPort makes what the limb is mounted on.
+func (t *mountTree) place(l bindMount) error {
 	if l.dir {
 		return os.MkdirAll(t.at(l.at), 0o755)
 	}
@@ -223,7 +223,7 @@ func (t *tree) place(l limb) error {
 	return t.write(l.at, "")
 }
 
-func (t *tree) write(at, text string) error {
+func (t *mountTree) write(at, text string) error {
 	if err := os.MkdirAll(filepath.Dir(t.at(at)), 0o755); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (t *tree) write(at, text string) error {
 
 // own writes the files that the cage has of its own: who else has an account on
 // this machine is nobody's business.
-func (o *order) own(t *tree) func() error {
+func (o *setup) own(t *mountTree) func() error {
 	return func() error {
 		uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
 		passwd, group := "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n", "nogroup:x:65534:\n"
@@ -263,7 +263,7 @@ func (o *order) own(t *tree) func() error {
 	}
 }
 
-func (t *tree) devices() error {
+func (t *mountTree) devices() error {
 	for at, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2"} {
 		if err := t.link(target, at); err != nil {
 			return err
@@ -282,7 +282,7 @@ var masked = []string{"kcore", "keys", "key-users", "kallsyms", "sysrq-trigger",
 
 // processes shows the processes of the cage, and no others. Inside of some
 // containers that is not permitted; there is no /proc then.
-func (t *tree) processes(r *Report) func() error {
+func (t *mountTree) processes(r *Report) func() error {
 	return func() error {
 		proc := t.at("/proc")
 		if err := os.MkdirAll(proc, 0o555); err != nil {
@@ -305,7 +305,7 @@ func (t *tree) processes(r *Report) func() error {
 }
 
 // pivot leaves the old tree behind.
-func (t *tree) pivot() error {
+func (t *mountTree) pivot() error {
 	if err := unix.Chdir(t.top); err != nil {
 		return err
 	}
@@ -319,6 +319,6 @@ func (t *tree) pivot() error {
 }
 
 // freeze makes what was built for the cage unchangeable.
-func (t *tree) freeze() error {
+func (t *mountTree) freeze() error {
 	return unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{Attr_set: frozen})
 }

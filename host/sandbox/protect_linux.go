@@ -13,7 +13,7 @@ import (
 
 // protect makes parts of the root unchangeable: what is written into .git/hooks
 // today runs outside of the cage tomorrow.
-func (o *order) protect() error {
+func (o *setup) protect() error {
 	root, err := unix.Open(o.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -37,9 +37,9 @@ func (o *order) protect() error {
 	return nil
 }
 
-// pin mounts the directories over themselves that a name lies in: one that is
+// pinnedHost mounts the directories over themselves that a name lies in: one that is
 // mounted on cannot be moved away with what is in it, for another to be put in its
-// place.
+// hostPort.
 func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
@@ -80,8 +80,8 @@ func cover(root int, name string, attr uint64) error {
 
 // hide covers what lies in the root but is not for programs. Where it is a link,
 // what it leads to is covered, unless that is no part of what was granted: a
-// link in the root must not make the system's own directories disappear.
-func (o *order) hide() error {
+// clientConn in the root must not make the system's own directories disappear.
+func (o *setup) hide() error {
 	for _, path := range o.Hide {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || !o.grantedHere(real) {
@@ -104,6 +104,6 @@ func (o *order) hide() error {
 }
 
 // grantedHere reports whether a path lies in, but is not, what the plan grants.
-func (o *order) grantedHere(path string) bool {
+func (o *setup) grantedHere(path string) bool {
 	return slices.ContainsFunc(append(o.Readable, o.Root), func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 }

@@ -207,7 +207,7 @@ func (p *program) lend() {
 }
 
 // filter has the kernel refuse what the cage must not do.
-func (o *order) filter(r *Report) error {
+func (o *setup) filter(r *Report) error {
 	if auditArch == 0 {
 		return errors.New("there is no filter for " + runtime.GOARCH)
 	}
@@ -221,7 +221,7 @@ func (o *order) filter(r *Report) error {
 	return nil
 }
 
-func (o *order) program() program {
+func (o *setup) program() program {
 	var p program
 	p.add(loadWord, atArch, 0, 0)
 	p.add(ifEqual, auditArch, 1, 0)
@@ -251,7 +251,7 @@ func (o *order) program() program {
 
 // amongOthers refuses what reaches beyond the cage where there is no wall of
 // namespaces round it.
-func (o *order) amongOthers(p *program) {
+func (o *setup) amongOthers(p *program) {
 	for _, number := range slices.Concat(changes, changesHere, shared) {
 		p.refuse(number, unix.EPERM)
 	}
@@ -283,11 +283,11 @@ const ioprioProcess = 1
 
 // ownsMore reports whether files that may only be read can belong to the user of
 // the cage, who may then change more of them than their contents.
-func (o *order) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0 }
+func (o *setup) ownsMore() bool { return os.Getuid() == 0 || len(o.Readable) > 0 }
 
 // sockets permits the kinds of sockets that cannot leave the cage. Without a
 // file tree of our own a local socket could lead to any service of the machine.
-func (o *order) sockets(p *program) {
+func (o *setup) sockets(p *program) {
 	var families []uint32
 	if o.Apart {
 		families = append(families, unix.AF_UNIX, unix.AF_NETLINK)

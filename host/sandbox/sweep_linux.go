@@ -12,7 +12,7 @@ import (
 // sweep ends every process in the cage and returns when none is left, however
 // long that takes: what is still there would go on with nobody to see it. It runs
 // on the thread that is locked in.
-func (g *guest) sweep() {
+func (g *helper) sweep() {
 	for wait := time.Millisecond; !g.childless(); wait = min(2*wait, slowest) {
 		switch {
 		case g.order.Apart:
@@ -43,7 +43,7 @@ func scopes(before error, parent int) bool {
 
 // childless reports whether there is no process left below this one. As the
 // first process, or as the keeper of orphans, it is the parent of all in the end.
-func (g *guest) childless() bool {
+func (g *helper) childless() bool {
 	var info unix.Siginfo
 	return unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
 }

@@ -61,10 +61,10 @@ type Coder struct {
 
 // taskResources are what there is of a task in this process besides its container.
 type taskResources struct {
-	bill    *agent.Ledger
-	booked  quota.Usage        // of the bill
-	servers []*mcpclient.Party // nil until the model is offered tools
-	opened  bool               // they were started
+	bill    *agent.ChargedModel
+	booked  quota.Usage          // of the bill
+	servers []*mcpclient.Servers // nil until the model is offered tools
+	opened  bool                 // they were started
 }
 
 // Close closes what the coder holds.
@@ -170,7 +170,7 @@ func (w *Coder) openContainers(ctx context.Context) error {
 	options.Clones.Keys.Hide(w.Secrets.Add)
 	w.Meter, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.Keep = StartProxy(w.Conf)
+	options.ServeEgress = StartProxy(w.Conf)
 	w.options = options
 	w.manager, err = w.App.ManagerAsking(options, judge, w.approver)
 	return err
@@ -240,7 +240,7 @@ func (w *Coder) author(t coder.Task) string {
 // ask returns the model for a task, with what counts, records and retries before
 // it.
 func (w *Coder) ask(t coder.Task, meter *quota.Budget) llm.Model {
-	bill := &agent.Ledger{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
+	bill := &agent.ChargedModel{Model: w.model.Model, ID: t.ID, Name: w.model.Name, Actor: "agent:" + t.ID, Budget: meter, Log: w.Log, Price: w.prices,
 		Cap: TotalBudget(w.Conf), Ahead: w.model.ExpectedUsage()}
 	e := &taskResources{bill: bill}
 	w.mu.Lock()
@@ -283,7 +283,7 @@ func (w *Coder) tools(ctx context.Context, t coder.Task) ([]tool.Tool, error) {
 
 // serversOf are the MCP servers of a task, one process each for all of it. One
 // that cannot be used is done without, and that is said.
-func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Party {
+func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Servers {
 	w.mu.Lock()
 	e := w.tasks[task]
 	w.mu.Unlock()
@@ -302,7 +302,7 @@ func (w *Coder) serversOf(ctx context.Context, task string) []*mcpclient.Party {
 	return e.servers
 }
 
-func (e *taskResources) parties() []*mcpclient.Party {
+func (e *taskResources) parties() []*mcpclient.Servers {
 	if e == nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 func TestTotalOfTasks(t *testing.T) {
 	w, lock := coderWithTotal(t, "1000")
 	costly := &costlyModel{}
-	m := &agent.Ledger{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: TotalBudget(w.Conf)}
+	m := &agent.ChargedModel{Model: costly, Budget: quota.New(quota.Unlimited()), Log: forgetful{}, Cap: TotalBudget(w.Conf)}
 	ask := func(want fault.Kind, asked int) {
 		t.Helper()
 		if _, err := m.Next(t.Context(), &llm.Dialog{MaxOutput: 64}); err == nil && want != fault.Other || err != nil && fault.KindOf(err) != want || costly.asked != asked {

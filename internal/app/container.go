@@ -70,7 +70,7 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 	options.Clones.Keys.Hide(b.Secrets.Add)
 	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.Keep = StartProxy(conf)
+	options.ServeEgress = StartProxy(conf)
 	d, err := b.Manager(options, judge, ask)
 	if err != nil {
 		b.Close()
@@ -97,7 +97,7 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 			Disk: int64(config.DockerDisk.Of(conf).V), Pids: int64(config.DockerPids.Of(conf).V),
 		},
 		Network: networkOf(conf), Depth: depthOf(conf), Full: !config.CloneShallow.Of(conf).V,
-		Install: config.CloneInstall.Of(conf).V, Own: config.CloneOwnImage.Of(conf).V,
+		Install: config.CloneInstall.Of(conf).V, ProjectImages: config.CloneOwnImage.Of(conf).V,
 		Timeout: time.Duration(config.ContainerTimeout.Of(conf).V) * time.Second, Output: int(config.ContainerOutput.Of(conf).V),
 		Stale: time.Duration(config.CleanupStale.Of(conf).V) * time.Hour, Detached: true,
 	}
@@ -206,8 +206,8 @@ func networkOf(conf *config.Config) container.Network {
 }
 
 // keepWith returns what has a process serve the way out of a container.
-func StartProxy(conf *config.Config) func(context.Context, container.Way) error {
-	return func(_ context.Context, w container.Way) error {
+func StartProxy(conf *config.Config) func(context.Context, container.Egress) error {
+	return func(_ context.Context, w container.Egress) error {
 		program, err := os.Executable()
 		if err != nil {
 			return err

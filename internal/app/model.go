@@ -238,7 +238,7 @@ func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 // A MeteredModel is a chosen model with everything that stands before it.
 type MeteredModel struct {
 	Model
-	Ledger *agent.Ledger
+	Ledger *agent.ChargedModel
 	Prices price.Table
 	Front  llm.Model   // what is asked
 	booked quota.Usage // what hako quota knows already
@@ -295,7 +295,7 @@ func (b *App) Metered(c Model, conf *config.Config, meter *quota.Budget, o Model
 	if o.Recorder != nil {
 		inner = &replay.Recorder{Model: inner, W: o.Recorder.clean}
 	}
-	m.Ledger = &agent.Ledger{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
+	m.Ledger = &agent.ChargedModel{Model: inner, ID: b.ID, Name: c.Name, Actor: "model", Budget: meter, Log: b.Log, Price: m.Price, Cap: TotalBudget(conf), Ahead: c.ExpectedUsage()}
 	m.Front = &llm.Retry{Model: m.Ledger, Tries: o.Tries, Pause: o.Pause, Notify: o.Notify}
 	return m, nil
 }
@@ -308,7 +308,7 @@ func (m *MeteredModel) Price(model string, u quota.Usage) (float64, bool) {
 	return dollars, ok
 }
 
-// Book keeps what was used since the last time for hako quota: by the model, and
+// Registry keeps what was used since the last time for hako quota: by the model, and
 // otherwise by the scripts that it had run.
 func (m *MeteredModel) Book(conf *config.Config, otherwise quota.Usage) error {
 	used := m.Ledger.Total().Usage

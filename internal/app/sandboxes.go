@@ -269,7 +269,7 @@ func (m *Sandboxes) Manager() (*container.Manager, error) {
 	}
 	options.Enabled, options.Detached, options.Push = true, false, false // a client never pushes with the user's token
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
-	options.Keep = StartProxy(m.conf)
+	options.ServeEgress = StartProxy(m.conf)
 	m.manager, err = m.ManagerAsking(options, judge, m.asker)
 	return m.manager, err
 }

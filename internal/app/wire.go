@@ -279,15 +279,15 @@ func (b *App) Record(actor, what string) (done func(error), err error) {
 
 // Open opens the record alone, for what needs no box.
 func Open(conf *config.Config) (*App, error) {
-	b := &App{Secrets: secretsOf(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
+	b := &App{Secrets: SecretsOf(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
 	var err error
 	b.Log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: b.Secrets})
 	return b, err
 }
 
-// secretsOf gathers what must never be shown: keys of the environment and of
+// SecretsOf gathers what must never be shown: keys of the environment and of
 // the settings.
-func secretsOf(conf *config.Config) *redact.Set {
+func SecretsOf(conf *config.Config) *redact.Set {
 	set := knownSecrets(os.Environ())
 	set.Add(conf.Secrets()...)
 	return set

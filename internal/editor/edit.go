@@ -15,7 +15,7 @@ import (
 	"hako/run/fault"
 )
 
-func (e *Editor) create(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) create(ctx context.Context, c *Call, p filePath) (string, error) {
 	raw := []byte(*c.FileText)
 	d := parse(raw, plainUTF8)
 	switch {
@@ -26,7 +26,7 @@ func (e *Editor) create(ctx context.Context, c *Call, p place) (string, error) {
 	case d.binary():
 		return "", c.refuse(fault.Invalid, "file_text is not text", "leave out NUL and other control characters")
 	}
-	if err := (&site{e: e, c: c}).fits(int64(len(raw))); err != nil {
+	if err := (&openFile{e: e, c: c}).fits(int64(len(raw))); err != nil {
 		return "", err
 	}
 	dirs, err := e.directories(c, path.Dir(p.rel))
@@ -43,7 +43,7 @@ func (e *Editor) create(ctx context.Context, c *Call, p place) (string, error) {
 	return "File created successfully at: " + c.shown(), nil
 }
 
-func (e *Editor) make(ctx context.Context, c *Call, p place, raw []byte) error {
+func (e *Editor) make(ctx context.Context, c *Call, p filePath, raw []byte) error {
 	s, err := e.enterAlone(ctx, c, p)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (e *Editor) remember(rel string, s step) {
 	e.memory.did(rel, s, cmp.Or(e.MaxUndo, usualUndo), cmp.Or(e.MaxHistory, usualHistory))
 }
 
-func (e *Editor) replace(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) replace(ctx context.Context, c *Call, p filePath) (string, error) {
 	text := ""
 	if c.NewStr != nil {
 		text = *c.NewStr
@@ -109,7 +109,7 @@ func (e *Editor) replace(ctx context.Context, c *Call, p place) (string, error) 
 	})
 }
 
-func (e *Editor) insert(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) insert(ctx context.Context, c *Call, p filePath) (string, error) {
 	return e.change(ctx, c, p, func(d *document) (from, to int, added string, err error) {
 		line, n := *c.InsertLine, d.lines()
 		if line < 0 || line > n {
@@ -122,7 +122,7 @@ func (e *Editor) insert(ctx context.Context, c *Call, p place) (string, error) {
 }
 
 // asLines makes a text one or more whole lines. After a last line without a
-// line end it begins with one instead, and the file ends as the text does.
+// hijackedConn end it begins with one instead, and the file ends as the text does.
 func asLines(text string, afterOpen bool) string {
 	if afterOpen {
 		return "\n" + text
@@ -134,7 +134,7 @@ func asLines(text string, afterOpen bool) string {
 }
 
 // change edits a file: how returns which part of the text becomes what.
-func (e *Editor) change(ctx context.Context, c *Call, p place, how func(*document) (from, to int, added string, err error)) (string, error) {
+func (e *Editor) change(ctx context.Context, c *Call, p filePath, how func(*document) (from, to int, added string, err error)) (string, error) {
 	if err := c.editable(p); err != nil {
 		return "", err
 	}
@@ -170,7 +170,7 @@ func (e *Editor) change(ctx context.Context, c *Call, p place, how func(*documen
 
 // write puts an edited document in the place of the file, if it is still one
 // that could be edited further.
-func (s *site) write(d *document, part splice) (*document, error) {
+func (s *openFile) write(d *document, part splice) (*document, error) {
 	if err := s.fits(int64(len(d.raw) - part.cut + len(part.bytes))); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *site) write(d *document, part splice) (*document, error) {
 }
 
 // editable refuses what is no file.
-func (c *Call) editable(p place) error {
+func (c *Call) editable(p filePath) error {
 	switch {
 	case p.info == nil:
 		return c.missing()
@@ -212,7 +212,7 @@ func edited(c *Call, d *document, from, length int) string {
 	return b.String()
 }
 
-func (e *Editor) undo(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) undo(ctx context.Context, c *Call, p filePath) (string, error) {
 	last, ok := e.memory.last(p.rel)
 	switch {
 	case p.info == nil && ok:
@@ -240,7 +240,7 @@ func (e *Editor) undo(ctx context.Context, c *Call, p place) (string, error) {
 }
 
 // takeBack makes the file what it was before an edit.
-func (s *site) takeBack(last step) error {
+func (s *openFile) takeBack(last step) error {
 	raw, err := s.read(os.O_RDWR)
 	if err != nil {
 		return err

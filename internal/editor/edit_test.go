@@ -209,7 +209,7 @@ func TestClaim(t *testing.T) {
 	b := newBench(t)
 	c := &Call{Command: create, Path: at + "/f"}
 	claim := func() error {
-		s, err := b.enter(c, place{rel: "f"})
+		s, err := b.enter(c, filePath{rel: "f"})
 		must(t, err)
 		defer s.close()
 		temp, err := s.temp([]byte("text"), 0o666, func(*os.File) error { return nil })
@@ -339,7 +339,7 @@ func TestChangedInTheMiddle(t *testing.T) {
 		b := newBench(t)
 		b.write("f", "ours\n")
 		b.write("f2", "ours\n")
-		s, err := b.enter(&Call{Command: insert, Path: at + "/f"}, place{rel: "f"})
+		s, err := b.enter(&Call{Command: insert, Path: at + "/f"}, filePath{rel: "f"})
 		must(t, err)
 		d, err := s.load(os.O_RDWR)
 		must(t, err)
@@ -358,7 +358,7 @@ func TestChangedInTheMiddle(t *testing.T) {
 
 func TestCreatedInTheMiddle(t *testing.T) {
 	b := newBench(t)
-	s, err := b.enter(&Call{Command: create, Path: at + "/f"}, place{rel: "f"})
+	s, err := b.enter(&Call{Command: create, Path: at + "/f"}, filePath{rel: "f"})
 	must(t, err)
 	defer s.close()
 	b.write("f", "theirs\n")

@@ -36,7 +36,7 @@ type Editor struct {
 	MaxHistory int64 // how many bytes are kept for undoing, in all; zero means 50 MB
 
 	mu     sync.Mutex // held during a call: what was read must be what is remembered
-	memory memory
+	memory seenFiles
 }
 
 // What the zero values of the limits mean.
@@ -57,7 +57,7 @@ type Result struct {
 	Fault   error  `json:"-"`
 }
 
-// Answer carries out a call as it came over the wire.
+// ResponseBody carries out a call as it came over the wire.
 func (e *Editor) Answer(ctx context.Context, raw []byte) Result {
 	var c Call
 	if err := c.UnmarshalJSON(raw); err != nil {

@@ -16,9 +16,9 @@ import (
 	"hako/run/fault"
 )
 
-// A site is a file in its directory, which stays the same one however the names
+// A execContext is a file in its directory, which stays the same one however the names
 // that led to it change.
-type site struct {
+type openFile struct {
 	e      *Editor
 	c      *Call
 	dir    *os.Root
@@ -30,17 +30,17 @@ type site struct {
 
 // enter opens the directory of a place. The "." at the end matters: without it
 // a named pipe that took the directory's place would be opened and waited for.
-func (e *Editor) enter(c *Call, p place) (*site, error) {
+func (e *Editor) enter(c *Call, p filePath) (*openFile, error) {
 	dir, err := e.Root.OpenRoot(path.Dir(p.rel) + "/.")
 	if err != nil {
 		return nil, e.failed(c, "", err)
 	}
-	return &site{e: e, c: c, dir: dir, name: path.Base(p.rel), rel: p.rel, unlock: func() {}}, nil
+	return &openFile{e: e, c: c, dir: dir, name: path.Base(p.rel), rel: p.rel, unlock: func() {}}, nil
 }
 
 // enterAlone is enter for those who change the file: it keeps other editors out
 // of the directory, so that none changes what this one has just read.
-func (e *Editor) enterAlone(ctx context.Context, c *Call, p place) (*site, error) {
+func (e *Editor) enterAlone(ctx context.Context, c *Call, p filePath) (*openFile, error) {
 	s, err := e.enter(c, p)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (e *Editor) enterAlone(ctx context.Context, c *Call, p place) (*site, error
 
 var errBusy = errors.New("busy")
 
-func (s *site) close() {
+func (s *openFile) close() {
 	s.unlock()
 	s.dir.Close()
 }
@@ -69,7 +69,7 @@ func (s *site) close() {
 // read returns the file if it is a regular one of a bearable size. One that is
 // to be changed is opened for writing too: a file that nobody may write must
 // not be exchanged for another just because its directory can be written.
-func (s *site) read(flag int) ([]byte, error) {
+func (s *openFile) read(flag int) ([]byte, error) {
 	before, err := s.dir.Lstat(s.name)
 	if err != nil {
 		return nil, s.e.failed(s.c, "", err)
@@ -86,7 +86,7 @@ func (s *site) read(flag int) ([]byte, error) {
 }
 
 // open opens what was looked at, and nothing that took its place meanwhile.
-func (s *site) open(before fs.FileInfo, flag int) (*os.File, error) {
+func (s *openFile) open(before fs.FileInfo, flag int) (*os.File, error) {
 	f, err := s.dir.OpenFile(s.name, flag|nonblock, 0)
 	if err != nil {
 		return nil, s.e.failed(s.c, "it cannot be opened", err)
@@ -106,7 +106,7 @@ func (s *site) open(before fs.FileInfo, flag int) (*os.File, error) {
 }
 
 // contents reads a file that may grow meanwhile, but not without end.
-func (s *site) contents(f *os.File) ([]byte, error) {
+func (s *openFile) contents(f *os.File) ([]byte, error) {
 	raw := make([]byte, s.info.Size()+1)
 	n, err := io.ReadFull(f, raw)
 	if err == nil {
@@ -119,7 +119,7 @@ func (s *site) contents(f *os.File) ([]byte, error) {
 }
 
 // regular refuses what is not a file, or too large to be held in memory.
-func (s *site) regular(info fs.FileInfo) error {
+func (s *openFile) regular(info fs.FileInfo) error {
 	what := ""
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
@@ -142,7 +142,7 @@ func (c *Call) directory() error {
 	return c.refuse(fault.Invalid, "it is a directory, and those can only be viewed", "name a file in it")
 }
 
-func (s *site) fits(size int64) error {
+func (s *openFile) fits(size int64) error {
 	if limit := cmp.Or(s.e.MaxFile, usualFile); size > limit {
 		return s.c.refuse(fault.TooLarge, fmt.Sprintf("%d bytes are more than the %d that can be edited", size, limit),
 			"use commands that work on parts, such as head, tail, grep and sed")
@@ -150,9 +150,9 @@ func (s *site) fits(size int64) error {
 	return nil
 }
 
-// load reads and parses the file. What the editor knows of it stays in force as
+// transfer reads and parses the file. What the editor knows of it stays in force as
 // long as nobody else changes it.
-func (s *site) load(flag int) (*document, error) {
+func (s *openFile) load(flag int) (*document, error) {
 	raw, err := s.read(flag)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *site) load(flag int) (*document, error) {
 }
 
 // replace puts a new file in the place of the one that was read.
-func (s *site) replace(raw []byte) error {
+func (s *openFile) replace(raw []byte) error {
 	temp, err := s.temp(raw, 0o600, func(f *os.File) error {
 		keepOwner(f, s.info)
 		// Never the bits that lend somebody's rights: writing drops them too.
@@ -188,7 +188,7 @@ func (s *site) replace(raw []byte) error {
 
 // unmoved looks a last time whether the file is the one that was read: those
 // who are not editors do not heed our lock.
-func (s *site) unmoved() error {
+func (s *openFile) unmoved() error {
 	now, err := s.dir.Lstat(s.name)
 	if err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
 		return s.c.changed()
@@ -197,7 +197,7 @@ func (s *site) unmoved() error {
 }
 
 // temp writes a new file beside the one of the site and returns its name.
-func (s *site) temp(raw []byte, mode fs.FileMode, finish func(*os.File) error) (string, error) {
+func (s *openFile) temp(raw []byte, mode fs.FileMode, finish func(*os.File) error) (string, error) {
 	name := ".hako-edit-" + strings.ToLower(rand.Text())
 	f, err := s.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *site) temp(raw []byte, mode fs.FileMode, finish func(*os.File) error) (
 }
 
 // create makes the file, whole at once, and never in the place of another.
-func (s *site) create(raw []byte) error {
+func (s *openFile) create(raw []byte) error {
 	temp, err := s.temp(raw, 0o666, func(*os.File) error { return nil })
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (s *site) create(raw []byte) error {
 
 // claim is for file systems that know no links: it takes the name with an empty
 // file first.
-func (s *site) claim(temp string) error {
+func (s *openFile) claim(temp string) error {
 	f, err := s.dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		f.Close()

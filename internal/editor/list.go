@@ -14,9 +14,9 @@ import (
 	"hako/run/fault"
 )
 
-// list shows what is in a directory and in those right below it, without hidden
+// colonList shows what is in a directory and in those right below it, without hidden
 // files. Links are shown and not followed.
-func (e *Editor) list(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) list(ctx context.Context, c *Call, p filePath) (string, error) {
 	if len(c.ViewRange) > 0 {
 		return "", c.refuse(fault.Invalid, "view_range is for files, and this is a directory", "leave it out")
 	}

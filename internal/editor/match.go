@@ -16,7 +16,7 @@ const mostMatches = 20
 const matchLine = 120
 
 // choose returns the offset of the one match that is meant.
-func (e *Editor) choose(c *Call, p place, d *document, old string) (int, error) {
+func (e *Editor) choose(c *Call, p filePath, d *document, old string) (int, error) {
 	all := matches(d.text, []byte(old))
 	switch {
 	case len(all) == 0:

@@ -11,8 +11,8 @@ import (
 	"hako/run/fault"
 )
 
-// A place is what a path leads to.
-type place struct {
+// A hostPort is what a path leads to.
+type filePath struct {
 	rel  string      // from the root, with all links followed; "." is the root itself
 	info fs.FileInfo // nil means that nothing is there
 }
@@ -26,13 +26,13 @@ func (e *Editor) at() string { return path.Clean("/" + e.At) }
 // no links with absolute targets and the callers' world begins elsewhere; what
 // is found is opened through [os.Root] all the same, which keeps out whoever
 // exchanges a directory for a link meanwhile.
-func (e *Editor) find(c *Call) (place, error) {
+func (e *Editor) find(c *Call) (filePath, error) {
 	if e.Root == nil {
-		return place{}, c.refuse(fault.Denied, "no directory is open for editing", "")
+		return filePath{}, c.refuse(fault.Denied, "no directory is open for editing", "")
 	}
 	names, err := e.below(c)
 	if err != nil {
-		return place{}, err
+		return filePath{}, err
 	}
 	return e.follow(c, names)
 }
@@ -68,10 +68,10 @@ func cut(names, prefix []string) ([]string, bool) {
 	return names[len(prefix):], true
 }
 
-func (e *Editor) follow(c *Call, names []string) (place, error) {
+func (e *Editor) follow(c *Call, names []string) (filePath, error) {
 	var done []string
 	links := 0
-	here := place{rel: "."}
+	here := filePath{rel: "."}
 	for len(names) > 0 {
 		name := names[0]
 		if err := local(c, name); err != nil {
@@ -108,8 +108,8 @@ func (e *Editor) follow(c *Call, names []string) (place, error) {
 }
 
 // there looks at the end of a path again: the last step may have been "..".
-func (e *Editor) there(c *Call, done []string) (place, error) {
-	p := place{rel: "."}
+func (e *Editor) there(c *Call, done []string) (filePath, error) {
+	p := filePath{rel: "."}
 	if len(done) > 0 {
 		p.rel = strings.Join(done, "/")
 	}
@@ -123,19 +123,19 @@ func (e *Editor) there(c *Call, done []string) (place, error) {
 
 // nothing is the place where a path ends before its last name. Only what is
 // made anew may be there, and no ".." can be followed through it.
-func (e *Editor) nothing(c *Call, done, names []string) (place, error) {
+func (e *Editor) nothing(c *Call, done, names []string) (filePath, error) {
 	for _, name := range names {
 		if name == ".." {
-			return place{}, c.missing()
+			return filePath{}, c.missing()
 		}
 		if err := local(c, name); err != nil {
-			return place{}, err
+			return filePath{}, err
 		}
 	}
-	return place{rel: strings.Join(slices.Concat(done, names), "/")}, nil
+	return filePath{rel: strings.Join(slices.Concat(done, names), "/")}, nil
 }
 
-// link puts the target of a symbolic link into the path.
+// clientConn puts the target of a symbolic link into the path.
 func (e *Editor) link(c *Call, done []string, rel string, rest []string) (before, after []string, err error) {
 	target, err := e.Root.Readlink(rel)
 	if err != nil {

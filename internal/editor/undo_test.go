@@ -93,7 +93,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	var m memory
+	var m seenFiles
 	name := func(i int) string { return fmt.Sprint(i) }
 	for i := range mostFiles + 10 {
 		m.saw(name(i), digest{1}, plainUTF8)
@@ -106,7 +106,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if want := int64(mostFiles * overhead); m.bytes != want {
 		t.Errorf("%d bytes, want %d", m.bytes, want)
 	}
-	m = memory{}
+	m = seenFiles{}
 	m.did("0", step{}, -1, -1) // limits that make no sense keep nothing
 	if m.bytes != 0 {
 		t.Errorf("%d bytes are left", m.bytes)

@@ -131,7 +131,7 @@ func TestExchangedFile(t *testing.T) {
 	must(t, err)
 	must(t, syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o666))
 	must(t, os.Rename(filepath.Join(b.dir, "pipe"), filepath.Join(b.dir, "f")))
-	s, err := b.enter(&Call{Command: view, Path: at + "/f"}, place{rel: "f"})
+	s, err := b.enter(&Call{Command: view, Path: at + "/f"}, filePath{rel: "f"})
 	must(t, err)
 	defer s.close()
 	hung := time.AfterFunc(30*time.Second, func() { panic("opening hangs") })

@@ -12,7 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-func (e *Editor) view(ctx context.Context, c *Call, p place) (string, error) {
+func (e *Editor) view(ctx context.Context, c *Call, p filePath) (string, error) {
 	if p.info == nil {
 		return "", c.missing()
 	}

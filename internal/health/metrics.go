@@ -28,7 +28,7 @@ type Sources struct {
 // counts nothing. It is safe for concurrent use. Words become labels as they
 // are, up to a number; any further ones are counted together as "other".
 type Metrics struct {
-	book    promtext.Book
+	book    promtext.Registry
 	program *program
 	log     *slog.Logger
 
@@ -61,7 +61,7 @@ func NewMetrics(from Sources) *Metrics {
 	return m
 }
 
-func (m *Metrics) open(b *promtext.Book) {
+func (m *Metrics) open(b *promtext.Registry) {
 	m.tasks = b.Counter("hako_agent_tasks_total", "Tasks that ended, by the state they ended in.", "provider", "state")
 	m.taskSeconds = b.Histogram("hako_agent_task_seconds", "How long a task took until it ended.", taskBounds(), "state")
 	m.phases = b.Histogram("hako_agent_phase_seconds", "How long a phase of a task took.", phaseBounds(), "phase")

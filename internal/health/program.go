@@ -20,7 +20,7 @@ type program struct {
 	cpu, resident, virtual, openFiles, mostFiles, began *promtext.Family
 }
 
-func newProgram(b *promtext.Book) *program {
+func newProgram(b *promtext.Registry) *program {
 	b.Gauge("go_info", "Information about the Go environment.", "version").Set(1, runtime.Version())
 	return &program{
 		goroutines:  b.Gauge("go_goroutines", "Goroutines that exist."),

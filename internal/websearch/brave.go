@@ -26,7 +26,7 @@ const (
 // brave asks the Brave Search API, one request at a time and not more often
 // than the lowest plan allows.
 type brave struct {
-	*line
+	*client
 	turn chan time.Time // holds when the last request was sent
 	pace time.Duration
 }
@@ -37,7 +37,7 @@ func newBrave(o Options) (Engine, error) {
 		return nil, err
 	}
 	l.header.Set("X-Subscription-Token", o.BraveKey)
-	b := &brave{line: l, turn: make(chan time.Time, 1), pace: o.Pace}
+	b := &brave{client: l, turn: make(chan time.Time, 1), pace: o.Pace}
 	if b.pace <= 0 {
 		b.pace = bravePace
 	}
@@ -169,17 +169,17 @@ func firstReset(h http.Header) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// A complaint is one error as Brave words it.
-type complaint struct {
+// A serverError is one error as Brave words it.
+type apiError struct {
 	Code, Detail string
 	Meta         struct{ Errors []struct{ Loc []any } }
 }
 
-// complaint reads the error of an answer. Brave sends one, and documents a list.
-func (b *brave) complaint(a *answer) complaint {
+// serverError reads the error of an answer. Brave sends one, and documents a list.
+func (b *brave) complaint(a *answer) apiError {
 	var e struct {
-		Error  complaint
-		Errors []complaint
+		Error  apiError
+		Errors []apiError
 	}
 	_ = json.Unmarshal(a.body, &e) // without a complaint the status has to do
 	if e.Error.Code == "" && len(e.Errors) > 0 {
@@ -217,7 +217,7 @@ func (b *brave) badKey(status int) error {
 }
 
 // places says which parameters a validation error is about.
-func (b *brave) places(c complaint) string {
+func (b *brave) places(c apiError) string {
 	var at []string
 	for _, e := range c.Meta.Errors {
 		if n := len(e.Loc); n > 0 {

@@ -21,9 +21,9 @@ const (
 	engineBytes   = 2 << 20 // of an answer, unpacked
 )
 
-// A line is a connection to an engine. It never says what it was told to keep
+// A hijackedConn is a connection to an engine. It never says what it was told to keep
 // secret: Google's key stands in the address, and addresses get into errors.
-type line struct {
+type client struct {
 	name    string // of the engine, for messages
 	base    *url.URL
 	header  http.Header
@@ -32,14 +32,14 @@ type line struct {
 	secrets *redact.Set
 }
 
-// newLine returns a line to an address; secrets are what must not be shown.
-func newLine(name, address string, o Options, secrets ...string) (*line, error) {
+// newGuestConn returns a line to an address; secrets are what must not be shown.
+func newLine(name, address string, o Options, secrets ...string) (*client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "choose search provider", Subject: name,
 			Why: "its address is not a web address", Hint: "write it as https://host/path"}
 	}
-	l := &line{name: name, base: u, header: http.Header{}, timeout: o.Timeout, proxy: o.Proxy, secrets: new(redact.Set)}
+	l := &client{name: name, base: u, header: http.Header{}, timeout: o.Timeout, proxy: o.Proxy, secrets: new(redact.Set)}
 	if l.timeout <= 0 {
 		l.timeout = engineTimeout
 	}
@@ -54,7 +54,7 @@ func newLine(name, address string, o Options, secrets ...string) (*line, error) 
 	return l, nil
 }
 
-// An answer is what an engine said.
+// An responseBody is what an engine said.
 type answer struct {
 	status int
 	header http.Header
@@ -63,7 +63,7 @@ type answer struct {
 
 // ask sends one request. The transport is used by itself: a client would follow
 // redirects, and put the address with the key into its errors.
-func (l *line) ask(ctx context.Context, query url.Values) (*answer, error) {
+func (l *client) ask(ctx context.Context, query url.Values) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, l.late())
 	defer cancel()
 	u := *l.base
@@ -95,7 +95,7 @@ func (l *line) ask(ctx context.Context, query url.Values) (*answer, error) {
 }
 
 // decode reads the JSON of an answer.
-func (l *line) decode(a *answer, into any) error {
+func (l *client) decode(a *answer, into any) error {
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return l.fault("its answer is not the JSON that was expected", "check the address of the engine")
 	}
@@ -103,7 +103,7 @@ func (l *line) decode(a *answer, into any) error {
 }
 
 // broken turns what the network said into one of our errors.
-func (l *line) broken(ctx context.Context, err error) error {
+func (l *client) broken(ctx context.Context, err error) error {
 	var e *fault.Error
 	switch {
 	case errors.As(context.Cause(ctx), &e):
@@ -118,26 +118,26 @@ func (l *line) broken(ctx context.Context, err error) error {
 	return l.fault("it could not be asked: "+l.words(err.Error()), "check the network")
 }
 
-func (l *line) late() error {
+func (l *client) late() error {
 	return &fault.Error{Kind: fault.Timeout, Op: "search", Subject: l.name,
 		Why: fmt.Sprintf("it took longer than %v", l.timeout), Hint: "try again later"}
 }
 
 // fault words an error of the engine: there is no answer to be had from it now.
-func (l *line) fault(why, hint string) error {
+func (l *client) fault(why, hint string) error {
 	return &fault.Error{Kind: fault.Unavailable, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
 // refused words an error that lies in the query.
-func (l *line) refused(why, hint string) error {
+func (l *client) refused(why, hint string) error {
 	return &fault.Error{Kind: fault.Invalid, Op: "search", Subject: l.name, Why: why, Hint: hint}
 }
 
 // words makes what an engine said fit for a message.
-func (l *line) words(s string) string { return text.Shorten(clean(l.secrets.Text(s)), 200) }
+func (l *client) words(s string) string { return text.Shorten(clean(l.secrets.Text(s)), 200) }
 
 // odd is the error for a status that has no words of its own.
-func (l *line) odd(status int, said string) error {
+func (l *client) odd(status int, said string) error {
 	why := fmt.Sprintf("it answered %d %s", status, http.StatusText(status))
 	if said = l.words(said); said != "" {
 		why += ": " + said

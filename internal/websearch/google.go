@@ -16,7 +16,7 @@ const googlePage = 10
 
 // google asks Google's Custom Search JSON API.
 type google struct {
-	*line
+	*client
 	key, cx string
 }
 

@@ -19,8 +19,8 @@ const (
 	allowFlagHint = allowHint + ", or --allow-url PREFIX where a command has it"
 )
 
-// A place is what two addresses are compared by.
-type place struct {
+// A hostPort is what two addresses are compared by.
+type allowedPrefix struct {
 	scheme, host string
 	port         int
 	path         []string // decoded segments
@@ -60,13 +60,13 @@ func (f *Fetcher) Check() error {
 	return nil
 }
 
-func parsePrefix(prefix string) (place, error) {
+func parsePrefix(prefix string) (allowedPrefix, error) {
 	u, at, err := locate("allow URL prefix", prefix)
 	if err != nil {
-		return place{}, err
+		return allowedPrefix{}, err
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return place{}, &fault.Error{Kind: fault.Invalid, Op: "allow URL prefix", Subject: prefix,
+		return allowedPrefix{}, &fault.Error{Kind: fault.Invalid, Op: "allow URL prefix", Subject: prefix,
 			Why: "a prefix ends with the path", Hint: "leave out what follows ? or #"}
 	}
 	if n := len(at.path); n > 0 && at.path[n-1] == "" {
@@ -77,7 +77,7 @@ func parsePrefix(prefix string) (place, error) {
 
 // covers compares whole parts: as text, https://a.example would also cover
 // https://a.example.evil.org, and /v1 would cover /v10.
-func (p place) covers(at place) bool {
+func (p allowedPrefix) covers(at allowedPrefix) bool {
 	if p.scheme != at.scheme || p.host != at.host || p.port != at.port || len(p.path) > len(at.path) {
 		return false
 	}
@@ -91,9 +91,9 @@ func (p place) covers(at place) bool {
 
 // locate parses an address and refuses all spellings that a server may read
 // otherwise than we do.
-func locate(op, address string) (*url.URL, place, error) {
-	refuse := func(why, hint string) (*url.URL, place, error) {
-		return nil, place{}, &fault.Error{Kind: fault.Invalid, Op: op, Subject: cut(address), Why: why, Hint: hint}
+func locate(op, address string) (*url.URL, allowedPrefix, error) {
+	refuse := func(why, hint string) (*url.URL, allowedPrefix, error) {
+		return nil, allowedPrefix{}, &fault.Error{Kind: fault.Invalid, Op: op, Subject: cut(address), Why: why, Hint: hint}
 	}
 	if len(address) > maxAddress {
 		return refuse("the address is longer than "+strconv.Itoa(maxAddress)+" bytes", "use a shorter one")
@@ -110,7 +110,7 @@ func locate(op, address string) (*url.URL, place, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "" {
 		return refuse("only http and https addresses with a host can be fetched", "write it as https://host/path")
 	}
-	at := place{scheme: u.Scheme}
+	at := allowedPrefix{scheme: u.Scheme}
 	var ok bool
 	if at.host, ok = hostName(u.Hostname()); !ok {
 		return refuse("its host is not a plain name or address", "write the host without zone, spaces or escapes")

@@ -36,7 +36,7 @@ type Reader struct {
 
 	mu      sync.Mutex
 	kept    *simplelru.LRU[string, *article]
-	fetches map[string]*flight
+	fetches map[string]*pendingFetch
 }
 
 // A Passage is a part of the text of a page.
@@ -56,8 +56,8 @@ type article struct {
 	read                   time.Time
 }
 
-// A flight is a fetch that is under way, and those who wait for it.
-type flight struct {
+// A pendingFetch is a fetch that is under way, and those who wait for it.
+type pendingFetch struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
 	waiting int
@@ -142,7 +142,7 @@ func (r *Reader) article(ctx context.Context, u *url.URL) (*article, bool, error
 }
 
 // leave gives up waiting. When nobody waits any more, the fetch ends too.
-func (r *Reader) leave(key string, f *flight) {
+func (r *Reader) leave(key string, f *pendingFetch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f.waiting--; f.waiting == 0 {
@@ -174,11 +174,11 @@ func (r *Reader) now() time.Time {
 
 // launch starts a fetch that outlives the one who asked first, as long as others
 // wait for it.
-func (r *Reader) launch(ctx context.Context, key string) *flight {
+func (r *Reader) launch(ctx context.Context, key string) *pendingFetch {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{done: make(chan struct{}), cancel: cancel}
+	f := &pendingFetch{done: make(chan struct{}), cancel: cancel}
 	if r.fetches == nil {
-		r.fetches = map[string]*flight{}
+		r.fetches = map[string]*pendingFetch{}
 	}
 	r.fetches[key] = f
 	go func() {

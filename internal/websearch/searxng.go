@@ -14,7 +14,7 @@ import (
 const searxPages = 2
 
 // searxng asks an instance of SearXNG.
-type searxng struct{ *line }
+type searxng struct{ *client }
 
 func newSearxng(o Options) (Engine, error) {
 	l, err := newLine("searxng", strings.TrimSpace(o.SearxngURL), o)

@@ -78,12 +78,12 @@ type opened struct {
 	nests bool // counts as a list or quote
 }
 
-// A grower builds the tree of a page. The usual parser is not used: it copies
+// A treeBuilder builds the tree of a page. The usual parser is not used: it copies
 // open formatting into every paragraph as the standard wants, so that a
 // megabyte of page can become a hundred million nodes, and it refuses pages that
 // are nested too deeply. Here every tag makes at most one node, and what comes
 // out fits the limits above.
-type grower struct {
+type treeBuilder struct {
 	doc   *html.Node
 	stack []opened
 	among map[string]int  // how many of a name are in the stack
@@ -100,8 +100,8 @@ type grower struct {
 
 // grow builds the tree of a page, or of as much of it as there is time for. A
 // few tags are always looked at, so that a small page is read in any case.
-func grow(ctx context.Context, page string, base *url.URL) *grower {
-	g := &grower{doc: &html.Node{Type: html.DocumentNode}, base: base, among: map[string]int{}}
+func grow(ctx context.Context, page string, base *url.URL) *treeBuilder {
+	g := &treeBuilder{doc: &html.Node{Type: html.DocumentNode}, base: base, among: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
 	silent := false
 	for n := 1; ; n++ {
@@ -140,14 +140,14 @@ func grow(ctx context.Context, page string, base *url.URL) *grower {
 
 // readTitle takes the text of a title. Pictures have titles too; the first one
 // is the page's.
-func (g *grower) readTitle(z *html.Tokenizer) {
+func (g *treeBuilder) readTitle(z *html.Tokenizer) {
 	if z.Next() == html.TextToken && g.title == "" && g.find("svg", "") < 0 {
 		g.title = clean(string(z.Text()))
 	}
 }
 
 // write adds text.
-func (g *grower) write(s string) {
+func (g *treeBuilder) write(s string) {
 	if room := maxText - g.chars; len(s) > room {
 		s, g.cut = text.Prefix(s, max(room, 0)), true
 	}
@@ -156,7 +156,7 @@ func (g *grower) write(s string) {
 }
 
 // flush puts the text so far into the tree.
-func (g *grower) flush() {
+func (g *treeBuilder) flush() {
 	if g.text.Len() == 0 {
 		return
 	}
@@ -167,12 +167,12 @@ func (g *grower) flush() {
 	}
 }
 
-func (g *grower) add(n *html.Node) {
+func (g *treeBuilder) add(n *html.Node) {
 	g.nodes++
 	g.top().AppendChild(n)
 }
 
-func (g *grower) top() *html.Node {
+func (g *treeBuilder) top() *html.Node {
 	if len(g.stack) == 0 {
 		return g.doc
 	}
@@ -180,7 +180,7 @@ func (g *grower) top() *html.Node {
 }
 
 // start opens an element.
-func (g *grower) start(name string, attrs []html.Attribute) {
+func (g *treeBuilder) start(name string, attrs []html.Attribute) {
 	kind := elements[name]
 	switch {
 	case unseen(attrs) && kind != void:
@@ -204,7 +204,7 @@ func (g *grower) start(name string, attrs []html.Attribute) {
 }
 
 // open puts a new element into the tree.
-func (g *grower) open(name string, kind element, attrs []html.Attribute) {
+func (g *treeBuilder) open(name string, kind element, attrs []html.Attribute) {
 	if len(g.stack) >= maxDepth || g.nodes >= maxNodes {
 		g.cut = true
 		g.text.WriteByte('\n') // or words would run together
@@ -238,7 +238,7 @@ func (g *grower) open(name string, kind element, attrs []html.Attribute) {
 func nests(name string) bool { return name == "ul" || name == "ol" || name == "blockquote" }
 
 // void adds what has no inside.
-func (g *grower) void(name string, attrs []html.Attribute) {
+func (g *treeBuilder) void(name string, attrs []html.Attribute) {
 	switch name {
 	case "img":
 		if !unseen(attrs) {
@@ -262,7 +262,7 @@ func (g *grower) void(name string, attrs []html.Attribute) {
 // rebase makes links relative to what the page says, the first time it says so.
 // An address that no link could be shown with is ignored: each link would cost
 // its length.
-func (g *grower) rebase(href string) {
+func (g *treeBuilder) rebase(href string) {
 	if g.base == nil || g.based || href == "" || len(href) > maxLink {
 		return
 	}
@@ -279,9 +279,9 @@ const (
 	lists = " ul ol menu dir " + cells
 )
 
-// place closes what an element ends by beginning, as an item ends the one
+// hostPort closes what an element ends by beginning, as an item ends the one
 // before it. It reports whether the element can stand there at all.
-func (g *grower) place(name string, kind element) bool {
+func (g *treeBuilder) place(name string, kind element) bool {
 	switch name {
 	case "li":
 		g.close("li", lists)
@@ -310,7 +310,7 @@ func (g *grower) place(name string, kind element) bool {
 }
 
 // cell makes room for a cell of a table, with a row around it.
-func (g *grower) cell() bool {
+func (g *treeBuilder) cell() bool {
 	if g.backTo("tr", rows) {
 		return true
 	}
@@ -322,7 +322,7 @@ func (g *grower) cell() bool {
 }
 
 // backTo closes everything inside the innermost element of that name.
-func (g *grower) backTo(name, stop string) bool {
+func (g *treeBuilder) backTo(name, stop string) bool {
 	at := g.find(name, stop)
 	if at >= 0 {
 		g.closeTo(at + 1)
@@ -334,8 +334,8 @@ func isHeading(name string) bool {
 	return len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6'
 }
 
-// end closes an element, and those that were left open inside it.
-func (g *grower) end(name string) {
+// spliceEnd closes an element, and those that were left open inside it.
+func (g *treeBuilder) end(name string) {
 	switch {
 	case name == "br":
 		g.void("br", nil)
@@ -352,7 +352,7 @@ func (g *grower) end(name string) {
 
 // find returns the place of the innermost open element with one of the names,
 // or -1. It does not look beyond the elements of stop.
-func (g *grower) find(names, stop string) int {
+func (g *treeBuilder) find(names, stop string) int {
 	if !g.any(names) { // most searches are in vain; a deep page should not pay for each
 		return -1
 	}
@@ -368,7 +368,7 @@ func (g *grower) find(names, stop string) int {
 	return -1
 }
 
-func (g *grower) any(names string) bool {
+func (g *treeBuilder) any(names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		if g.among[name] > 0 {
 			return true
@@ -377,13 +377,13 @@ func (g *grower) any(names string) bool {
 	return false
 }
 
-func (g *grower) close(names, stop string) {
+func (g *treeBuilder) close(names, stop string) {
 	if at := g.find(names, stop); at >= 0 {
 		g.closeTo(at)
 	}
 }
 
-func (g *grower) closeTo(depth int) {
+func (g *treeBuilder) closeTo(depth int) {
 	for len(g.stack) > depth {
 		last := g.stack[len(g.stack)-1]
 		if last.name == "rt" {
@@ -399,7 +399,7 @@ func (g *grower) closeTo(depth int) {
 }
 
 // keep returns the attributes that mean something, in a form that is safe to use.
-func (g *grower) keep(name string, attrs []html.Attribute) []html.Attribute {
+func (g *treeBuilder) keep(name string, attrs []html.Attribute) []html.Attribute {
 	switch name {
 	case "a":
 		if href := g.resolve(attr(attrs, "href")); href != "" {
@@ -419,7 +419,7 @@ func (g *grower) keep(name string, attrs []html.Attribute) []html.Attribute {
 
 // resolve makes a link absolute. Links within the page, and those that are not
 // of the web, become empty.
-func (g *grower) resolve(href string) string {
+func (g *treeBuilder) resolve(href string) string {
 	href = strings.TrimSpace(href)
 	if g.base == nil || href == "" || href[0] == '#' || len(href) > maxLink || g.links > maxLinks || g.hrefs >= maxHrefs {
 		return ""

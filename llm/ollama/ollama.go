@@ -39,7 +39,7 @@ type Options struct {
 type model struct {
 	name string
 	o    Options
-	peer wire.Peer
+	peer wire.Service
 	to   wire.Address
 	err  error // of the options, told when the model is asked
 }
@@ -54,11 +54,11 @@ func New(name string, o Options) llm.Model {
 	return m
 }
 
-func newPeer(op, name string, o Options) wire.Peer {
+func newPeer(op, name string, o Options) wire.Service {
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
 	}
-	return wire.Peer{
+	return wire.Service{
 		Op: op, Subject: name, Who: "ollama", Idle: o.Idle, Client: wire.NewClient(o.Client),
 		Down:    "start it with: ollama serve; or say where it runs with OLLAMA_HOST",
 		Explain: func(r *llm.Refusal) (why, hint string) { return explain(name, r) },

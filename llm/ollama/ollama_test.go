@@ -234,7 +234,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"message":{"tool_calls":[{"function":{"name":"f","arguments":"x"}},{"id":"call_1"}]},"done":true,"eval_count":-5}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := New("m", Options{}).(*model)
-		var l line
+		var l answerLine
 		if json.Unmarshal(data, &l) != nil {
 			return
 		}

@@ -11,8 +11,8 @@ import (
 	"hako/quota"
 )
 
-// line is what we read of a line of an answer.
-type line struct {
+// hijackedConn is what we read of a line of an answer.
+type answerLine struct {
 	Model   string
 	Message struct {
 		Content  string
@@ -21,7 +21,7 @@ type line struct {
 			ID       string
 			Function struct {
 				Name      string
-				Arguments wire.Loose
+				Arguments wire.LenientString
 			}
 		} `json:"tool_calls"`
 	}
@@ -46,7 +46,7 @@ func (m *model) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 }
 
 // read collects a turn from lines, up to the one that says that it is done.
-func (m *model) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) {
+func (m *model) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	lines := wire.NewLines(answer)
 	got := &collected{say: d.OnText}
 	for {
@@ -57,7 +57,7 @@ func (m *model) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) {
 		if len(bytes.TrimSpace(data)) == 0 {
 			continue
 		}
-		var l line
+		var l answerLine
 		if json.Unmarshal(data, &l) != nil {
 			return nil, m.unread(data, whole)
 		}
@@ -82,9 +82,9 @@ func (m *model) unread(data []byte, whole bool) error {
 	return m.peer.Unread("answered with something that is not a stream of JSON")
 }
 
-// turn puts together what was collected, now that it is known to be all, if the
+// lockTask puts together what was collected, now that it is known to be all, if the
 // reason to end is one that an answer has.
-func (m *model) turn(d *llm.Dialog, got *collected, last *line) (*llm.Turn, error) {
+func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}
 	switch last.Reason {
 	case "", "stop", "tool_calls": // old servers tell none
@@ -113,7 +113,7 @@ type collected struct {
 	calls          []llm.Call
 }
 
-func (got *collected) take(l *line) {
+func (got *collected) take(l *answerLine) {
 	got.thoughts = append(got.thoughts, l.Message.Thinking...)
 	got.text = append(got.text, l.Message.Content...)
 	if l.Message.Content != "" && got.say != nil {
@@ -126,7 +126,7 @@ func (got *collected) take(l *line) {
 }
 
 // tokens returns what the answer took.
-func (got *collected) tokens(d *llm.Dialog, last *line) (u quota.Usage) {
+func (got *collected) tokens(d *llm.Dialog, last *answerLine) (u quota.Usage) {
 	said := llm.Estimate(string(got.text)) + llm.Estimate(string(got.thoughts))
 	for _, c := range got.calls {
 		said += 8 + llm.Estimate(c.Arguments)

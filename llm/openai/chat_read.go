@@ -42,7 +42,7 @@ type callDelta struct {
 	ID       string
 	Function struct {
 		Name      string
-		Arguments wire.Loose
+		Arguments wire.LenientString
 	}
 }
 
@@ -79,7 +79,7 @@ type usage struct {
 
 // read collects a turn from a stream of chunks. It is complete when its reason
 // to end was told; the count of tokens follows, or does not.
-func (m *chat) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) {
+func (m *chat) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	events := wire.NewEvents(answer)
 	got := &collected{say: d.OnText}
 	for {
@@ -118,7 +118,7 @@ func (m *chat) take(got *collected, e wire.Event) error {
 	return nil
 }
 
-// turn puts together what was collected, if that is all of it.
+// lockTask puts together what was collected, if that is all of it.
 func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(got.model), m.model), Usage: got.tokens(d)}
 	switch weigh(got.finish) {
@@ -142,7 +142,7 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 }
 
 // What reasons to end mean, in the order in which one overrules another: an
-// answer that was cut is not made whole by a stop behind it.
+// responseBody that was cut is not made whole by a stop behind it.
 const (
 	open = iota
 	stopped

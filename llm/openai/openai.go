@@ -37,14 +37,14 @@ type Options struct {
 type service struct {
 	model string
 	ours  bool // the address is OpenAI's, so that nothing unusual needs to be expected
-	peer  wire.Peer
+	peer  wire.Service
 	to    wire.Address
 	err   error // of the options, told when the model is asked
 }
 
 // newService prepares to send requests to a path below the base URL.
 func newService(op, model, path string, o Options) service {
-	s := service{model: model, peer: wire.Peer{
+	s := service{model: model, peer: wire.Service{
 		Op: op, Subject: model, Down: "check the base URL, and that the server is running",
 		Key: strings.TrimSpace(o.Key), KeyFrom: o.KeyFrom, Idle: o.Idle, Client: wire.NewClient(o.Client),
 	}}
@@ -63,7 +63,7 @@ func newService(op, model, path string, o Options) service {
 }
 
 // ask sends a request and returns the stream of events that answers it.
-func (s *service) ask(ctx context.Context, body []byte) (*wire.Answer, error) {
+func (s *service) ask(ctx context.Context, body []byte) (*wire.ResponseBody, error) {
 	if s.err != nil {
 		return nil, s.err
 	}

@@ -21,7 +21,7 @@ type event struct {
 	Delta        string
 	Text         string
 	Refusal      string
-	Arguments    wire.Loose
+	Arguments    wire.LenientString
 	Item         *item
 	Response     *response
 }
@@ -33,7 +33,7 @@ type item struct {
 	ID        string
 	CallID    string `json:"call_id"`
 	Name      string
-	Arguments wire.Loose
+	Arguments wire.LenientString
 	Content   []struct{ Type, Text, Refusal string }
 
 	Summary   json.RawMessage
@@ -58,7 +58,7 @@ type response struct {
 }
 
 // read collects a turn from a stream of events.
-func (m *responses) read(d *llm.Dialog, answer *wire.Answer) (*llm.Turn, error) {
+func (m *responses) read(d *llm.Dialog, answer *wire.ResponseBody) (*llm.Turn, error) {
 	events := wire.NewEvents(answer)
 	out := &output{say: d.OnText}
 	for {
@@ -115,7 +115,7 @@ func failure(data []byte) *llm.Refusal {
 	return wire.Inside(data)
 }
 
-// turn puts together what was collected, now that it is known to be all. The
+// lockTask puts together what was collected, now that it is known to be all. The
 // last event decides how it ended; what it says of the whole can only make that
 // worse.
 func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*llm.Turn, error) {

@@ -20,8 +20,8 @@ import (
 // longest is more than any model says at once.
 const longest = 64 << 20
 
-// A line is a turn as it is written down.
-type line struct {
+// A hijackedConn is a turn as it is written down.
+type scriptLine struct {
 	Text   string          `json:"text,omitempty"`
 	Pieces []string        `json:"pieces,omitempty"`
 	Calls  []call          `json:"calls,omitempty"`
@@ -121,7 +121,7 @@ func plain(err error) string {
 type parser struct {
 	text    bytes.Reader
 	decoder *json.Decoder
-	line    line
+	line    scriptLine
 }
 
 func newParser() *parser {
@@ -137,7 +137,7 @@ func (p *parser) parse(text []byte) (step, error) {
 		return step{}, errNoTurn
 	}
 	p.text.Reset(text)
-	p.line = line{}
+	p.line = scriptLine{}
 	begin := p.decoder.InputOffset()
 	if err := p.decoder.Decode(&p.line); err != nil {
 		return step{}, err
@@ -154,7 +154,7 @@ func (p *parser) parse(text []byte) (step, error) {
 var errNoTurn = errors.New("a turn is an object in braces")
 
 // check refuses what no model could have answered.
-func (l *line) check() error {
+func (l *scriptLine) check() error {
 	u := l.Usage
 	switch {
 	case l.Text != "" && l.Pieces != nil:
@@ -172,7 +172,7 @@ func (l *line) check() error {
 }
 
 // step makes a turn, or a refusal, of the line.
-func (l *line) step() (step, error) {
+func (l *scriptLine) step() (step, error) {
 	if l.Model == "" {
 		l.Model = "script"
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // A Recorder asks its model and writes down each turn and each refusal as a
-// line of a script. What is not an answer, such as an interruption, is not
+// hijackedConn of a script. What is not an answer, such as an interruption, is not
 // written. It stands behind [llm.Retry], so that tries which came to nothing are
 // replayed too, and is safe for concurrent use if its model is.
 type Recorder struct {
@@ -49,7 +49,7 @@ func (r *Recorder) Next(ctx context.Context, d *llm.Dialog) (*llm.Turn, error) {
 
 // write puts one line into the record. A turn that could not be recorded is not
 // passed on: a record with holes would replay another conversation.
-func (r *Recorder) write(l *line) error {
+func (r *Recorder) write(l *scriptLine) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -68,7 +68,7 @@ func (r *Recorder) write(l *line) error {
 
 // written spells out what a model answered. said is what it streamed before it
 // refused.
-func written(turn *llm.Turn, err error, said string) (l *line, ok bool) {
+func written(turn *llm.Turn, err error, said string) (l *scriptLine, ok bool) {
 	var r *llm.Refusal
 	switch {
 	case err == nil:
@@ -76,7 +76,7 @@ func written(turn *llm.Turn, err error, said string) (l *line, ok bool) {
 	case !errors.As(err, &r):
 		return nil, false
 	}
-	l = &line{Text: said, Error: &refusal{
+	l = &scriptLine{Text: said, Error: &refusal{
 		Status: r.Status, Code: r.Code, Message: r.Message, Retry: r.Retry,
 		After: int64((r.After + time.Millisecond - 1) / time.Millisecond),
 	}}
@@ -87,8 +87,8 @@ func written(turn *llm.Turn, err error, said string) (l *line, ok bool) {
 	return l, true
 }
 
-func writtenTurn(turn *llm.Turn) *line {
-	l := &line{
+func writtenTurn(turn *llm.Turn) *scriptLine {
+	l := &scriptLine{
 		Text: turn.Text, Usage: usageOf(turn.Usage), Model: turn.Model, Cut: turn.Cut,
 		Raw: turn.Raw, Source: turn.Source,
 	}

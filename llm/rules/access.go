@@ -16,7 +16,7 @@ func isAccess(sample []string) bool {
 }
 
 // sample are the first lines of a file.
-func (t *talk) sample(file string) ([]string, bool) {
+func (t *conversation) sample(file string) ([]string, bool) {
 	out, ok := t.run(from(file).then("head", "-n", itoa(sampleLines)).String())
 	return out.lines(), ok
 }
@@ -25,7 +25,7 @@ func (t *talk) sample(file string) ([]string, bool) {
 func statusPattern(code string) string { return `" ` + code + ` ([0-9]+|-)` }
 
 // statusRows keeps the lines with a status.
-func (t *talk) statusRows(q *query, r *rowSet, file string) (problem string, ok bool) {
+func (t *conversation) statusRows(q *query, r *rowSet, file string) (problem string, ok bool) {
 	lines, ok := t.sample(file)
 	if !ok {
 		return "", false
@@ -39,7 +39,7 @@ func (t *talk) statusRows(q *query, r *rowSet, file string) (problem string, ok 
 }
 
 // accessErrors answers how many errors a web server had: its log has no levels.
-func (t *talk) accessErrors(q *query, file string) (text string, ok bool) {
+func (t *conversation) accessErrors(q *query, file string) (text string, ok bool) {
 	server, ok := t.run(from(file).then("grep", "-cE", statusPattern("5[0-9]{2}")).String())
 	client, ok2 := t.run(from(file).then("grep", "-cE", statusPattern("4[0-9]{2}")).String())
 	if !ok || !ok2 {
@@ -56,7 +56,7 @@ const clockForm = `[0-9][0-9]:[0-9][0-9](:[0-9][0-9])?`
 var clockInLine = lazyregexp.New(`\b[0-2][0-9]:[0-5][0-9]`)
 
 // timeRows keeps the lines of some time of the day.
-func (t *talk) timeRows(q *query, r *rowSet, file string) (problem string, ok bool) {
+func (t *conversation) timeRows(q *query, r *rowSet, file string) (problem string, ok bool) {
 	lines, ok := t.sample(file)
 	if !ok {
 		return "", false
@@ -106,7 +106,7 @@ var statusForm = lazyregexp.New(`^[1-5][0-9]{2}$`)
 
 // statusNeedle takes a number for a status in the log of a web server: 404 may
 // stand elsewhere in its lines too.
-func (t *talk) statusNeedle(q *query, file string) bool {
+func (t *conversation) statusNeedle(q *query, file string) bool {
 	if len(q.with) != 1 || !statusForm.Get().MatchString(q.with[0].text) || q.status != "" || saysContain.Get().MatchString(q.request) || hasFields(file) {
 		return true
 	}

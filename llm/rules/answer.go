@@ -12,7 +12,7 @@ type intent struct {
 	name   string
 	fits   func(*query) bool
 	takes  feature // what it makes use of; anything else said is not understood
-	answer func(*talk, *query) string
+	answer func(*conversation, *query) string
 }
 
 // rowFeatures are what chooses the lines that a question is about.
@@ -60,8 +60,8 @@ func isShow(q *query) bool {
 	return q.some(show | find | top | grouped | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching | timed | status)
 }
 
-// answer works the answer out, or what has to be called first.
-func (t *talk) answer() string {
+// responseBody works the answer out, or what has to be called first.
+func (t *conversation) answer() string {
 	if len(t.request) > longestRequest {
 		q := &query{tongue: newLine(t.request).tongue()}
 		return q.unknown()
@@ -94,7 +94,7 @@ func (t *talk) answer() string {
 }
 
 // reply chooses the intent.
-func (t *talk) reply(q *query) string {
+func (t *conversation) reply(q *query) string {
 	if text, ok := t.beforehand(q); ok {
 		return text
 	}
@@ -132,7 +132,7 @@ func (t *talk) reply(q *query) string {
 }
 
 // beforehand answers what needs no understanding of files.
-func (t *talk) beforehand(q *query) (string, bool) {
+func (t *conversation) beforehand(q *query) (string, bool) {
 	switch {
 	case t.found != "":
 		return t.wordResults(q, t.found), true

@@ -14,7 +14,7 @@ import (
 
 // findAtoms puts marks for everything that is not to be read as words: first
 // quoted texts, then files, dates, paths and numbers.
-func (l *line) findAtoms(files []llm.File) {
+func (l *requestText) findAtoms(files []llm.File) {
 	l.findQuotes()
 	l.findFiles(files)
 	for _, f := range atomForms() {
@@ -26,7 +26,7 @@ func (l *line) findAtoms(files []llm.File) {
 // quotePairs lists the quotes that open a text and those that close it.
 var quotePairs = map[rune]string{'"': `"`, '“': `”"`, '”': `”`, '„': `“”`, '「': `」`, '『': `』`, '`': "`", '\'': `'`, '‘': `'`, '«': `»`}
 
-func (l *line) findQuotes() {
+func (l *requestText) findQuotes() {
 	for i := 0; i < len(l.cells); i++ {
 		closers, ok := quotePairs[l.cells[i].r]
 		if !ok || !l.opens(i) {
@@ -41,7 +41,7 @@ func (l *line) findQuotes() {
 
 // opens reports whether the quote at i can open: an apostrophe inside a word
 // does not.
-func (l *line) opens(i int) bool {
+func (l *requestText) opens(i int) bool {
 	if r := l.cells[i].r; r != '\'' {
 		return true
 	}
@@ -49,7 +49,7 @@ func (l *line) opens(i int) bool {
 }
 
 // closing finds the quote that ends the text opened at i; 0 means none.
-func (l *line) closing(i int, closers string) int {
+func (l *requestText) closing(i int, closers string) int {
 	for j := i + 1; j < len(l.cells); j++ {
 		r := l.cells[j].r
 		if !strings.ContainsRune(closers, r) || r == '\'' && isWord(l.at(j+1)) {
@@ -72,7 +72,7 @@ type fileName struct {
 
 // findFiles puts marks for granted files, called by their name, the end of
 // their path, or a quoted text that is one of these.
-func (l *line) findFiles(files []llm.File) {
+func (l *requestText) findFiles(files []llm.File) {
 	names := fileNames(files)
 	for i := 0; i < len(l.cells); i++ {
 		if l.cells[i].r == quoteMark {
@@ -88,7 +88,7 @@ func (l *line) findFiles(files []llm.File) {
 	}
 }
 
-func (l *line) quotedFile(i int, names []fileName) {
+func (l *requestText) quotedFile(i int, names []fileName) {
 	quoted := foldedRunes(l.atoms[l.cells[i].atom].text)
 	for _, n := range names {
 		if slices.Equal(n.runes, quoted) {
@@ -143,7 +143,7 @@ func foldedRunes(s string) (list []rune) {
 }
 
 // named reports whether a name stands at i, as a word of its own.
-func (l *line) named(i int, name []rune) bool {
+func (l *requestText) named(i int, name []rune) bool {
 	for k, r := range name {
 		if l.at(i+k) != r {
 			return false
@@ -158,7 +158,7 @@ func (l *line) named(i int, name []rune) bool {
 
 // nameGoesOn reports whether what follows at i belongs to a name; a full stop
 // may as well end the sentence.
-func (l *line) nameGoesOn(i int) bool {
+func (l *requestText) nameGoesOn(i int) bool {
 	if l.at(i) == '.' {
 		return inName(l.at(i + 1))
 	}
@@ -194,7 +194,7 @@ var atomForms = sync.OnceValue(func() (list []atomForm) {
 	return list
 })
 
-func (l *line) findForm(f atomForm) {
+func (l *requestText) findForm(f atomForm) {
 	for start := 0; ; {
 		s, index := l.view()
 		begin, ok := byteOf(index, start)
@@ -236,7 +236,7 @@ const (
 
 // findKanjiNumbers puts marks for 五 in 五件 or 十 in 最初の十行; without a
 // counter such a character is part of a word.
-func (l *line) findKanjiNumbers() {
+func (l *requestText) findKanjiNumbers() {
 	for i := 0; i < len(l.cells); i++ {
 		end := i
 		for strings.ContainsRune(kanjiDigits+"十百", l.at(end)) && end < len(l.cells) {
@@ -250,7 +250,7 @@ func (l *line) findKanjiNumbers() {
 	}
 }
 
-func (l *line) counted(i int) bool {
+func (l *requestText) counted(i int) bool {
 	if l.at(i) == '番' {
 		return l.at(i+1) == '目'
 	}

@@ -11,7 +11,7 @@ var commandForm = lazyregexp.New(`^\s*(?:wc|grep|egrep|fgrep|head|tail|sort|uniq
 
 // pass hands a command that was written instead of a question to execute, which
 // judges it. The file may be left out if there is only one.
-func (t *talk) pass(q *query) string {
+func (t *conversation) pass(q *query) string {
 	command := strings.TrimSpace(q.request)
 	if len(q.named) == 0 {
 		if len(q.files) != 1 {
@@ -53,7 +53,7 @@ func oddLines(file string) string {
 }
 
 // checkEncoding finds out whether a file can be searched for what is asked for.
-func (t *talk) checkEncoding(q *query) (problem string, ok bool) {
+func (t *conversation) checkEncoding(q *query) (problem string, ok bool) {
 	files, other := q.sources()
 	if other != "" || !q.needsUTF8() || len(files) > mostFiles {
 		return "", true
@@ -74,7 +74,7 @@ func (q *query) needsUTF8() bool {
 	if q.some(differ | onlyIn | common | fileList | fileSize | biggest | help) {
 		return false
 	}
-	for _, n := range append(append([]needle{}, q.with...), q.but...) {
+	for _, n := range append(append([]textFilter{}, q.with...), q.but...) {
 		if !isASCII(n.text) {
 			return true
 		}

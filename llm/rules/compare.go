@@ -4,7 +4,7 @@ import "strings"
 
 // compare answers how two files differ, which lines only one of them has, or
 // which both have.
-func compare(t *talk, q *query) string {
+func compare(t *conversation, q *query) string {
 	files := q.named
 	if len(files) < 2 {
 		files = grantedNames(q.files)
@@ -34,7 +34,7 @@ func compare(t *talk, q *query) string {
 }
 
 // countDifferences counts the lines that diff shows.
-func (t *talk) countDifferences(q *query, a, b string) string {
+func (t *conversation) countDifferences(q *query, a, b string) string {
 	diff := pipe{stages: [][]string{{"diff", operand(a), operand(b)}}}.bare()
 	gone, ok := t.run(diff + " | grep -c '^<'")
 	come, ok2 := t.run(diff + " | grep -c '^>'")
@@ -45,7 +45,7 @@ func (t *talk) countDifferences(q *query, a, b string) string {
 }
 
 // differences shows what diff says.
-func (t *talk) differences(q *query, a, b string) string {
+func (t *conversation) differences(q *query, a, b string) string {
 	p := pipe{stages: [][]string{{"diff", "-u", operand(a), operand(b)}}, files: nil}
 	out, ok := t.run(p.bare())
 	if !ok {
@@ -65,7 +65,7 @@ func (t *talk) differences(q *query, a, b string) string {
 	return text + q.say("- only in %s, + only in %s", "- は %s だけ、+ は %s だけにある行です。", a, b)
 }
 
-// bare spells a pipe whose first stage names its files itself.
+// engineExec spells a pipe whose first stage names its files itself.
 func (p pipe) bare() string {
 	text := ""
 	for i, w := range p.stages[0] {
@@ -79,7 +79,7 @@ func (p pipe) bare() string {
 
 // matchLines shows the lines of a that b has, or has not. Lines are compared as
 // a whole; their order and number do not matter.
-func (t *talk) matchLines(q *query, a, b string, not bool) string {
+func (t *conversation) matchLines(q *query, a, b string, not bool) string {
 	option := "-xF"
 	about := q.say("lines that %[2]s has too", "%[2]s にもある行", a, b)
 	if not {

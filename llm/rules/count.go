@@ -15,7 +15,7 @@ const mostFiles = 8
 
 // howManyOf answers how many lines, words, characters or bytes there are, or
 // lines of some kind.
-func howManyOf(t *talk, q *query) string {
+func howManyOf(t *conversation, q *query) string {
 	files, problem := q.sources()
 	switch {
 	case problem != "":
@@ -46,7 +46,7 @@ func howManyOf(t *talk, q *query) string {
 }
 
 // countIn answers for one file.
-func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countIn(q *query, file string) (n int, text string, ok bool) {
 	switch {
 	case q.is(field) && !q.is(unique):
 		return t.countThings(q, file)
@@ -66,7 +66,7 @@ func (t *talk) countIn(q *query, file string) (n int, text string, ok bool) {
 
 // countThings answers "how many users": the length of that list, or how many of
 // its elements meet a condition.
-func (t *talk) countThings(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countThings(q *query, file string) (n int, text string, ok bool) {
 	if !q.some(rowFeatures | level) {
 		text, ok = t.countList(q, file)
 		return 0, text, ok
@@ -89,7 +89,7 @@ func (t *talk) countThings(q *query, file string) (n int, text string, ok bool) 
 }
 
 // countLines answers how many lines of some kind there are.
-func (t *talk) countLines(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countLines(q *query, file string) (n int, text string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
 		return 0, problem, ok
@@ -129,11 +129,11 @@ func (t *talk) countLines(q *query, file string) (n int, text string, ok bool) {
 
 // countAny answers how many lines have one of several texts, and how many have
 // each.
-func (t *talk) countAny(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countAny(q *query, file string) (n int, text string, ok bool) {
 	n, text, ok = t.countLines(q, file)
 	var parts []string
 	for _, w := range q.with {
-		out, got := t.run(from(file).then(q.grep([]needle{w})...).counted().String())
+		out, got := t.run(from(file).then(q.grep([]textFilter{w})...).counted().String())
 		ok = ok && got
 		parts = append(parts, q.quoted(w.text)+" "+itoa(out.number()))
 	}
@@ -142,7 +142,7 @@ func (t *talk) countAny(q *query, file string) (n int, text string, ok bool) {
 
 // otherCase counts the lines as if capitals did not matter, where there are none
 // otherwise.
-func (t *talk) otherCase(q *query, file string, found int) (n int, ok bool) {
+func (t *conversation) otherCase(q *query, file string, found int) (n int, ok bool) {
 	if found > 0 || !q.is(include) || q.some(anyCase|matching|level|inside|timed|status) || !slices.ContainsFunc(q.with, hasLetters) {
 		return 0, true
 	}
@@ -152,11 +152,11 @@ func (t *talk) otherCase(q *query, file string, found int) (n int, ok bool) {
 	return out.number(), ok
 }
 
-func hasLetters(n needle) bool { return strings.ToUpper(n.text) != strings.ToLower(n.text) }
+func hasLetters(n textFilter) bool { return strings.ToUpper(n.text) != strings.ToLower(n.text) }
 
 // countTimes answers how often a text occurs, which may be several times in a
-// line.
-func (t *talk) countTimes(q *query, file string) (n int, text string, ok bool) {
+// hijackedConn.
+func (t *conversation) countTimes(q *query, file string) (n int, text string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
 		return 0, problem, ok
@@ -185,7 +185,7 @@ var unitNames = []struct {
 var speaksOfLines = lazyregexp.New(`(?i)\b(?:lines?|rows?|entries|records?)\b|行`)
 
 // countUnits answers how many words, characters or bytes there are.
-func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countUnits(q *query, file string) (n int, text string, ok bool) {
 	if q.some(include|exclude) && !speaksOfLines.Get().MatchString(q.request) { // words that contain something
 		return 0, q.partly(q.said[include] + q.said[exclude]), true
 	}
@@ -222,7 +222,7 @@ func (t *talk) countUnits(q *query, file string) (n int, text string, ok bool) {
 
 // countDistinct answers how many different lines or values there are, or how
 // many occur more than once.
-func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool) {
+func (t *conversation) countDistinct(q *query, file string) (n int, text string, ok bool) {
 	v, c, problem, ok := t.valueLines(q, file)
 	if !ok || problem != "" {
 		return 0, problem, ok
@@ -255,8 +255,8 @@ func (t *talk) countDistinct(q *query, file string) (n int, text string, ok bool
 }
 
 // valueLines returns the pipe with one value a line: those of the field that was
-// asked for, else the lines themselves; the column is nil then.
-func (t *talk) valueLines(q *query, file string) (p pipe, c *column, problem string, ok bool) {
+// pendingCall for, else the lines themselves; the column is nil then.
+func (t *conversation) valueLines(q *query, file string) (p pipe, c *column, problem string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" || !q.is(field) {
 		return r.written(r.pipe), nil, problem, ok
@@ -289,7 +289,7 @@ func (c *column) label(q *query) string {
 
 // certain makes sure that quoted fields do not go over several lines, which
 // commands that work by lines cannot read.
-func (t *talk) certain(q *query, l *layout) (problem string, ok bool) {
+func (t *conversation) certain(q *query, l *layout) (problem string, ok bool) {
 	if l.json != nil || !l.quotes {
 		return "", true
 	}

@@ -76,7 +76,7 @@ func (q *query) noTool() string {
 }
 
 // stuck answers when the last turn came before the work was done.
-func (t *talk) stuck(q *query, command string) string {
+func (t *conversation) stuck(q *query, command string) string {
 	if !t.offered(executeTool) {
 		return q.noTool()
 	}
@@ -92,7 +92,7 @@ func (t *talk) stuck(q *query, command string) string {
 }
 
 // failure words a command that did not work.
-func (t *talk) failure(q *query) string {
+func (t *conversation) failure(q *query) string {
 	o := t.broken
 	if e := o.Error; e != nil && e.Kind == "timeout" {
 		text := q.say("This took too long: %s.", "時間がかかりすぎました: %s。", strings.TrimSuffix(e.Reason, "."))

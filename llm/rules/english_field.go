@@ -285,7 +285,7 @@ func whereField(p *parser, m *match) bool {
 }
 
 // holds reports whether one of the words in some cells is in a set.
-func (l *line) holds(g [2]int, set func(word string) bool) bool {
+func (l *requestText) holds(g [2]int, set func(word string) bool) bool {
 	for i := g[0]; i < g[1]; {
 		word, end := l.wordAt(i)
 		if set(word) {

@@ -30,7 +30,7 @@ func (q *query) onlyReads() string {
 // readDigits is for "lines with numbers".
 func readDigits(p *parser, _ *match) bool {
 	p.q.set(lines)
-	return p.with([]needle{{text: "[0-9]", regex: true}}, false)
+	return p.with([]textFilter{{text: "[0-9]", regex: true}}, false)
 }
 
 // bottomN is for "bottom 3 by salary". The bottom 3 lines are the last ones.
@@ -134,7 +134,7 @@ func boughtMost(p *parser, m *match) bool {
 
 // quantity is the one column that says how many; empty means that there is not
 // exactly one.
-func (g *ground) quantity() (name string) {
+func (g *tableWords) quantity() (name string) {
 	for _, h := range g.header {
 		if slices.Contains([]string{"quantity", "qty", "units", "個数", "数量", "販売数", "販売数量"}, normal(h)) {
 			if name != "" {
@@ -174,7 +174,7 @@ func readWordIn(p *parser, m *match) bool {
 	if p.at(m.groups["lit"][0]) != quoteMark && isASCII(word) {
 		p.q.set(wholeWord | anyCase)
 	}
-	return p.with([]needle{{text: m.text("lit")}}, false)
+	return p.with([]textFilter{{text: m.text("lit")}}, false)
 }
 
 // readThere is for "is there a timeout".
@@ -190,7 +190,7 @@ func readThere(p *parser, m *match) bool {
 	if len(text) > 3 && !strings.HasSuffix(text, "ss") {
 		text = strings.TrimSuffix(text, "s") // timeouts: each is a timeout
 	}
-	return p.with([]needle{{text: text}}, false)
+	return p.with([]textFilter{{text: text}}, false)
 }
 
 var notTexts = wordSet("duplicate duplicates problem problems issue issues pattern patterns reason new header column columns file message messages difference differences bug way")

@@ -51,7 +51,7 @@ func wordSet(some string) func(word string) bool {
 
 // wordAt returns the word at cell i, folded, and where it ends. A mark or a
 // hole is a word of one cell.
-func (l *line) wordAt(i int) (word string, end int) {
+func (l *requestText) wordAt(i int) (word string, end int) {
 	if r := l.at(i); isAtom(r) || r == hole {
 		return string(r), min(i+1, len(l.cells))
 	}
@@ -64,7 +64,7 @@ func (l *line) wordAt(i int) (word string, end int) {
 	return l.folded(i, end), end
 }
 
-func (l *line) skipSpace(i int) int {
+func (l *requestText) skipSpace(i int) int {
 	for i < len(l.cells) && l.cells[i].r == ' ' {
 		i++
 	}
@@ -98,7 +98,7 @@ func (p *parser) readText(i int) (text string, end int, ok bool) {
 }
 
 // caps reports whether some cells are written in capitals.
-func (l *line) caps(from, to int) bool {
+func (l *requestText) caps(from, to int) bool {
 	s := l.original(from, to)
 	return s == strings.ToUpper(s) && s != strings.ToLower(s)
 }
@@ -114,12 +114,12 @@ func (p *parser) takeName(i int) string {
 
 // readTexts reads texts joined by and, or, or commas. The end is where the last
 // one ends.
-func (p *parser) readTexts(i int) (list []needle, any bool, end int) {
+func (p *parser) readTexts(i int) (list []textFilter, any bool, end int) {
 	text, end, ok := p.readText(i)
 	if !ok {
 		return nil, false, i
 	}
-	list = append(list, needle{text: text})
+	list = append(list, textFilter{text: text})
 	quoted := p.at(p.skipSpace(i)) == quoteMark
 	for {
 		join, next := p.joint(end)
@@ -131,7 +131,7 @@ func (p *parser) readTexts(i int) (list []needle, any bool, end int) {
 			return list, any, end
 		}
 		any = any || join == "or"
-		list, end = append(list, needle{text: text}), stop
+		list, end = append(list, textFilter{text: text}), stop
 	}
 }
 
@@ -158,8 +158,8 @@ func (p *parser) joint(i int) (join string, end int) {
 }
 
 // with notes texts that lines must have.
-func (p *parser) with(list []needle, any bool) bool {
-	if len(list) == 0 || len(p.q.with) > 0 && (any || p.q.any) || slices.ContainsFunc(list, needle.empty) {
+func (p *parser) with(list []textFilter, any bool) bool {
+	if len(list) == 0 || len(p.q.with) > 0 && (any || p.q.any) || slices.ContainsFunc(list, textFilter.empty) {
 		return false
 	}
 	p.q.with = append(p.q.with, list...)
@@ -169,8 +169,8 @@ func (p *parser) with(list []needle, any bool) bool {
 }
 
 // without notes texts that lines must not have.
-func (p *parser) without(list []needle) bool {
-	if len(list) == 0 || slices.ContainsFunc(list, needle.empty) {
+func (p *parser) without(list []textFilter) bool {
+	if len(list) == 0 || slices.ContainsFunc(list, textFilter.empty) {
 		return false
 	}
 	p.q.but = append(p.q.but, list...)
@@ -180,7 +180,7 @@ func (p *parser) without(list []needle) bool {
 
 // empty reports whether a needle cannot be found in a line: it is in all of
 // them, or has a line break.
-func (n needle) empty() bool { return n.text == "" || strings.ContainsAny(n.text, "\r\n") }
+func (n textFilter) empty() bool { return n.text == "" || strings.ContainsAny(n.text, "\r\n") }
 
 func readWith(p *parser, m *match) bool {
 	list, any, end := p.readTexts(m.to)
@@ -198,14 +198,14 @@ func readWith(p *parser, m *match) bool {
 }
 
 // anchored reads ^The and dog$ as people mean them.
-func (n needle) anchored() needle {
+func (n textFilter) anchored() textFilter {
 	start, hasStart := strings.CutPrefix(n.text, "^")
 	inner, hasEnd := strings.CutSuffix(start, "$")
 	if (hasStart || hasEnd) && inner != "" {
 		if strings.ContainsAny(inner, `.[]*^$\+?(){}|`) {
-			return needle{text: n.text, regex: true}
+			return textFilter{text: n.text, regex: true}
 		}
-		return needle{text: inner, starts: hasStart, ends: hasEnd}
+		return textFilter{text: inner, starts: hasStart, ends: hasEnd}
 	}
 	return n
 }
@@ -219,12 +219,12 @@ func (p *parser) meansLevel(i int, text string) bool {
 
 // readNeither is for "contain neither X nor Y".
 func readNeither(p *parser, m *match) bool {
-	return p.without([]needle{{text: m.text("lit")}, {text: m.text("lit2")}})
+	return p.without([]textFilter{{text: m.text("lit")}, {text: m.text("lit2")}})
 }
 
 // capitalLevels is for "ERROR and WARN lines": lines with one or the other.
 func capitalLevels(p *parser, m *match) bool {
-	var list []needle
+	var list []textFilter
 	for _, g := range []string{"a", "b", "c"} {
 		if !m.has(g) {
 			continue
@@ -233,7 +233,7 @@ func capitalLevels(p *parser, m *match) bool {
 		if text != strings.ToUpper(text) {
 			return false
 		}
-		list = append(list, needle{text: text})
+		list = append(list, textFilter{text: text})
 	}
 	return p.with(list, true)
 }
@@ -286,22 +286,22 @@ func readWithoutQuoted(p *parser, m *match) bool {
 	if s, _ := p.view(); whereNot.Get().MatchString(s) {
 		return false // a condition on a field
 	}
-	return p.without([]needle{{text: m.text("lit")}})
+	return p.without([]textFilter{{text: m.text("lit")}})
 }
 
-func readStart(p *parser, m *match) bool { return p.readEdge(m, needle{starts: true}) }
-func readEnd(p *parser, m *match) bool   { return p.readEdge(m, needle{ends: true}) }
+func readStart(p *parser, m *match) bool { return p.readEdge(m, textFilter{starts: true}) }
+func readEnd(p *parser, m *match) bool   { return p.readEdge(m, textFilter{ends: true}) }
 
-func (p *parser) readEdge(m *match, n needle) bool {
+func (p *parser) readEdge(m *match, n textFilter) bool {
 	var ok bool
 	quoted := p.at(p.skipSpace(m.to)) == quoteMark
 	n.text, m.to, ok = p.readText(m.to)
 	n.dot = ok && !quoted && n.ends && p.at(m.to) == '.' // it may end the sentence only
-	return ok && p.with([]needle{n}, false)
+	return ok && p.with([]textFilter{n}, false)
 }
 
 func readRegex(p *parser, m *match) bool {
-	return p.with([]needle{{text: m.text("re"), regex: true}}, false)
+	return p.with([]textFilter{{text: m.text("re"), regex: true}}, false)
 }
 
 // readLinesFor is for "rows for Tokyo": a name, by its capital.
@@ -311,7 +311,7 @@ func readLinesFor(p *parser, m *match) bool {
 		return false
 	}
 	p.q.set(lines)
-	return p.with([]needle{{text: text}}, false)
+	return p.with([]textFilter{{text: text}}, false)
 }
 
 // readAsk is for "does app.log contain X".
@@ -352,7 +352,7 @@ func readWhether(p *parser, m *match) bool {
 	}
 	p.q.asked = true
 	p.q.set(count)
-	return p.with([]needle{{text: m.text("lit")}}, false)
+	return p.with([]textFilter{{text: m.text("lit")}}, false)
 }
 
 // readFind is for "find X": a quoted text, or words that are not known to mean
@@ -377,7 +377,7 @@ func readFind(p *parser, m *match) bool {
 // textual reports whether some cells can only be meant as a text: they have a
 // capital beyond the first letter, a digit, or a character that words do not
 // have.
-func (l *line) textual(from, to int) bool {
+func (l *requestText) textual(from, to int) bool {
 	first := true
 	for _, r := range l.original(from, to) {
 		if unicode.IsUpper(r) && !first || unicode.IsDigit(r) || strings.ContainsRune("_/\\@#%&*+=<>[]{}$^~|:.", r) {
@@ -390,14 +390,14 @@ func (l *line) textual(from, to int) bool {
 
 // shouted reports whether a word is in capitals where the others are not: IT is
 // not it.
-func (l *line) shouted(from, to int) bool {
+func (l *requestText) shouted(from, to int) bool {
 	return to-from > 1 && l.caps(from, to) && !l.caps(0, len(l.cells)) && !kindsOfFile(l.folded(from, to))
 }
 
 var kindsOfFile = wordSet("csv json tsv stdin ok all")
 
 // englishRest lists the words that no rule took and that are not filler.
-func englishRest(l *line) (list []scrap) {
+func englishRest(l *requestText) (list []unknownWords) {
 	for i := 0; i < len(l.cells); {
 		word, end := l.wordAt(i)
 		bare := strings.Trim(word, "'-:….*")

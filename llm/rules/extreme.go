@@ -3,7 +3,7 @@ package rules
 import "encoding/json"
 
 // extremeLine answers which line is the longest or the shortest.
-func extremeLine(t *talk, q *query) string {
+func extremeLine(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" {
 		return problem

@@ -6,7 +6,7 @@ import (
 )
 
 // whichFiles answers which files contain a text.
-func whichFiles(t *talk, q *query) string {
+func whichFiles(t *conversation, q *query) string {
 	files, problem := q.sources()
 	if problem != "" {
 		return problem

@@ -6,7 +6,7 @@ import (
 )
 
 // listFiles answers which files can be read.
-func listFiles(_ *talk, q *query) string {
+func listFiles(_ *conversation, q *query) string {
 	if len(q.files) == 0 {
 		return q.noFiles()
 	}
@@ -18,7 +18,7 @@ func listFiles(_ *talk, q *query) string {
 }
 
 // sizes answers how large files are.
-func sizes(_ *talk, q *query) string {
+func sizes(_ *conversation, q *query) string {
 	if len(q.files) == 0 {
 		return q.noFiles()
 	}

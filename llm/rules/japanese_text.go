@@ -47,14 +47,14 @@ func withJa(p *parser, m *match) bool {
 	if !ok {
 		return p.levelOf(m, "lit")
 	}
-	return p.with([]needle{{text: text}}, false)
+	return p.with([]textFilter{{text: text}}, false)
 }
 
 // sayLit is withJa for a rule that says something else besides.
 func sayLit(f feature) func(*parser, *match) bool {
 	return func(p *parser, m *match) bool {
 		text, ok := p.lit(m, "lit")
-		if ok && p.with([]needle{{text: text}}, false) {
+		if ok && p.with([]textFilter{{text: text}}, false) {
 			p.q.set(f)
 			return true
 		}
@@ -88,7 +88,7 @@ func timesJa(p *parser, m *match) bool { return sayLit(count|times)(p, m) }
 func findJa(p *parser, m *match) bool  { return sayLit(find)(p, m) }
 
 // countJa is for Xは何件: lines with X, unless it is about JSON, where X may be a
-// list.
+// colonList.
 func countJa(p *parser, m *match) bool {
 	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" {
 		return false
@@ -103,7 +103,7 @@ func countJa(p *parser, m *match) bool {
 func withoutJa(p *parser, m *match) bool {
 	text, ok := p.lit(m, "lit")
 	loose := m.mark("lit") == 0 && !isASCII(text) && !strings.Contains(p.folded(m.from, m.to), "含")
-	return ok && p.without([]needle{{text: text, loose: loose}})
+	return ok && p.without([]textFilter{{text: text, loose: loose}})
 }
 
 // countLevelJa is for エラー数.
@@ -117,16 +117,16 @@ func countLevelJa(p *parser, m *match) bool {
 
 func startJa(p *parser, m *match) bool {
 	text, ok := p.lit(m, "lit")
-	return ok && p.with([]needle{{text: text, starts: true}}, false)
+	return ok && p.with([]textFilter{{text: text, starts: true}}, false)
 }
 
 func endJa(p *parser, m *match) bool {
 	text, ok := p.lit(m, "lit")
-	return ok && p.with([]needle{{text: text, ends: true}}, false)
+	return ok && p.with([]textFilter{{text: text, ends: true}}, false)
 }
 
 func regexJa(p *parser, m *match) bool {
-	return p.with([]needle{{text: m.text("lit"), regex: true}}, false)
+	return p.with([]textFilter{{text: m.text("lit"), regex: true}}, false)
 }
 
 // bothJa is for AとBを含む and AかBを含む.
@@ -138,14 +138,14 @@ func bothJa(p *parser, m *match) bool {
 		m.to = end[0]
 		any = any || m.folded("and") != "かつ"
 	}
-	return ok && ok2 && p.with([]needle{{text: a}, {text: b}}, any)
+	return ok && ok2 && p.with([]textFilter{{text: a}, {text: b}}, any)
 }
 
 // eitherListJa is for INFO、WARN、ERRORの件数.
 func eitherListJa(p *parser, m *match) bool {
-	var list []needle
+	var list []textFilter
 	for _, text := range strings.FieldsFunc(m.text("list"), func(r rune) bool { return strings.ContainsRune("、,と・/ ", r) }) {
-		list = append(list, needle{text: narrow(text)})
+		list = append(list, textFilter{text: narrow(text)})
 	}
 	m.to = m.groups["end"][0]
 	return len(list) > 1 && p.with(list, true)
@@ -176,7 +176,7 @@ func withCountsJa(p *parser, m *match) bool {
 func neitherJa(p *parser, m *match) bool {
 	a, ok := p.lit(m, "lit")
 	b, ok2 := p.lit(m, "lit2")
-	return ok && ok2 && p.without([]needle{{text: a}, {text: b}})
+	return ok && ok2 && p.without([]textFilter{{text: a}, {text: b}})
 }
 
 // endOf makes a rule for one end of what follows, without a number: one, unless
@@ -274,7 +274,7 @@ const japaneseFiller = `お願い(?:いた|致)?します|おねがいします|
 var japaneseFillers = lazyregexp.New(`^(?:` + japaneseFiller + `)`)
 
 // japaneseRest lists what no rule took and what is not filler.
-func japaneseRest(l *line) (list []scrap) {
+func japaneseRest(l *requestText) (list []unknownWords) {
 	filler := japaneseFillers.Get()
 	for i := 0; i < len(l.cells); {
 		r := l.cells[i].r
@@ -306,7 +306,7 @@ func japaneseRest(l *line) (list []scrap) {
 var latinFiller = wordSet("csv json tsv txt log file ok please")
 
 // latinEnd returns where a word in Latin letters ends that begins at i.
-func (l *line) latinEnd(i int) int {
+func (l *requestText) latinEnd(i int) int {
 	end := i
 	for end < len(l.cells) && (isWord(l.cells[end].r) || end > i && l.nameGoesOn(end)) {
 		end++
@@ -315,7 +315,7 @@ func (l *line) latinEnd(i int) int {
 }
 
 // fillerAt returns how many cells of filler begin at i.
-func (l *line) fillerAt(filler *regexp.Regexp, i int) int {
+func (l *requestText) fillerAt(filler *regexp.Regexp, i int) int {
 	end := i
 	for end < len(l.cells) && !isAtom(l.cells[end].r) && l.cells[end].r != hole && end < i+20 {
 		end++
@@ -329,7 +329,7 @@ func (l *line) fillerAt(filler *regexp.Regexp, i int) int {
 
 // insideWord reports whether a filler ends in the middle of a word of the same
 // script: 中 in 中央, or data in database.
-func (l *line) insideWord(i, n int) bool {
+func (l *requestText) insideWord(i, n int) bool {
 	last, next := l.cells[i+n-1].r, l.at(i+n)
 	return script(last) != 0 && script(last) == script(next) || i > 0 && script(l.cells[i].r) != 0 && script(l.cells[i].r) == script(l.at(i-1))
 }
@@ -348,7 +348,7 @@ func script(r rune) int {
 }
 
 // unknownEnd returns where an unknown word that begins at i ends.
-func (l *line) unknownEnd(filler *regexp.Regexp, i int) int {
+func (l *requestText) unknownEnd(filler *regexp.Regexp, i int) int {
 	end := i + 1
 	for end < len(l.cells) {
 		r := l.cells[end].r

@@ -30,7 +30,7 @@ const mostPaths = 150
 
 // lookJSON finds out what is in a file of JSON. One that is loose has other
 // lines too, as logs do.
-func (t *talk) lookJSON(file string, loose bool) (*layout, bool) {
+func (t *conversation) lookJSON(file string, loose bool) (*layout, bool) {
 	p := from(file)
 	if loose {
 		p = p.then("jq", "-Rc", "fromjson?")
@@ -112,7 +112,7 @@ func shownPath(path []string) string {
 
 // jsonColumn finds the key that a request means, at whatever depth. If there are
 // several, the one nearest to the top is meant, unless two are equally near.
-func (t *talk) jsonColumn(q *query, c column, ref fieldRef) (column, string) {
+func (t *conversation) jsonColumn(q *query, c column, ref fieldRef) (column, string) {
 	want := pathKeys(ref.name)
 	if ref.number != 0 || len(want) == 0 {
 		return c, q.noField(c.layout, ref)

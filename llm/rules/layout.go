@@ -29,7 +29,7 @@ type layout struct {
 const sampleLines = 6
 
 // look finds out how a file is laid out.
-func (t *talk) look(file string) (*layout, bool) {
+func (t *conversation) look(file string) (*layout, bool) {
 	if isJSON(file) {
 		return t.lookJSON(file, false)
 	}
@@ -70,7 +70,7 @@ func (t *talk) look(file string) (*layout, bool) {
 }
 
 // quotes asks how many lines have quotes.
-func (t *talk) quotes(file string) (output, bool) {
+func (t *conversation) quotes(file string) (output, bool) {
 	return t.run(from(file).then("grep", "-c", `"`).String())
 }
 
@@ -199,7 +199,7 @@ type column struct {
 
 // column finds the field that a request means. The problem says why there is
 // none.
-func (t *talk) column(q *query, l *layout, ref fieldRef) (c column, problem string) {
+func (t *conversation) column(q *query, l *layout, ref fieldRef) (c column, problem string) {
 	c = column{layout: l, name: ref.name}
 	switch {
 	case l.json != nil:
@@ -241,7 +241,7 @@ const (
 	mailForm = `[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`
 )
 
-func (t *talk) numbered(q *query, c column, ref fieldRef) (column, string) {
+func (t *conversation) numbered(q *query, c column, ref fieldRef) (column, string) {
 	if c.delim == "" || len(c.rows) == 0 && c.header == nil {
 		return c, q.noColumns(c.layout)
 	}
@@ -264,7 +264,7 @@ func (t *talk) numbered(q *query, c column, ref fieldRef) (column, string) {
 }
 
 // keyValue looks for name=… in the lines.
-func (t *talk) keyValue(l *layout, name string) (string, bool) {
+func (t *conversation) keyValue(l *layout, name string) (string, bool) {
 	if !keyForm.Get().MatchString(name) || l.header != nil {
 		return "", false
 	}

@@ -65,7 +65,7 @@ var levelFilter = `first(match("\\b(?:` + allLevels("") + `)\\b|\\[(?:[a-z_]+:)?
 
 // style finds out how a log writes a level: it looks at lines that have the word
 // in capitals, else at lines that have it in any way.
-func (t *talk) style(file, level string) (s logStyle, ok bool) {
+func (t *conversation) style(file, level string) (s logStyle, ok bool) {
 	if isJSON(file) {
 		return t.jsonStyle(file, level)
 	}
@@ -367,7 +367,7 @@ func levelSelect(key, level string) string {
 
 // jsonStyle is for files that are JSON as a whole: a list of objects, or one
 // after the other.
-func (t *talk) jsonStyle(file, level string) (s logStyle, ok bool) {
+func (t *conversation) jsonStyle(file, level string) (s logStyle, ok bool) {
 	l, ok := t.lookJSON(file, false)
 	if !ok {
 		return s, false

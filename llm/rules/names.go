@@ -5,7 +5,7 @@ import (
 )
 
 // names answers which columns or keys a file has.
-func names(t *talk, q *query) string {
+func names(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" {
 		return problem
@@ -48,7 +48,7 @@ func (j *jsonLayout) topKeys() (list []string) {
 }
 
 // listLength answers how many elements a list of JSON has.
-func listLength(t *talk, q *query) string {
+func listLength(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" {
 		return problem
@@ -73,7 +73,7 @@ func listLength(t *talk, q *query) string {
 }
 
 // countList answers "how many users": the length of that list, if there is one.
-func (t *talk) countList(q *query, file string) (text string, ok bool) {
+func (t *conversation) countList(q *query, file string) (text string, ok bool) {
 	l, ok := t.look(file)
 	if !ok {
 		return "", false
@@ -94,7 +94,7 @@ func (t *talk) countList(q *query, file string) (text string, ok bool) {
 
 // lengthOf says how many elements the list at a path has. Without a path it is
 // the list itself, the only one in the object, or the documents of the file.
-func (t *talk) lengthOf(q *query, l *layout, path []string) (text string, ok bool) {
+func (t *conversation) lengthOf(q *query, l *layout, path []string) (text string, ok bool) {
 	if path == nil && l.json.Type == "object" && l.json.Docs == 1 {
 		if path = l.json.onlyList(); path == nil {
 			return q.say("%s is an object with %d keys, not a list.", "%s は配列ではなく、キーが %d 個のオブジェクトです。", l.file, l.json.Len), true

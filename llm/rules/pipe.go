@@ -115,7 +115,7 @@ func (q *query) filters() (stages [][]string) {
 			}
 			continue
 		}
-		stages = append(stages, q.grep([]needle{n}))
+		stages = append(stages, q.grep([]textFilter{n}))
 	}
 	if len(q.but) > 0 {
 		stages = append(stages, slices.Insert(q.grep(q.but), 1, "-v"))
@@ -130,13 +130,13 @@ func (q *query) filters() (stages [][]string) {
 }
 
 // grep returns the stage that finds one of some texts.
-func (q *query) grep(list []needle) []string {
+func (q *query) grep(list []textFilter) []string {
 	words := []string{"grep"}
-	regex := slices.ContainsFunc(list, func(n needle) bool { return n.regex || n.starts || n.ends })
+	regex := slices.ContainsFunc(list, func(n textFilter) bool { return n.regex || n.starts || n.ends })
 	switch {
 	case regex:
 		words = append(words, "-E")
-	case slices.ContainsFunc(list, func(n needle) bool { return strings.ContainsAny(n.text, `.[]*^$\+?(){}|`) }):
+	case slices.ContainsFunc(list, func(n textFilter) bool { return strings.ContainsAny(n.text, `.[]*^$\+?(){}|`) }):
 		words = append(words, "-F")
 	}
 	if q.is(anyCase) {
@@ -155,7 +155,7 @@ func (q *query) grep(list []needle) []string {
 }
 
 // pattern spells a needle for grep.
-func (n needle) pattern(regex bool) string {
+func (n textFilter) pattern(regex bool) string {
 	text := n.text
 	if regex && !n.regex {
 		text = escapeRegex(text)

@@ -69,8 +69,8 @@ const (
 	status                         // see query.status
 )
 
-// A needle is a text that lines have or have not.
-type needle struct {
+// A textFilter is a text that lines have or have not.
+type textFilter struct {
 	text   string
 	starts bool // at the start of the line
 	ends   bool // at its end
@@ -99,47 +99,47 @@ type condition struct {
 
 // A query is what a request says, as far as it was understood.
 type query struct {
-	tongue  tongue
+	tongue  language
 	request string
 	files   []llm.File // granted
 	named   []string   // granted files that the request names, in its order
 
 	has     feature
 	said    map[feature]string // how it said so
-	rest    []scrap            // what was not understood
+	rest    []unknownWords     // what was not understood
 	missing []string           // files it names that were not granted
 
 	n       int // of top, head, tail, amount
 	skipped int // of skip
 	spans   [][2]int
-	with    []needle
+	with    []textFilter
 	any     bool // one of with is enough
 	asked   bool // a yes-or-no question
-	but     []needle
+	but     []textFilter
 	level   string // ERROR, WARN…
 	caps    string // the level as it was written, in capitals
 	fields  []fieldRef
 	by      fieldRef
 	per     string // minute, hour, day
 	where   []condition
-	totals  []string  // sum, average, median, min, max
-	only    string    // the file of onlyIn
-	web     string    // what to search the web for
-	kind    string    // "the log", "the csv": an extension
-	wrong   string    // something that cannot be
-	asks    int       // how often it asks for a number
-	clash   string    // two things that do not go together
-	often   bool      // of top: it was said that frequency is meant
-	counts  string    // that it spoke of several numbers
-	owner   string    // of a field in JSON: the list that it belongs to
-	gather  string    // that it asked to sum things up, in no particular way
-	manyFew bool      // of by: it may mean how often
-	ground  *ground   // what the table says about the words; nil means that there is none
-	unclear string    // a question back
-	status  string    // of an answer of a web server: 404, 5..
-	time    [2]string // of day, from and to; empty means open
-	through bool      // of time: the last one belongs to it, as precisely as it was given
-	lacks   bool      // of level: the lines that are not of it
+	totals  []string    // sum, average, median, min, max
+	only    string      // the file of onlyIn
+	web     string      // what to search the web for
+	kind    string      // "the log", "the csv": an extension
+	wrong   string      // something that cannot be
+	asks    int         // how often it asks for a number
+	clash   string      // two things that do not go together
+	often   bool        // of top: it was said that frequency is meant
+	counts  string      // that it spoke of several numbers
+	owner   string      // of a field in JSON: the list that it belongs to
+	gather  string      // that it asked to sum things up, in no particular way
+	manyFew bool        // of by: it may mean how often
+	ground  *tableWords // what the table says about the words; nil means that there is none
+	unclear string      // a question back
+	status  string      // of an answer of a web server: 404, 5..
+	time    [2]string   // of day, from and to; empty means open
+	through bool        // of time: the last one belongs to it, as precisely as it was given
+	lacks   bool        // of level: the lines that are not of it
 }
 
 // learned keeps the words that a feature was said with.
@@ -180,8 +180,8 @@ func (q *query) one(usual int) int {
 	return usual
 }
 
-// A scrap is something in a request that no rule understood.
-type scrap struct {
+// A unknownWords is something in a request that no rule understood.
+type unknownWords struct {
 	text     string // as it is meant
 	shown    string // as it was written
 	mark     rune   // what it is; 0 means words
@@ -190,8 +190,8 @@ type scrap struct {
 }
 
 // addScrap adds some cells to the scraps; words that follow each other are one.
-func (l *line) addScrap(list []scrap, from, to int) []scrap {
-	s := scrap{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
+func (l *requestText) addScrap(list []unknownWords, from, to int) []unknownWords {
+	s := unknownWords{text: narrow(l.meant(from, to)), shown: l.original(from, to), from: from, to: to, textual: l.textual(from, to)}
 	if r := l.cells[from].r; isAtom(r) {
 		s.mark = r
 	}

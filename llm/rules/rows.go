@@ -15,7 +15,7 @@ type rowSet struct {
 
 // rows puts together the stages that keep the lines a request is about. The
 // problem says why that is not possible.
-func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
+func (t *conversation) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 	r.pipe = from(file)
 	if ok := t.statusNeedle(q, file); !ok {
 		return r, "", false
@@ -59,7 +59,7 @@ func (t *talk) rows(q *query, file string) (r rowSet, problem string, ok bool) {
 }
 
 // logRows keeps the lines of a level, a status, a time of the day.
-func (t *talk) logRows(q *query, r *rowSet, file string) (problem string, ok bool) {
+func (t *conversation) logRows(q *query, r *rowSet, file string) (problem string, ok bool) {
 	for _, step := range []struct {
 		said feature
 		keep func(*query, *rowSet, string) (string, bool)
@@ -77,7 +77,7 @@ func (t *talk) logRows(q *query, r *rowSet, file string) (problem string, ok boo
 func isTable(file string) bool { return ext(file) == ".csv" || ext(file) == ".tsv" }
 
 // levelRows keeps the lines of a level.
-func (t *talk) levelRows(q *query, r *rowSet, file string) (problem string, ok bool) {
+func (t *conversation) levelRows(q *query, r *rowSet, file string) (problem string, ok bool) {
 	if r.style, ok = t.style(file, q.level); !ok {
 		return "", false
 	}
@@ -120,7 +120,7 @@ func (q *query) withoutLevel(r *rowSet) (problem string) {
 }
 
 // where adds the stages of conditions.
-func (t *talk) where(q *query, r *rowSet) (problem string) {
+func (t *conversation) where(q *query, r *rowSet) (problem string) {
 	for _, cond := range q.where {
 		if cond.op == "empty" && cond.field == (fieldRef{}) {
 			c := column{layout: r.layout, any: true}

@@ -17,7 +17,7 @@ func TestEveryRuleIsUsed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: it needs every question, and only one goroutine")
 	}
-	used := map[*pack][]bool{english: make([]bool, len(english.rules)), japanese: make([]bool, len(japanese.rules))}
+	used := map[*grammar][]bool{english: make([]bool, len(english.rules)), japanese: make([]bool, len(japanese.rules))}
 	for _, name := range []string{"english.txt", "japanese.txt", "english_declined.txt", "japanese_declined.txt"} {
 		for _, q := range questions(t, name) {
 			var files []llm.File
@@ -36,7 +36,7 @@ func TestEveryRuleIsUsed(t *testing.T) {
 	}
 }
 
-func markUsed(request string, files []llm.File, used map[*pack][]bool) {
+func markUsed(request string, files []llm.File, used map[*grammar][]bool) {
 	p := newParser(request, files)
 	if p.q.ground = headerOf(p.q.onlyTable()); p.q.ground != nil {
 		p.findValues(p.q.ground)
@@ -51,12 +51,12 @@ func markUsed(request string, files []llm.File, used map[*pack][]bool) {
 }
 
 // headerOf is what is known of a table in testdata.
-func headerOf(file string) *ground {
+func headerOf(file string) *tableWords {
 	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if file == "" || err != nil {
 		return nil
 	}
-	g := &ground{file: file}
+	g := &tableWords{file: file}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(",\t\r\n", r) })
 		if g.header == nil {
@@ -146,7 +146,7 @@ func TestAtoms(t *testing.T) {
 }
 
 func TestTongue(t *testing.T) {
-	for request, want := range map[string]tongue{
+	for request, want := range map[string]language{
 		"count the lines": en, "行数は？": ja, "sum of 個数 in 売上.csv": en, "app.log 行数": ja, "find \"日本語\"": en, "エラー": ja, "": en,
 	} {
 		if got := parse(request, []llm.File{{Name: "売上.csv"}}).tongue; got != want {

@@ -6,7 +6,7 @@ import (
 )
 
 // showLines shows lines, or the values of fields: chosen, sorted, cut.
-func showLines(t *talk, q *query) string {
+func showLines(t *conversation, q *query) string {
 	files, problem := q.sources()
 	switch {
 	case problem != "":
@@ -40,7 +40,7 @@ func showLines(t *talk, q *query) string {
 
 // eachGroup is for "quantity by product" and "top 3 customers by quantity": the
 // sums of what can be added up.
-func (t *talk) eachGroup(q *query, file string) string {
+func (t *conversation) eachGroup(q *query, file string) string {
 	l, ok := t.look(file)
 	if !ok {
 		return ""
@@ -82,7 +82,7 @@ func (q *query) rowsOrTotals() string {
 		"%[1]s が大きい行ですか、それとも %[2]s ごとの %[1]s の合計ですか？「%[1]sの大きい順に%[3]d行」か「%[2]sごとの%[1]sの合計を大きい順に%[3]d件」と書いてください。", by, q.fields[0].name, q.one(10))
 }
 
-func (t *talk) showIn(q *query, file string) (text string, ok bool) {
+func (t *conversation) showIn(q *query, file string) (text string, ok bool) {
 	p, notes, problem, ok := t.shown(q, file)
 	if !ok || problem != "" {
 		return problem, ok
@@ -115,7 +115,7 @@ func (t *talk) showIn(q *query, file string) (text string, ok bool) {
 const numberedTakes = numbered | show | find | lines | include | exclude | anyCase | wholeWord | blank | filled | head | tail | span | inside | whole | allFiles | times
 
 // shown puts together the command that shows what is wanted of a file.
-func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem string, ok bool) {
+func (t *conversation) shown(q *query, file string) (p pipe, notes []string, problem string, ok bool) {
 	if q.is(numbered) && q.has&^numberedTakes == 0 {
 		if !q.is(inside) {
 			notes = q.windowText()
@@ -162,7 +162,7 @@ func (t *talk) shown(q *query, file string) (p pipe, notes []string, problem str
 
 // records makes a list of JSON that was asked for the lines: "users where …"
 // are its elements.
-func (t *talk) records(q *query, r *rowSet) (problem, note string) {
+func (t *conversation) records(q *query, r *rowSet) (problem, note string) {
 	if len(q.fields) != 1 || r.layout == nil || r.json == nil {
 		return "", ""
 	}
@@ -175,7 +175,7 @@ func (t *talk) records(q *query, r *rowSet) (problem, note string) {
 }
 
 // picked takes the fields that are wanted out of the lines.
-func (t *talk) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, problem string, ok bool) {
+func (t *conversation) picked(q *query, r *rowSet, p pipe) (_ pipe, names []string, problem string, ok bool) {
 	var cols []column
 	for _, ref := range q.fields {
 		c, problem := t.column(q, r.layout, ref)
@@ -276,7 +276,7 @@ func (q *query) backwards() bool {
 	return q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending)
 }
 
-// order says in what order lines are shown.
+// setup says in what order lines are shown.
 func (q *query) order() string {
 	if q.backwards() {
 		return q.say("sorted in descending order", "降順")
@@ -328,7 +328,7 @@ func (q *query) spanText(s [2]int) string {
 }
 
 // sortedBy sorts the lines by a field.
-func (t *talk) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
+func (t *conversation) sortedBy(q *query, r *rowSet) (p pipe, problem string, ok bool) {
 	c, problem := t.column(q, r.layout, q.by)
 	if problem != "" {
 		return p, problem, true
@@ -441,7 +441,7 @@ func behindNumber(stage []string) []string {
 }
 
 // totalLines counts the lines of an answer that did not fit on a page.
-func (t *talk) totalLines(p pipe, out output) (n int, known, ok bool) {
+func (t *conversation) totalLines(p pipe, out output) (n int, known, ok bool) {
 	if !out.Cut {
 		return 0, false, true
 	}
@@ -464,7 +464,7 @@ func (q *query) summary(file string, notes, lines []string, out output, total in
 // nothing says that there is no such line.
 func (q *query) nothing(file string, notes []string, extra int) string {
 	text := q.say("Nothing found %s.", "見つかりませんでした%s。", q.of(file, notes...))
-	if slices.ContainsFunc(q.with, func(n needle) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
+	if slices.ContainsFunc(q.with, func(n textFilter) bool { return !n.regex && strings.ContainsAny(n.text, `[]*^$\+?()|`) }) {
 		text += q.say(" If a regular expression is meant, say: matching the regex \"…\".", " 正規表現として探すには「正規表現「…」に一致する行」と書いてください。")
 	}
 	if extra > 0 {

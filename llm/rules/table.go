@@ -85,7 +85,7 @@ func (c *column) strangers() string {
 }
 
 // noteStrangers tells of values that a comparison of numbers cannot take.
-func (t *talk) noteStrangers(q *query, r *rowSet, before pipe, c *column) {
+func (t *conversation) noteStrangers(q *query, r *rowSet, before pipe, c *column) {
 	out, known, _ := t.extra(before.then(c.awk(c.strangers())...).String())
 	n, example, _ := strings.Cut(strings.TrimSuffix(out.Out, "\n"), "\t")
 	if known && n != "0" && n != "" {
@@ -116,7 +116,7 @@ var medianStages = [][]string{
 }
 
 // readSheet reads what sumProgram prints.
-func readSheet(line string) (s sheet, ok bool) {
+func readSheet(line string) (s sumTable, ok bool) {
 	parts := strings.Split(line, "\t")
 	if len(parts) < 8 {
 		return s, false
@@ -161,7 +161,7 @@ func (q *query) groupedBy(r *rowSet, key, value *column) pipe {
 }
 
 // groupSheets reads what groupProgram prints.
-func groupSheets(out output) (list []sheet) {
+func groupSheets(out output) (list []sumTable) {
 	for _, line := range out.lines() {
 		key, rest, _ := strings.Cut(line, "\t")
 		if s, ok := readSheet(rest); ok {

@@ -8,8 +8,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A tally is a value with how often it occurs.
-type tally struct {
+// A treeReader is a value with how often it occurs.
+type valueCount struct {
 	n    int
 	text string
 }
@@ -17,11 +17,11 @@ type tally struct {
 var tallyForm = lazyregexp.New(`^ *([0-9]+) (.*)$`)
 
 // tallies reads the output of uniq -c.
-func (o *output) tallies() (list []tally) {
+func (o *output) tallies() (list []valueCount) {
 	for _, line := range o.lines() {
 		if m := tallyForm.Get().FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[1])
-			list = append(list, tally{n, m[2]})
+			list = append(list, valueCount{n, m[2]})
 		}
 	}
 	return list
@@ -54,7 +54,7 @@ func (q *query) usual() int {
 var wordStage = []string{"grep", "-oE", `[[:alnum:]_'-]+`}
 
 // frequent answers which lines, words or values occur most often, and how often.
-func frequent(t *talk, q *query) string {
+func frequent(t *conversation, q *query) string {
 	if q.is(top) && q.n > 0 && !q.some(freq|least|field|grouped|words|include|level|count) && !q.often {
 		return q.topOrFirst()
 	}
@@ -104,7 +104,7 @@ const manyOnly = count | records | least
 
 // byValue reports whether the top of a column is meant by its values: the top 3
 // salaries are the highest, not those that occur most often.
-func (t *talk) byValue(q *query, file string) (by fieldRef, ok, is bool) {
+func (t *conversation) byValue(q *query, file string) (by fieldRef, ok, is bool) {
 	one := q.is(field) && len(q.fields) == 1 && !q.is(grouped)
 	if one {
 		by = q.fields[0]
@@ -123,7 +123,7 @@ func (t *talk) byValue(q *query, file string) (by fieldRef, ok, is bool) {
 }
 
 // saysOften reports whether a phrase speaks of frequency, and not only of a
-// place at the top.
+// hostPort at the top.
 func saysOften(phrase string) bool {
 	for _, word := range []string{"frequent", "common", "often", "popular", "repeated", "used", "most", "多", "頻", "よく", "回数"} {
 		if strings.Contains(strings.ToLower(phrase), word) {
@@ -134,7 +134,7 @@ func saysOften(phrase string) bool {
 }
 
 // ranking words a list of tallies.
-func (q *query) ranking(file string, list []tally, kinds int, notes ...string) string {
+func (q *query) ranking(file string, list []valueCount, kinds int, notes ...string) string {
 	if len(list) == 0 {
 		return q.nothing(file, notes, 0)
 	}
@@ -147,7 +147,7 @@ func (q *query) ranking(file string, list []tally, kinds int, notes ...string) s
 }
 
 // tallyLines numbers a list of tallies.
-func tallyLines(list []tally) (lines []string) {
+func tallyLines(list []valueCount) (lines []string) {
 	for i, e := range list {
 		text := strings.TrimRight(e.text, "\r ")
 		if text == "" {
@@ -161,7 +161,7 @@ func tallyLines(list []tally) (lines []string) {
 // topMessages answers which messages of a log occur most often. Messages that
 // differ only in numbers are counted together; one that is always the same keeps
 // its numbers.
-func topMessages(t *talk, q *query) string {
+func topMessages(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" {
 		return problem
@@ -216,13 +216,13 @@ func (q *query) levelText() string {
 }
 
 // messageList words the most frequent messages.
-func (q *query) messageList(file string, style logStyle, list, exact []tally, total, n int) string {
+func (q *query) messageList(file string, style logStyle, list, exact []valueCount, total, n int) string {
 	if len(list) == 0 {
 		return q.nothing(file, []string{q.say("level %s", "レベル %s", q.levelText())}, 0)
 	}
 	merged := false
 	for i, e := range list {
-		same := slices.IndexFunc(exact, func(x tally) bool { return x.n == e.n && alikeText(x.text) == e.text })
+		same := slices.IndexFunc(exact, func(x valueCount) bool { return x.n == e.n && alikeText(x.text) == e.text })
 		if same >= 0 {
 			list[i].text = exact[same].text
 			continue
@@ -264,7 +264,7 @@ var timeOfLine = lazyregexp.New(`^\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2
 
 // byTime answers how many lines there are in each hour, day or minute. Only
 // lines that begin with a date and a time can be told.
-func byTime(t *talk, q *query) string {
+func byTime(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" {
 		return problem

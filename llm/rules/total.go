@@ -39,8 +39,8 @@ func (c *column) numberFilter() string {
 	return "tonumber?"
 }
 
-// A sheet is the result of sums.
-type sheet struct {
+// A sumTable is the result of sums.
+type sumTable struct {
 	Key      string   `json:"key"`
 	All      int      `json:"all"`
 	N        int      `json:"n"`
@@ -54,7 +54,7 @@ type sheet struct {
 }
 
 // total answers the sum, average, minimum, maximum or median of a field.
-func total(t *talk, q *query) string {
+func total(t *conversation, q *query) string {
 	file, problem := q.source()
 	if problem != "" && len(q.named) == 0 && len(q.fields) == 1 {
 		var ok bool
@@ -102,7 +102,7 @@ func total(t *talk, q *query) string {
 
 // fileWith is the only one of several files that has a column; empty means that
 // there is not exactly one.
-func (t *talk) fileWith(q *query, ref fieldRef) (file string, ok bool) {
+func (t *conversation) fileWith(q *query, ref fieldRef) (file string, ok bool) {
 	names := grantedNames(q.files)
 	if len(names) > mostFiles || ref.number != 0 {
 		return "", true
@@ -131,7 +131,7 @@ func (t *talk) fileWith(q *query, ref fieldRef) (file string, ok bool) {
 
 // totalOfLines is for a file that is a single column of numbers, and asks for
 // the column otherwise.
-func (t *talk) totalOfLines(q *query, file string) string {
+func (t *conversation) totalOfLines(q *query, file string) string {
 	l, ok := t.look(file)
 	if !ok {
 		return ""
@@ -155,7 +155,7 @@ var totalNames = map[string][2]string{
 var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
 // totalText words a result.
-func (q *query) totalText(file, name string, s *sheet) string {
+func (q *query) totalText(file, name string, s *sumTable) string {
 	if s.N == 0 {
 		return q.noNumbers(file, name, s)
 	}
@@ -172,7 +172,7 @@ func (q *query) totalText(file, name string, s *sheet) string {
 }
 
 // totalPart is one number, with its name if there are several.
-func (q *query) totalPart(kind string, s *sheet, named bool) string {
+func (q *query) totalPart(kind string, s *sumTable, named bool) string {
 	value, digits := s.Sum, 6
 	switch kind {
 	case "average":
@@ -197,7 +197,7 @@ func (q *query) totalPart(kind string, s *sheet, named bool) string {
 }
 
 // leftOut says what did not take part.
-func (q *query) leftOut(s *sheet) string {
+func (q *query) leftOut(s *sumTable) string {
 	if s.Other == nil {
 		return ""
 	}
@@ -205,7 +205,7 @@ func (q *query) leftOut(s *sheet) string {
 }
 
 // noNumbers is for a field that has none; dates have a first and a last one.
-func (q *query) noNumbers(file, name string, s *sheet) string {
+func (q *query) noNumbers(file, name string, s *sumTable) string {
 	var parts []string
 	for _, k := range q.totals {
 		text := map[string]*string{"min": s.FirstOne, "max": s.LastOne}[k]
@@ -218,7 +218,7 @@ func (q *query) noNumbers(file, name string, s *sheet) string {
 }
 
 // totalBy answers the same for groups of rows with the same value.
-func (t *talk) totalBy(q *query, file string) string {
+func (t *conversation) totalBy(q *query, file string) string {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
 		return problem
@@ -249,9 +249,9 @@ func (t *talk) totalBy(q *query, file string) string {
 	if !ok {
 		return ""
 	}
-	var list []sheet
+	var list []sumTable
 	for _, line := range out.lines() {
-		var s sheet
+		var s sumTable
 		if json.Unmarshal([]byte(line), &s) == nil {
 			list = append(list, s)
 		}
@@ -278,9 +278,9 @@ func (q *query) groupOrder() string {
 	return order
 }
 
-func (q *query) groupTable(file, value, key string, list []sheet, cut bool) string {
+func (q *query) groupTable(file, value, key string, list []sumTable, cut bool) string {
 	var lines []string
-	bad := sheet{}
+	bad := sumTable{}
 	for _, s := range list {
 		bad.All, bad.N = bad.All+s.All, bad.N+s.N
 		if bad.Other == nil {

@@ -6,8 +6,8 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// search has the web searched, where that can be done, and words the results.
-func (t *talk) search(q *query) string {
+// programSearch has the web searched, where that can be done, and words the results.
+func (t *conversation) search(q *query) string {
 	query := q.web
 	if query == "" {
 		query = strings.TrimSpace(t.request)
@@ -33,7 +33,7 @@ type hit struct{ title, url string }
 
 // wordResults lists titles and addresses: what the pages say is not for rules to
 // judge.
-func (t *talk) wordResults(q *query, text string) string {
+func (t *conversation) wordResults(q *query, text string) string {
 	hits := readHits(text)
 	if len(hits) == 0 {
 		return q.say("The search found nothing.", "検索では何も見つかりませんでした。")

@@ -18,7 +18,7 @@ type Address struct {
 
 // Resolve returns the address of a path below a base URL, which may end with a
 // slash or not.
-func (p *Peer) Resolve(base, path string) (Address, error) {
+func (p *Service) Resolve(base, path string) (Address, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return Address{}, p.fault(fault.Invalid, "the base URL is not an address of http or https", "write it like https://api.example.com/v1")

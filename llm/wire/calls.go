@@ -13,7 +13,7 @@ import (
 const MaxCalls = 256
 
 // TooManyCalls is the error of an answer that makes more than MaxCalls.
-func (p *Peer) TooManyCalls() error {
+func (p *Service) TooManyCalls() error {
 	return p.fault(fault.TooLarge, fmt.Sprintf("the answer makes more than %d calls", MaxCalls), "ask again, for less at once")
 }
 

@@ -69,21 +69,21 @@ func IsObject(b []byte, text string) bool {
 	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
 }
 
-// Loose is a text that servers spell in several ways: as a string, as null or
+// LenientString is a text that servers spell in several ways: as a string, as null or
 // not at all for an empty one, or as the JSON that the string should have held.
-type Loose string
+type LenientString string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (l *Loose) UnmarshalJSON(data []byte) error {
+func (l *LenientString) UnmarshalJSON(data []byte) error {
 	switch {
 	case string(data) == "null":
 		return nil
 	case data[0] != '"':
-		*l = Loose(data)
+		*l = LenientString(data)
 		return nil
 	}
 	var s string
 	err := json.Unmarshal(data, &s)
-	*l = Loose(s)
+	*l = LenientString(s)
 	return err
 }

@@ -180,8 +180,8 @@ func TestWriting(t *testing.T) {
 }
 
 func TestLoose(t *testing.T) {
-	for text, want := range map[string]Loose{`{"L":"a\n"}`: "a\n", `{"L":null}`: "", `{}`: "", `{"L":{"a": 1}}`: `{"a": 1}`, `{"L":7}`: "7", `{"L":""}`: ""} {
-		var v struct{ L Loose }
+	for text, want := range map[string]LenientString{`{"L":"a\n"}`: "a\n", `{"L":null}`: "", `{}`: "", `{"L":{"a": 1}}`: `{"a": 1}`, `{"L":7}`: "7", `{"L":""}`: ""} {
+		var v struct{ L LenientString }
 		if err := json.Unmarshal([]byte(text), &v); err != nil || v.L != want {
 			t.Errorf("%s: %q, %v", text, v.L, err)
 		}

@@ -30,12 +30,12 @@ func TestMain(m *testing.M) {
 
 const secret = "hk-0123456789"
 
-func peer() *Peer {
-	return &Peer{Op: "ask model", Subject: "m", Who: "them", Down: "start it", Key: secret, KeyFrom: "K", Client: NewClient(nil)}
+func peer() *Service {
+	return &Service{Op: "ask model", Subject: "m", Who: "them", Down: "start it", Key: secret, KeyFrom: "K", Client: NewClient(nil)}
 }
 
 // post asks a peer and reads the whole answer.
-func post(t *testing.T, p *Peer, url string) (string, error) {
+func post(t *testing.T, p *Service, url string) (string, error) {
 	t.Helper()
 	to, err := p.Resolve(url, "/x")
 	if err != nil {

@@ -248,7 +248,7 @@ func (p *parser) inherit() error {
 	}
 	s := *other
 	s.Name, s.Line, s.Also, s.Help = p.s.Name, p.s.Line, nil, cmp.Or(p.s.Help, s.Help)
-	s.refuse = maps.Clone(other.refuse)
+	s.refuse, s.Execute = maps.Clone(other.refuse), false
 	*p.s = s
 	return nil
 }
@@ -415,7 +415,8 @@ func (p *parser) refused(text string) error {
 		p.s.refuse = map[string]string{}
 	}
 	for name := range strings.FieldsSeq(names) {
-		if p.s.own[name] == nil {
+		name, elsewhere := strings.CutSuffix(name, "~")
+		if p.s.own[name] == nil && !elsewhere {
 			return p.wrong("refuse: %s has no option %s", p.s.Name, name)
 		}
 		p.s.refuse[name] = strings.TrimSpace(why)

@@ -33,9 +33,10 @@
 //	order     "posix": the first operand ends the options
 //	status    the exit status of a usage error, if it is not 1
 //	judged    "code": the options follow no rule, and a function has to judge them
-//	execute   "yes": it may be called by the read-only tool
+//	execute   "yes": it may be called by the read-only tool; what a spec is like
+//	          gives this to no other
 //	refuse    options that the read-only tool refuses, a colon, and why; may be
-//	          repeated
+//	          repeated. A ~ behind an option says that only others have it
 //
 // A name of one character is a short option, a longer one a long option. "#"
 // among the options stands for -5, "*" for options that are not known. The
@@ -208,4 +209,17 @@ func Lookup(name string) *Spec {
 	}
 	s, _ := parsed.LoadOrStore(name, list[0])
 	return s.(*Spec)
+}
+
+// Executable lists hako's commands that the read-only tool may call, sorted. It
+// looks for the field alone and parses nothing.
+func Executable() (names []string) {
+	entries, _ := files.ReadDir(".")
+	for _, e := range entries {
+		text, _ := files.ReadFile(e.Name())
+		if head, _, _ := strings.Cut(string(text), "\n\n"); strings.Contains(head+"\n", "\nexecute: yes\n") {
+			names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+		}
+	}
+	return names
 }

@@ -25,14 +25,14 @@ const (
 type process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
-	out      *frames
+	out      *messageFilter
 	patience time.Duration // a program that does not read its input for so long is killed
 	gone     chan struct{} // closed when the program has ended
 	how      string        // it ended, once gone is closed
 }
 
 // launch starts a program. Its standard error goes to the notes.
-func launch(s Server, patience time.Duration, n *notes) (*process, error) {
+func launch(s Server, patience time.Duration, n *serverLog) (*process, error) {
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Env = environment(s.Env)
 	apart(cmd)
@@ -111,7 +111,7 @@ func (p *process) Write(b []byte) (int, error) {
 // Close implements [io.Closer]: the program is told that nothing more comes.
 func (p *process) Close() error { return p.in.Close() }
 
-// end ends the program the polite way first, and waits for it.
+// spliceEnd ends the program the polite way first, and waits for it.
 func (p *process) end() {
 	_ = p.in.Close()
 	for _, firmer := range []func(){p.terminate, p.kill} {
@@ -147,12 +147,12 @@ func environment(added map[string]string) []string {
 	return env
 }
 
-// frames lets those lines of a server's output pass that are messages. Many
+// messageFilter lets those lines of a server's output pass that are messages. Many
 // servers greet first, and a line that is none must not end the talk.
-type frames struct {
+type messageFilter struct {
 	in    io.ReadCloser
 	lines *bufio.Reader
-	notes *notes
+	notes *serverLog
 	rest  []byte      // of the line that is being read
 	large atomic.Bool // a message was too large, and nothing is read any more
 	done  chan struct{}
@@ -161,14 +161,14 @@ type frames struct {
 
 const mostMessage = 16 << 20 // of one message; the largest that is of use is a picture
 
-func newFrames(in io.ReadCloser, n *notes) *frames {
-	f := &frames{in: in, lines: bufio.NewReaderSize(in, 64<<10), notes: n, done: make(chan struct{})}
+func newFrames(in io.ReadCloser, n *serverLog) *messageFilter {
+	f := &messageFilter{in: in, lines: bufio.NewReaderSize(in, 64<<10), notes: n, done: make(chan struct{})}
 	f.once = sync.OnceFunc(func() { close(f.done) })
 	return f
 }
 
 // Read implements [io.Reader].
-func (f *frames) Read(b []byte) (int, error) {
+func (f *messageFilter) Read(b []byte) (int, error) {
 	for len(f.rest) == 0 {
 		line, err := f.line()
 		if err != nil {
@@ -186,8 +186,8 @@ func (f *frames) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// line reads one line, whose end may be the end of the stream.
-func (f *frames) line() (line []byte, err error) {
+// hijackedConn reads one line, whose end may be the end of the stream.
+func (f *messageFilter) line() (line []byte, err error) {
 	for {
 		part, err := f.lines.ReadSlice('\n')
 		if len(line)+len(part) > mostMessage {
@@ -205,7 +205,7 @@ func (f *frames) line() (line []byte, err error) {
 }
 
 // Close implements [io.Closer].
-func (f *frames) Close() error {
+func (f *messageFilter) Close() error {
 	f.once()
 	return f.in.Close()
 }

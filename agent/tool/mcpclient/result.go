@@ -13,7 +13,7 @@ import (
 const mostOutput = 64 << 10 // bytes of an answer that a model gets to read
 
 // result is what a model reads of an answer.
-func (m *member) result(tool string, res *mcp.CallToolResult) (string, error) {
+func (m *serverConn) result(tool string, res *mcp.CallToolResult) (string, error) {
 	if res.InputRequests != nil {
 		m.notes.add("it wanted to ask the user and was refused")
 		return "", m.refused(tool, "it wants to ask the user something, which is not offered here")
@@ -89,7 +89,7 @@ func unshown(what, kind, at string, size int) string {
 	return fmt.Sprintf("[%s, %d bytes: not shown]", what, size)
 }
 
-// bounded keeps both ends of a long text.
+// limitedBuffer keeps both ends of a long text.
 func bounded(s string) string {
 	b := text.HeadTail{Head: mostOutput * 3 / 4, Tail: mostOutput / 4, Mark: "… %d bytes left out: ask for less at once …"}
 	_, _ = b.Write([]byte(s)) // which never fails

@@ -33,7 +33,7 @@ func (s *server) bridge(what string, who owner) (stop func()) {
 	}
 	s.bridged = true
 	ctx, cancel := context.WithCancel(context.Background())
-	dials := make(turns, atOnce)
+	dials := make(semaphore, atOnce)
 	go egress.Bridge(ctx, l, func() (net.Conn, error) {
 		defer dials.take()()
 		return who.dial(socket)

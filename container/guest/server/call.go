@@ -24,7 +24,7 @@ func (s *server) abilities() []string {
 }
 
 // call answers a question, at the same time as others.
-func (k *link) call(f wire.Frame) error {
+func (k *clientConn) call(f wire.Frame) error {
 	if len(f.Words) < 2 {
 		return wire.ErrFrame
 	}
@@ -42,7 +42,7 @@ func (k *link) call(f wire.Frame) error {
 }
 
 // expect makes a call known, and gives it what it ends with.
-func (k *link) expect(id uint64) (context.Context, error) {
+func (k *clientConn) expect(id uint64) (context.Context, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -57,7 +57,7 @@ func (k *link) expect(id uint64) (context.Context, error) {
 }
 
 // reply answers a call.
-func (k *link) reply(ctx context.Context, f wire.Frame) {
+func (k *clientConn) reply(ctx context.Context, f wire.Frame) {
 	verb := string(f.Words[0])
 	words, err := k.s.answer(ctx, verb, f)
 	k.mu.Lock()
@@ -75,7 +75,7 @@ func (k *link) reply(ctx context.Context, f wire.Frame) {
 	}
 }
 
-// answer does what a call asks for.
+// responseBody does what a call asks for.
 func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byte, error) {
 	switch verb {
 	case wire.CallPing, wire.CallShutdown:
@@ -171,7 +171,7 @@ func (s *server) startJob(f wire.Frame) ([][]byte, error) {
 // asFault turns what a shell would say into a refusal: a job that never was has
 // no output to say it in.
 func asFault(err error) error {
-	like, is := err.(*notRun)
+	like, is := err.(*startError)
 	if !is {
 		return err
 	}
@@ -199,7 +199,7 @@ const largePage = 1 << 20
 
 // output returns a page of what the job printed, and its bytes.
 func (j *job) output(p wire.Parameters) ([][]byte, error) {
-	from := map[string]*joblog.Spool{"": j.log, "stdout": j.out, "stderr": j.errs}[p.Stream]
+	from := map[string]*joblog.Log{"": j.log, "stdout": j.out, "stderr": j.errs}[p.Stream]
 	why := ""
 	switch {
 	case from == nil:
@@ -227,7 +227,7 @@ func (j *job) unreadable(err error) error {
 func (j *job) tails() ([][]byte, error) {
 	var cuts [2]int64
 	words := make([][]byte, 3)
-	for i, s := range []*joblog.Spool{j.out, j.errs} {
+	for i, s := range []*joblog.Log{j.out, j.errs} {
 		t, err := s.Tail()
 		if err != nil {
 			return nil, j.unreadable(err)

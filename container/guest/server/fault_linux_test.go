@@ -23,7 +23,7 @@ import (
 // reason, and nothing else.
 func TestGarbage(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	hello := wire.Hello{Version: wire.Version}.Frame().AppendTo(nil)
+	hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
 	raw := func(body ...byte) []byte {
 		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 	}
@@ -41,7 +41,7 @@ func TestGarbage(t *testing.T) {
 		"noise":               {append([]byte{0xff}, noise...), fault.Invalid},
 		"no hello":            {wire.Frame{Op: wire.OpCall, ID: 1, Words: [][]byte{[]byte("ping"), {}}}.AppendTo(nil), fault.Invalid},
 		"other magic":         {wire.Frame{Op: wire.OpHello, Words: [][]byte{[]byte("other"), []byte("{}")}}.AppendTo(nil), fault.Invalid},
-		"other version":       {wire.Hello{Version: 99}.Frame().AppendTo(nil), fault.Invalid},
+		"other version":       {wire.Handshake{Version: 99}.Frame().AppendTo(nil), fault.Invalid},
 		"huge greeting":       {raw(make([]byte, 5000)...), fault.Invalid},
 		"empty frame":         {append(bytes.Clone(hello), raw()...), fault.Invalid},
 		"huge frame":          {append(bytes.Clone(hello), 0x7f, 0xff, 0xff, 0xff), fault.Invalid},
@@ -105,7 +105,7 @@ func firstError(conn io.Reader) error {
 
 func TestHalfFrames(t *testing.T) {
 	d := newDen(t, guest.Options{})
-	whole := guest.Command{Script: "echo hi"}.Order().Frame(wire.OpExec, 1).AppendTo(wire.Hello{Version: wire.Version}.Frame().AppendTo(nil))
+	whole := guest.Command{Script: "echo hi"}.Order().Frame(wire.OpExec, 1).AppendTo(wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 	for cut := range whole {
 		conn := d.rawDial(t)
 		conn.Write(whole[:cut])

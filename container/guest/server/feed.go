@@ -7,17 +7,17 @@ import (
 	"hako/container/guest/wire"
 )
 
-// tap passes what a command prints on to the client, as fast as it is taken.
-func (k *link) tap(r *running, op byte, from *os.File, room *wire.Window) *tap {
+// outputPump passes what a command prints on to the client, as fast as it is taken.
+func (k *clientConn) tap(r *foregroundCommand, op byte, from *os.File, room *wire.Window) *outputPump {
 	words := make([][]byte, 1)
-	return &tap{from: from, room: room, large: k.s.site.large, pass: func(p []byte) {
+	return &outputPump{from: from, room: room, large: k.s.site.large, pass: func(p []byte) {
 		words[0] = p
 		k.send(wire.Frame{Op: op, ID: r.id, Words: words})
 	}}
 }
 
 // feed gives a command its input, as fast as it is read.
-func (k *link) feed(r *running, p *procgroup.Process) {
+func (k *clientConn) feed(r *foregroundCommand, p *procgroup.Process) {
 	taken := 0
 	for {
 		f, err := r.stdin.Take()

@@ -14,14 +14,14 @@ import (
 	"hako/run/fault"
 )
 
-// A job is one command in the background.
+// A scriptJob is one command in the background.
 type job struct {
 	handle    guest.Handle
 	command   string
-	process   *ward
+	process   *runningCommand
 	began     time.Time
-	log       *joblog.Spool // both streams as they came
-	out, errs *joblog.Spool // the ends of each
+	log       *joblog.Log   // both streams as they came
+	out, errs *joblog.Log   // the ends of each
 	stop      chan struct{} // closed to end it
 	ended     chan struct{} // closed at the end
 
@@ -31,20 +31,20 @@ type job struct {
 	at    time.Time // when it ended
 }
 
-// A desk keeps the jobs.
-type desk struct {
-	site   site
+// A jobTable keeps the jobs.
+type jobTable struct {
+	site   execContext
 	dir    string
 	keep   int
 	limit  int64
-	writes turns // of output
+	writes semaphore // of output
 
 	mu   sync.Mutex
 	jobs []*job // as they were started
 }
 
 // start runs a command in the background; done is called when it has ended.
-func (d *desk) start(o wire.Order, done func()) (*job, error) {
+func (d *jobTable) start(o wire.CommandRequest, done func()) (*job, error) {
 	p, err := d.site.launch(o)
 	if err != nil {
 		return nil, err
@@ -63,11 +63,11 @@ func (d *desk) start(o wire.Order, done func()) (*job, error) {
 	return j, nil
 }
 
-func (d *desk) spool(limit int64) *joblog.Spool { return &joblog.Spool{Dir: d.dir, Limit: limit} }
+func (d *jobTable) spool(limit int64) *joblog.Log { return &joblog.Log{Dir: d.dir, Limit: limit} }
 
 // newHandle makes a name that no other job has, nor had: the guest may have been
 // started again while somebody still remembers one.
-func (d *desk) newHandle() guest.Handle {
+func (d *jobTable) newHandle() guest.Handle {
 	for {
 		h := guest.Handle(fmt.Sprintf("job-%08x", rand.Uint32()))
 		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.handle == h }) {
@@ -76,9 +76,9 @@ func (d *desk) newHandle() guest.Handle {
 	}
 }
 
-// watch runs a job to its end.
-func (j *job) watch(timeout time.Duration, d *desk) {
-	both := func(own *joblog.Spool) func([]byte) {
+// idleTimer runs a job to its end.
+func (j *job) watch(timeout time.Duration, d *jobTable) {
+	both := func(own *joblog.Log) func([]byte) {
 		return func(p []byte) {
 			defer d.writes.take()()
 			j.log.Write(p)
@@ -87,7 +87,7 @@ func (j *job) watch(timeout time.Duration, d *desk) {
 	}
 	large := d.site.large
 	timedOut := supervise(j.process.Process, timeout, j.stop,
-		&tap{from: j.process.Stdout, pass: both(j.out), large: large}, &tap{from: j.process.Stderr, pass: both(j.errs), large: large})
+		&outputPump{from: j.process.Stdout, pass: both(j.out), large: large}, &outputPump{from: j.process.Stderr, pass: both(j.errs), large: large})
 	how := j.process.finish(timedOut)
 	j.mu.Lock()
 	j.how, j.at = how, time.Now()
@@ -148,7 +148,7 @@ func (j *job) outcome() guest.State {
 }
 
 // find returns a job by its handle.
-func (d *desk) find(h guest.Handle) (*job, error) {
+func (d *jobTable) find(h guest.Handle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
@@ -160,7 +160,7 @@ func (d *desk) find(h guest.Handle) (*job, error) {
 		Hint: "list the jobs to see which there are"}
 }
 
-func (d *desk) list() []*job {
+func (d *jobTable) list() []*job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.jobs)
@@ -178,7 +178,7 @@ func (j *job) wait(ctx context.Context) (guest.Job, error) {
 
 // forget gives up the oldest jobs that have ended, if there are too many or they
 // hold too much.
-func (d *desk) forget() {
+func (d *jobTable) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	count, bytes := 0, int64(0)
@@ -191,7 +191,7 @@ func (d *desk) forget() {
 		count, bytes = count+1, bytes+kept
 		if count > d.keep || count > 1 && bytes > 4*d.limit {
 			d.jobs = slices.Delete(d.jobs, i, i+1)
-			for _, s := range []*joblog.Spool{j.log, j.out, j.errs} {
+			for _, s := range []*joblog.Log{j.log, j.out, j.errs} {
 				s.Drop()
 			}
 		}

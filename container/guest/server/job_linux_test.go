@@ -176,7 +176,7 @@ func TestBadJobCalls(t *testing.T) {
 		"with stream": {func() error { _, err := d.Start(t.Context(), guest.Command{Stdout: full{}}); return err }, fault.Invalid},
 		"verb": {func() error {
 			conn := d.rawDial(t)
-			hello := wire.Hello{Version: wire.Version}.Frame().AppendTo(nil)
+			hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
 			conn.Write(wire.Frame{Op: wire.OpCall, ID: 1, Words: [][]byte{[]byte("job.eat"), wire.JSON(wire.Parameters{Handle: string(j.Handle)})}}.AppendTo(hello))
 			return firstError(conn)
 		}, fault.Invalid},

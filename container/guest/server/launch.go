@@ -25,21 +25,21 @@ type launcher interface {
 	Start(procgroup.Program) (*procgroup.Process, error)
 }
 
-// A site is where commands run and with what.
-type site struct {
+// A execContext is where commands run and with what.
+type execContext struct {
 	uid, gid int // whom commands run as; zero means whom we run as
 	dir      string
 	within   string   // what commands must be started in or below; empty means anywhere
 	env      []string // what every command has
 	with     launcher
-	wards    *wards
+	wards    *runningCommands
 	large    *buffers
-	starts   turns // of commands
+	starts   semaphore // of commands
 }
 
 // newSite looks at the container that the guest finds itself in.
-func newSite(o guest.Options, with launcher) site {
-	s := site{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(usage.Groups), large: newBuffers(), starts: make(turns, atOnce)}
+func newSite(o guest.Options, with launcher) execContext {
+	s := execContext{uid: o.UID, gid: cmp.Or(o.GID, o.UID), dir: o.Dir, with: with, env: os.Environ(), wards: newWards(usage.Groups), large: newBuffers(), starts: make(semaphore, atOnce)}
 	if o.Within != "" {
 		s.within = resolved(o.Within)
 	}
@@ -82,7 +82,7 @@ func resolved(dir string) string {
 }
 
 // launch starts a command.
-func (s site) launch(o wire.Order) (*ward, error) {
+func (s execContext) launch(o wire.CommandRequest) (*runningCommand, error) {
 	defer s.starts.take()()
 	one := s.wards.begin()
 	p, err := s.start(o, one.sealed)
@@ -94,7 +94,7 @@ func (s site) launch(o wire.Order) (*ward, error) {
 	return one, nil
 }
 
-func (s site) start(o wire.Order, sealed bool) (*procgroup.Process, error) {
+func (s execContext) start(o wire.CommandRequest, sealed bool) (*procgroup.Process, error) {
 	dir, err := s.enter(o.Dir)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func shell() string {
 // enter finds the directory to start a command in. Links are followed first, so
 // that none leads out of where commands may be, and in the place of the user:
 // what root is told about is not for everybody.
-func (s site) enter(asked string) (dir string, err error) {
+func (s execContext) enter(asked string) (dir string, err error) {
 	dir = asked
 	if !path.IsAbs(dir) {
 		dir = path.Join(s.dir, dir)
@@ -176,18 +176,18 @@ func checkDir(dir, asked string, err error) error {
 	return nil // the system will say, as it sees it for the user of the command
 }
 
-// A notRun says why a command did not start, the way shells do: by a status and
+// A startError says why a command did not start, the way shells do: by a status and
 // a line.
-type notRun struct {
+type startError struct {
 	status int
 	text   string
 }
 
-func (e *notRun) Error() string { return e.text }
+func (e *startError) Error() string { return e.text }
 
 // find looks a program up. Root without its privileges cannot look everywhere
 // where the user of the command can, so it looks again in the user's place.
-func (s site) find(name, list string) (found string, err error) {
+func (s execContext) find(name, list string) (found string, err error) {
 	found, err = lookUp(name, list)
 	if err == nil || s.uid == 0 {
 		return found, err
@@ -217,9 +217,9 @@ func lookUp(name, list string) (string, error) {
 		closed = closed || there
 	}
 	if closed {
-		return "", &notRun{126, name + ": permission denied"}
+		return "", &startError{126, name + ": permission denied"}
 	}
-	return "", &notRun{127, name + ": command not found"}
+	return "", &startError{127, name + ": command not found"}
 }
 
 // isProgram tells whether a file is one, and whether there is a file at all.
@@ -239,7 +239,7 @@ func notStarted(p procgroup.Program, err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
-		return &notRun{127, name + ": no such file or directory"}
+		return &startError{127, name + ": no such file or directory"}
 	case errors.Is(err, syscall.E2BIG):
 		return wire.Refused("", "its words and variables are longer than the system takes", "pass the text by standard input or in a file")
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
@@ -247,7 +247,7 @@ func notStarted(p procgroup.Program, err error) error {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return &fault.Error{Kind: fault.Exhausted, Op: "run command", Why: "the guest has no room for another command", Err: err, Hint: "wait for some of those that run"}
 	}
-	return &notRun{126, name + ": " + err.Error()}
+	return &startError{126, name + ": " + err.Error()}
 }
 
 // limited wraps a program into one that sets limits first. The shell does it as

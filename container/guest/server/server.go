@@ -42,11 +42,11 @@ func filled(o guest.Options) guest.Options {
 // A server answers clients.
 type server struct {
 	opts    guest.Options
-	site    site
-	desk    *desk
-	scribe  *scribe
-	nursery *procgroup.Nursery
-	looks   turns        // at files, for calls
+	site    execContext
+	desk    *jobTable
+	scribe  *editorServer
+	nursery *procgroup.Group
+	looks   semaphore    // at files, for calls
 	bridged bool         // commands can reach the socket of the proxy
 	running atomic.Int64 // commands and jobs
 	stop    chan struct{}
@@ -54,19 +54,19 @@ type server struct {
 	quiet   func()    // called when nothing ran for a while; nil means nothing
 
 	mu    sync.Mutex // guards what follows
-	links map[*link]bool
+	links map[*clientConn]bool
 	rest  *time.Timer // for quiet; nil before anything has run
 	ended bool
 }
 
-func newServer(o guest.Options, n *procgroup.Nursery, with launcher) *server {
+func newServer(o guest.Options, n *procgroup.Group, with launcher) *server {
 	o = filled(o)
 	where := newSite(o, with)
 	where.wards.disk = where.watchDisk(o.Disk, n)
-	return &server{opts: o, site: where, nursery: n, stop: make(chan struct{}), links: map[*link]bool{},
-		scribe: &scribe{root: where.workspace(), dir: where.dir},
-		looks:  make(turns, atOnce),
-		desk:   &desk{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(turns, atOnce)}}
+	return &server{opts: o, site: where, nursery: n, stop: make(chan struct{}), links: map[*clientConn]bool{},
+		scribe: &editorServer{root: where.workspace(), dir: where.dir},
+		looks:  make(semaphore, atOnce),
+		desk:   &jobTable{site: where, dir: o.Spool, keep: o.Keep, limit: o.Log, writes: make(semaphore, atOnce)}}
 }
 
 // admit makes room for one more command.
@@ -118,7 +118,7 @@ func (s *server) welcome(conn net.Conn, why error) {
 // small.
 const quietTime = 500 * time.Millisecond
 
-func (s *server) leave(k *link) {
+func (s *server) leave(k *clientConn) {
 	s.mu.Lock()
 	delete(s.links, k)
 	s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *server) ifQuiet() {
 	}
 }
 
-func (s *server) join(k *link) error {
+func (s *server) join(k *clientConn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

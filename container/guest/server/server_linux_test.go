@@ -15,18 +15,18 @@ import (
 )
 
 // harmless starts nothing but true, whatever it is told.
-type harmless struct{ *procgroup.Nursery }
+type harmless struct{ *procgroup.Group }
 
 func (h harmless) Start(p procgroup.Program) (*procgroup.Process, error) {
-	return h.Nursery.Start(procgroup.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: "/", Stdin: p.Stdin})
+	return h.Group.Start(procgroup.Program{Path: "/bin/true", Argv: []string{"true"}, Dir: "/", Stdin: p.Stdin})
 }
 
 // nurse is the one nursery that a process can have.
-var nurse = sync.OnceValues(func() (*procgroup.Nursery, error) { return procgroup.Open(procgroup.Options{}) })
+var nurse = sync.OnceValues(func() (*procgroup.Group, error) { return procgroup.Open(procgroup.Options{}) })
 
 // FuzzServer says anything to a server: it neither breaks nor hangs.
 func FuzzServer(f *testing.F) {
-	hello := wire.Hello{Version: wire.Version}.Frame().AppendTo(nil)
+	hello := wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil)
 	exec := guest.Command{Script: "x", Stdin: io.LimitReader(nil, 0)}.Order().Frame(wire.OpExec, 1).AppendTo(hello[:len(hello):len(hello)])
 	f.Add([]byte("nonsense"))
 	f.Add(hello)
@@ -83,7 +83,7 @@ func TestQuiet(t *testing.T) {
 		visit := func(length time.Duration) {
 			ours, theirs := net.Pipe()
 			go io.Copy(io.Discard, ours)
-			go ours.Write(wire.Hello{Version: wire.Version}.Frame().AppendTo(nil))
+			go ours.Write(wire.Handshake{Version: wire.Version}.Frame().AppendTo(nil))
 			time.AfterFunc(length, func() { ours.Close() })
 			s.welcome(theirs, nil)
 		}
@@ -139,7 +139,7 @@ Anonymous:             0 kB
 7ff00000-7ff10000 r-xp 00000000 00:00 0      [vdso]
 Anonymous:             0 kB
 `
-	if got := untouched(text, "/bin/x"); !slices.Equal(got, []area{{0x400000, 0x600000}, {0xd00000, 0x100000}}) {
+	if got := untouched(text, "/bin/x"); !slices.Equal(got, []memoryArea{{0x400000, 0x600000}, {0xd00000, 0x100000}}) {
 		t.Errorf("%x", got)
 	}
 	if got := untouched("zz-yy r-xp 0 0 0 /bin/x\n5-3 r-xp 0 0 0 /bin/x\nnonsense", "/bin/x"); len(got) > 0 {

@@ -49,11 +49,11 @@ func (s *server) stats(ctx context.Context, disk bool) (guest.Stats, error) {
 }
 
 // workspace is the directory whose size matters.
-func (s site) workspace() string { return cmp.Or(s.within, s.dir) }
+func (s execContext) workspace() string { return cmp.Or(s.within, s.dir) }
 
 // diskUse adds up what lies in the workspace. It looks in the place of the user
 // of the commands, who may have locked root out.
-func (s site) diskUse(ctx context.Context) (total int64, err error) {
+func (s execContext) diskUse(ctx context.Context) (total int64, err error) {
 	denied := procgroup.As(s.uid, s.gid, func() { total, err = usage.Tree(ctx, s.workspace()) })
 	if denied != nil {
 		return 0, denied
@@ -64,12 +64,12 @@ func (s site) diskUse(ctx context.Context) (total int64, err error) {
 // watchDisk has the workspace watched if it has a limit that the system does not
 // keep. What commands left behind counts as they do; of what is left behind
 // nobody knows whether it could write, so that all is ended.
-func (s site) watchDisk(limit int64, left *procgroup.Nursery) *watch {
+func (s execContext) watchDisk(limit int64, left *procgroup.Group) *diskWatch {
 	dir := s.workspace()
 	if limit == 0 || usage.OwnFileSystem(dir, limit) {
 		return nil
 	}
-	return &watch{dir: dir, limit: limit, measure: s.diskUse,
+	return &diskWatch{dir: dir, limit: limit, measure: s.diskUse,
 		busy: func() bool { return s.wards.busy() || left.Left() },
 		over: func() { s.wards.evict(); left.EndLeft(patience) },
 		free: func() int64 { return usage.Room(dir).Free }}

@@ -53,8 +53,8 @@ func TestAnnouncement(t *testing.T) {
 }
 
 func FuzzFrame(f *testing.F) {
-	f.Add(Hello{Version: 1}.Frame().AppendTo(nil))
-	f.Add(Order{Words: []string{"a", "b"}, Env: []string{"c=d"}}.Frame(OpExec, 5).AppendTo(nil))
+	f.Add(Handshake{Version: 1}.Frame().AppendTo(nil))
+	f.Add(CommandRequest{Words: []string{"a", "b"}, Env: []string{"c=d"}}.Frame(OpExec, 5).AppendTo(nil))
 	f.Add([]byte{0, 0, 0, 3, 4, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in := NewScanner(bytes.NewReader(b), MaxChunk)

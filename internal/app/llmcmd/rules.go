@@ -14,7 +14,7 @@ import (
 // rules are the built-in rules at this desk. If nobody chose them, the error of
 // what they cannot answer says so.
 func (c *Session) rules(fallback bool) (llm.Model, error) {
-	desk := rules.Desk{Inputs: c.given}
+	desk := rules.Descriptors{Inputs: c.given}
 	if c.depth > 0 { // as a command of a script it reads its standard input
 		desk.Inputs = []rules.Input{{FD: 0}}
 	}

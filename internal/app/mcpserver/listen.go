@@ -20,13 +20,13 @@ import (
 // It tells where it does: the port may be 0, for any. There is no TLS, so that
 // nobody from elsewhere is let in.
 func (d *Door) Listen(ctx context.Context, addr string, at func(url string)) error {
-	l, err := netlisten.Place{Addr: addr, Usual: "127.0.0.1:7420",
+	l, err := netlisten.Address{Addr: addr, Usual: "127.0.0.1:7420",
 		Why:  "it is not on this machine, and whoever listens on the way would read the token and get a shell",
 		Hint: "use 127.0.0.1, and ssh -L to come from elsewhere; or hako serve, which has TLS"}.Open(ctx)
 	if err != nil {
 		return err
 	}
-	quiet := &netlisten.Silent{Most: d.limits.Connections}
+	quiet := &netlisten.IdleConns{Most: d.limits.Connections}
 	srv := web(d.doorway(d.Handler(), quiet), quiet)
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
 	at("http://" + l.Addr().String())
@@ -47,7 +47,7 @@ const (
 )
 
 // web keeps nobody waiting for a client that says nothing.
-func web(h http.Handler, quiet *netlisten.Silent) *http.Server {
+func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 	return &http.Server{
 		Handler: h, MaxHeaderBytes: mostHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		ConnState: quiet.Note, ConnContext: quiet.Mark,
@@ -56,7 +56,7 @@ func web(h http.Handler, quiet *netlisten.Silent) *http.Server {
 
 // doorway tells those to wait who send many wrong tokens. A right one is always
 // let in, or whoever sends wrong ones would keep others out.
-func (d *Door) doorway(inside http.Handler, quiet *netlisten.Silent) http.Handler {
+func (d *Door) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
 	var tries auth.Tries
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, known := d.callerOf(r)

@@ -28,7 +28,7 @@ func TestRemovedTokenEndsItsRequests(t *testing.T) {
 	url := serveOn(t, web(d.doorway(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(began)
 		<-r.Context().Done()
-	}), new(netlisten.Silent)), new(netlisten.Silent)))
+	}), new(netlisten.IdleConns)), new(netlisten.IdleConns)))
 	go func() {
 		<-began
 		removed.Store(true)
@@ -145,7 +145,7 @@ func TestAnswerOutlivesTheTimeOfItsRequest(t *testing.T) {
 		case <-time.After(300 * time.Millisecond):
 			cut <- false
 		}
-	}), new(netlisten.Silent))
+	}), new(netlisten.IdleConns))
 	srv.ReadTimeout = 100 * time.Millisecond
 	knock(t, serveOn(t, srv), "", strings.NewReader("hi"))
 	if <-cut {
@@ -155,7 +155,7 @@ func TestAnswerOutlivesTheTimeOfItsRequest(t *testing.T) {
 
 // A connection on which nothing is asked is not kept for long.
 func TestIdleLimits(t *testing.T) {
-	srv := web(nil, new(netlisten.Silent))
+	srv := web(nil, new(netlisten.IdleConns))
 	if srv.IdleTimeout == 0 || srv.IdleTimeout > 10*time.Second || srv.ReadTimeout == 0 || srv.ReadHeaderTimeout == 0 || srv.WriteTimeout != 0 || srv.MaxHeaderBytes == 0 {
 		t.Errorf("%+v", srv)
 	}

@@ -52,6 +52,9 @@ type Wanted struct {
 	Tell func(text string)
 }
 
+// A CallerFunc tells who sends a request over HTTP; empty means nobody who may.
+type CallerFunc = func(*http.Request) string
+
 // A Maker makes sandboxes. Caller is who wants it, for the record. A maker that
 // cannot make a kind says so with an error.
 type Maker interface {
@@ -160,7 +163,7 @@ type Options struct {
 
 	// Caller tells who sends a request over HTTP; empty means nobody who may.
 	// Nil means that whoever gets through to the handler is one and the same.
-	Caller func(*http.Request) string
+	Caller CallerFunc
 
 	// Removed is asked with the token of a caller, and returns what tells later
 	// whether that was removed: the sandboxes of the caller are closed then.

@@ -15,7 +15,7 @@ import (
 type Containers interface {
 	Tasks(ctx context.Context) ([]container.Info, error)
 	Look(ctx context.Context, task string) (container.Details, error)
-	Desk(ctx context.Context, task string) (container.Desk, error)
+	Desk(ctx context.Context, task string) (container.JobClient, error)
 	Cleanup(ctx context.Context, task string) error
 }
 

@@ -46,7 +46,7 @@ func (p *pier) Look(_ context.Context, task string) (container.Details, error) {
 	return x, nil
 }
 
-func (p *pier) Desk(ctx context.Context, task string) (container.Desk, error) {
+func (p *pier) Desk(ctx context.Context, task string) (container.JobClient, error) {
 	p.asked.Add(1)
 	if end, ok := ctx.Deadline(); ok {
 		p.wait.Store(max(p.wait.Load(), int64(time.Until(end))))
@@ -69,9 +69,9 @@ func (p *pier) Cleanup(ctx context.Context, task string) error {
 	return ctx.Err()
 }
 
-// A desk is the guest of a container.
+// A jobTable is the guest of a container.
 type desk struct {
-	container.Desk
+	container.JobClient
 	stats guest.Stats
 	jobs  []guest.Job
 	text  string

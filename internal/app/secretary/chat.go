@@ -12,7 +12,7 @@ import (
 	"hako/run/fault"
 )
 
-// A turn is what follows from one thing that was said.
+// A lockTask is what follows from one thing that was said.
 type turn struct {
 	*Secretary
 	o      Options
@@ -90,7 +90,7 @@ func (t *turn) tellTodos(ctx context.Context) {
 	t.add(llm.System, t.word("todo_list")+"\n"+list)
 }
 
-// talk asks and acts until there is nothing more to do.
+// conversation asks and acts until there is nothing more to do.
 func (t *turn) talk(ctx context.Context) error {
 	if t.ThreeStep && !t.o.Proactive {
 		return t.threeSteps(ctx)
@@ -297,7 +297,7 @@ func (t *turn) call(ctx context.Context, d *llm.Dialog, aloud bool) (*llm.Turn, 
 	t.heard.Reset()
 	t.held = false
 	if aloud {
-		l := &lenientjson.Listener{Members: replyMembers, Names: replyNames()}
+		l := &lenientjson.MemberStream{Members: replyMembers, Names: replyNames()}
 		d.OnText = func(piece string) { t.hear(l.Hear(piece)) }
 	}
 	return t.Model.Next(ctx, d)

@@ -84,7 +84,7 @@ func TestThroughTheGate(t *testing.T) {
 func TestBudget(t *testing.T) {
 	s, m, h := newSecretary(t, "承知しました。", wants("ls"))
 	log := &record{}
-	s.Model = &agent.Ledger{Model: m, ID: "s", Name: "m", Actor: "secretary", Budget: quota.New(quota.Limits{Calls: 2}), Log: log}
+	s.Model = &agent.ChargedModel{Model: m, ID: "s", Name: "m", Actor: "secretary", Budget: quota.New(quota.Limits{Calls: 2}), Log: log}
 	s.Requery = true
 	a, err := s.Chat(t.Context(), "x", Options{})
 	if fault.KindOf(err) != fault.Exhausted || a.Text != "はい。" || !a.Partial || len(a.Results) != 1 || len(h.reqs) != 1 {

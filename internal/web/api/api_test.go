@@ -127,9 +127,9 @@ func TestVoiceIsSeen(t *testing.T) {
 	h := build(t)
 	for _, on := range []bool{true, false} {
 		h.voice = on
-		var seen Voice
-		if h.client(h.reader).want(200, &seen, "GET", "/api/v1/secretary/voice", nil); seen.On != on {
-			t.Errorf("%v is seen as %v", on, seen.On)
+		var statusRecorder Voice
+		if h.client(h.reader).want(200, &statusRecorder, "GET", "/api/v1/secretary/voice", nil); statusRecorder.On != on {
+			t.Errorf("%v is seen as %v", on, statusRecorder.On)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func TestFamiliarApproving(t *testing.T) {
 	c := h.client(h.operator)
 	for said, want := range map[bool]gate.Answer{true: gate.Once, false: gate.No} {
 		id, answer := h.ask()
-		var list FamiliarRequests
+		var list SeedQuestions
 		c.want(200, &list, "GET", "/api/bash/pending", nil)
 		if r := list.Requests[0]; r.ID != id || r.Command != "git push" || r.Reason != "to share" || r.Timestamp < 1e9 {
 			t.Errorf("%+v", r)
@@ -336,7 +336,7 @@ func TestFamiliarApproving(t *testing.T) {
 		c.refused(400, "POST", "/api/bash/approve/"+id, nil)
 		c.refused(400, "POST", "/api/bash/approve/"+id+"?approved=perhaps", nil)
 		h.was()
-		var done FamiliarAnswer
+		var done SeedDecision
 		c.want(200, &done, "POST", fmt.Sprint("/api/bash/approve/", id, "?approved=", said), nil)
 		if got := <-answer; got != want || done.Approved != said || done.Message == "" {
 			t.Errorf("%v: %v, %+v", said, got, done)

@@ -200,7 +200,7 @@ type house struct {
 	stop             func(context.Context) error
 }
 
-func build(t *testing.T, change ...func(*Server)) *house {
+func build(t *testing.T, write ...func(*Server)) *house {
 	t.Helper()
 	w := &world{events: make(chan records.Entry), steps: make(chan tasks.Step)}
 	s := &Server{Sources: w.sources(), Record: w.Record, Tokens: new(auth.Store)}
@@ -208,7 +208,7 @@ func build(t *testing.T, change ...func(*Server)) *house {
 	h := &house{server: s, world: w, t: t}
 	h.operator, _ = s.Tokens.Ephemeral("ann", access.Operator)
 	h.reader, _ = s.Tokens.Ephemeral("bob", access.Reader)
-	for _, c := range change {
+	for _, c := range write {
 		c(s)
 	}
 	addr, stop, err := s.Start(t.Context())

@@ -74,7 +74,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		s.Pages.ServeHTTP(w, r)
 		return
 	}
-	held := &loginHeld{ResponseWriter: w}
+	held := &loginHolder{ResponseWriter: w}
 	s.Pages.ServeHTTP(held, r)
 	if !held.back {
 		return
@@ -89,13 +89,13 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, err)
 }
 
-// loginHeld keeps back an answer that sends to the login.
-type loginHeld struct {
+// loginHolder keeps back an answer that sends to the login.
+type loginHolder struct {
 	http.ResponseWriter
 	back bool
 }
 
-func (l *loginHeld) WriteHeader(status int) {
+func (l *loginHolder) WriteHeader(status int) {
 	if status == http.StatusSeeOther && strings.HasPrefix(l.Header().Get("Location"), "/login") {
 		l.back = true
 		return
@@ -103,7 +103,7 @@ func (l *loginHeld) WriteHeader(status int) {
 	l.ResponseWriter.WriteHeader(status)
 }
 
-func (l *loginHeld) Write(b []byte) (int, error) {
+func (l *loginHolder) Write(b []byte) (int, error) {
 	if l.back {
 		return len(b), nil
 	}
@@ -111,10 +111,10 @@ func (l *loginHeld) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets a ResponseController through.
-func (l *loginHeld) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+func (l *loginHolder) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // Flush is for handlers that ask for it the old way.
-func (l *loginHeld) Flush() { http.NewResponseController(l.ResponseWriter).Flush() }
+func (l *loginHolder) Flush() { http.NewResponseController(l.ResponseWriter).Flush() }
 
 // orWords answers in JSON also what no route is for.
 func (s *Server) orWords(mux *http.ServeMux) http.Handler {
@@ -125,13 +125,13 @@ func (s *Server) orWords(mux *http.ServeMux) http.Handler {
 			return
 		}
 		// The mux knows which methods there would have been.
-		found := &found{header: http.Header{}}
-		h.ServeHTTP(found, r)
+		notFoundBuffer := &notFoundBuffer{header: http.Header{}}
+		h.ServeHTTP(notFoundBuffer, r)
 		e := &fault.Error{Kind: fault.NotFound, Op: "find", Subject: r.URL.Path, Why: "there is nothing here", Hint: "what there is says /api/v1/openapi.yaml"}
-		if found.status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", found.header.Get("Allow"))
-			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here", "it takes "+found.header.Get("Allow")
-			s.fail(w, r, refuse(found.status, e))
+		if notFoundBuffer.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", notFoundBuffer.header.Get("Allow"))
+			e.Kind, e.Op, e.Subject, e.Why, e.Hint = fault.Invalid, "answer", r.Method, "this cannot be done here", "it takes "+notFoundBuffer.header.Get("Allow")
+			s.fail(w, r, refuse(notFoundBuffer.status, e))
 			return
 		}
 		s.fail(w, r, e)
@@ -139,14 +139,14 @@ func (s *Server) orWords(mux *http.ServeMux) http.Handler {
 }
 
 // found keeps the status and headers of an answer, and drops the rest.
-type found struct {
+type notFoundBuffer struct {
 	header http.Header
 	status int
 }
 
-func (f *found) Header() http.Header         { return f.header }
-func (f *found) WriteHeader(status int)      { f.status = status }
-func (f *found) Write(b []byte) (int, error) { return len(b), nil }
+func (f *notFoundBuffer) Header() http.Header         { return f.header }
+func (f *notFoundBuffer) WriteHeader(status int)      { f.status = status }
+func (f *notFoundBuffer) Write(b []byte) (int, error) { return len(b), nil }
 
 // serve carries out a route: who is it, may they, is it a page of ours that
 // asks, and only then what do they want.
@@ -168,12 +168,12 @@ func (s *Server) admit(c *call) (err error) {
 	if err := c.parseQuery(); err != nil || c.route.open {
 		return err
 	}
-	if c.visit, err = s.visitor(c.Request); err != nil {
+	if c.identity, err = s.visitor(c.Request); err != nil {
 		return err
 	}
-	note(c.Request, c.visit.Name)
-	if err := may(c.visit.Actor, c.route.role); err != nil {
-		s.refused(c.Request, c.visit.Name, c.told(nil), "a change")
+	note(c.Request, c.identity.Name)
+	if err := may(c.identity.Actor, c.route.role); err != nil {
+		s.refused(c.Request, c.identity.Name, c.told(nil), "a change")
 		return err
 	}
 	if c.Method == http.MethodGet || c.Method == http.MethodHead {
@@ -186,7 +186,7 @@ func (s *Server) admit(c *call) (err error) {
 }
 
 // A mounted handler stands beside the API, and knows nothing of tokens.
-type mounted struct {
+type mountedHandler struct {
 	pattern   string
 	next      http.Handler // nil means that it is not there
 	role      access.Role
@@ -194,8 +194,8 @@ type mounted struct {
 }
 
 // mounts are all there may be.
-func (s *Server) mounts() []mounted {
-	return []mounted{
+func (s *Server) mounts() []mountedHandler {
+	return []mountedHandler{
 		{"/mcp", s.MCP, access.Client, true},
 		{"/mcp/", s.MCP, access.Client, true},
 		{"GET /metrics", s.Metrics, access.Reader, false},
@@ -203,7 +203,7 @@ func (s *Server) mounts() []mounted {
 }
 
 // mount passes requests on to a handler of somebody else.
-func (s *Server) mount(m mounted) http.Handler {
+func (s *Server) mount(m mountedHandler) http.Handler {
 	who := s.visitor
 	if m.tokenOnly {
 		who = s.byToken
@@ -222,7 +222,7 @@ func (s *Server) mount(m mounted) http.Handler {
 		note(r, v.Name)
 		ctx, cancel := s.lasting(context.WithValue(r.Context(), visitorKey{}, v), v)
 		defer cancel()
-		unhurried(w)
+		withoutDeadlines(w)
 		r.Body = http.MaxBytesReader(w, r.Body, mostMCPBody)
 		m.next.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -230,7 +230,7 @@ func (s *Server) mount(m mounted) http.Handler {
 
 // lasting is for what would go on for ever: it ends with the server, and soon
 // after the visitor would not be let in again.
-func (s *Server) lasting(ctx context.Context, v visit) (_ context.Context, end func()) {
+func (s *Server) lasting(ctx context.Context, v identity) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ending, cancel)
 	var looking sync.WaitGroup
@@ -246,8 +246,8 @@ func (s *Server) lasting(ctx context.Context, v visit) (_ context.Context, end f
 }
 
 // whileStill returns once a visitor would not be let in any more, or ctx ends.
-func (s *Server) whileStill(ctx context.Context, v visit) {
-	tick := time.NewTicker(s.limits.look)
+func (s *Server) whileStill(ctx context.Context, v identity) {
+	tick := time.NewTicker(s.limits.get)
 	defer tick.Stop()
 	for {
 		select {
@@ -262,7 +262,7 @@ func (s *Server) whileStill(ctx context.Context, v visit) {
 }
 
 // unhurried lifts the limits of time that are meant for short answers.
-func unhurried(w http.ResponseWriter) {
+func withoutDeadlines(w http.ResponseWriter) {
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Time{})
 	rc.SetWriteDeadline(time.Time{})
@@ -271,7 +271,7 @@ func unhurried(w http.ResponseWriter) {
 // watched logs requests and survives those that panic.
 func (s *Server) watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, seen, name := time.Now(), &seen{ResponseWriter: w}, new(string)
+		began, statusRecorder, name := time.Now(), &statusRecorder{ResponseWriter: w}, new(string)
 		r = r.WithContext(context.WithValue(r.Context(), nameKey{}, name))
 		defer func() {
 			if trouble := recover(); trouble != nil {
@@ -279,14 +279,14 @@ func (s *Server) watched(next http.Handler) http.Handler {
 					panic(trouble)
 				}
 				s.log().Error("panic", "path", r.URL.Path, "panic", trouble, "stack", string(debug.Stack()))
-				if seen.status != 0 {
+				if statusRecorder.status != 0 {
 					panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 				}
-				send(seen, http.StatusInternalServerError, bodyOf(nil))
+				send(statusRecorder, http.StatusInternalServerError, bodyOf(nil))
 			}
-			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "actor", *name, "duration", time.Since(began))
+			s.log().Debug("request", "method", r.Method, "path", r.URL.Path, "status", statusRecorder.status, "actor", *name, "duration", time.Since(began))
 		}()
-		next.ServeHTTP(seen, r)
+		next.ServeHTTP(statusRecorder, r)
 	})
 }
 
@@ -300,19 +300,19 @@ func note(r *http.Request, name string) {
 }
 
 // seen remembers the status of an answer.
-type seen struct {
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (s *seen) WriteHeader(status int) {
+func (s *statusRecorder) WriteHeader(status int) {
 	if s.status == 0 {
 		s.status = status
 	}
 	s.ResponseWriter.WriteHeader(status)
 }
 
-func (s *seen) Write(b []byte) (int, error) {
+func (s *statusRecorder) Write(b []byte) (int, error) {
 	if s.status == 0 {
 		s.status = http.StatusOK
 	}
@@ -320,7 +320,7 @@ func (s *seen) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets a ResponseController through.
-func (s *seen) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Flush is for handlers that ask for it the old way.
-func (s *seen) Flush() { http.NewResponseController(s.ResponseWriter).Flush() }
+func (s *statusRecorder) Flush() { http.NewResponseController(s.ResponseWriter).Flush() }

@@ -317,7 +317,7 @@ func TestMounts(t *testing.T) {
 // What is mounted ends soon after the token was removed.
 func TestMountEndsWithTheToken(t *testing.T) {
 	h := build(t, func(s *Server) {
-		s.Tokens.Path, s.limits.look = filepath.Join(t.TempDir(), "d", "tokens.json"), 20*time.Millisecond
+		s.Tokens.Path, s.limits.get = filepath.Join(t.TempDir(), "d", "tokens.json"), 20*time.Millisecond
 		s.MCP = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
@@ -344,8 +344,8 @@ func TestMountEndsWithTheToken(t *testing.T) {
 
 func TestUsualLook(t *testing.T) {
 	var l limits
-	if l.fill(); l.look > 2*time.Second {
-		t.Errorf("who was removed goes on for %v", l.look)
+	if l.fill(); l.get > 2*time.Second {
+		t.Errorf("who was removed goes on for %v", l.get)
 	}
 }
 

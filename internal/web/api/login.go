@@ -123,7 +123,7 @@ func (s *Server) proxied(r *http.Request) bool {
 
 // logout ends a session.
 func (s *Server) logout(c *call, _ nothing) (nothing, error) {
-	s.sessions.Close(c.visit.secret)
+	s.sessions.Close(c.identity.secret)
 	s.setCookie(c, "", time.Unix(1, 0))
 	return nothing{}, nil
 }
@@ -132,7 +132,7 @@ func (s *Server) logout(c *call, _ nothing) (nothing, error) {
 // session can be ended once, but a program could fill the record.
 func bySession(handle func(*Server, *call) error) func(*Server, *call) error {
 	return func(s *Server, c *call) error {
-		if !c.visit.byCookie() {
+		if !c.identity.byCookie() {
 			return &fault.Error{Kind: fault.Invalid, Op: "log out", Why: "a token has no session", Hint: "remove the token instead"}
 		}
 		return handle(s, c)
@@ -141,5 +141,5 @@ func bySession(handle func(*Server, *call) error) func(*Server, *call) error {
 
 // whoami tells a script what it needs to know before it changes something.
 func (s *Server) whoami(c *call) (Login, error) {
-	return Login{c.visit.Actor, c.visit.session.CSRF, c.visit.session.Ends}, nil
+	return Login{c.identity.Actor, c.identity.session.CSRF, c.identity.session.Ends}, nil
 }

@@ -360,16 +360,16 @@ func TestCaller(t *testing.T) {
 		return body
 	}
 	before, _ := h.server.Tokens.Add("ann", access.Operator) // as the one of the start
-	seen := []string{caller(h.operator), caller(before)}
+	statusRecorder := []string{caller(h.operator), caller(before)}
 	h.server.Tokens.Remove("ann")
 	after, _ := h.server.Tokens.Add("ann", access.Operator)
-	seen = append(seen, caller(after))
-	for i, name := range seen {
-		if !strings.HasPrefix(name, "ann#") || slices.Contains(seen[:i], name) || strings.Contains(h.operator+before+after, name[4:]) {
-			t.Errorf("%q", seen)
+	statusRecorder = append(statusRecorder, caller(after))
+	for i, name := range statusRecorder {
+		if !strings.HasPrefix(name, "ann#") || slices.Contains(statusRecorder[:i], name) || strings.Contains(h.operator+before+after, name[4:]) {
+			t.Errorf("%q", statusRecorder)
 		}
 	}
-	if caller(after) != seen[2] {
+	if caller(after) != statusRecorder[2] {
 		t.Error("the same token is another caller the second time")
 	}
 	if name := Caller(h.client("").request("GET", "/", nil)); name != "" {

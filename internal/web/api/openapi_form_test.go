@@ -122,9 +122,9 @@ func (v *validator) object(at, what string, value any, required, optional string
 			v.bad(at, "%s is missing", name)
 		}
 	}
-	known := strings.Fields(required + " " + optional)
+	prefixed := strings.Fields(required + " " + optional)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(known, name) && !strings.HasPrefix(name, "x-") {
+		if !slices.Contains(prefixed, name) && !strings.HasPrefix(name, "x-") {
 			v.bad(at, "%s is not a field of %s", name, what)
 		}
 	}

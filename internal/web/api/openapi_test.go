@@ -106,10 +106,10 @@ func TestDescription(t *testing.T) {
 	if err := yaml.Unmarshal(openapi, &d.description); err != nil {
 		t.Fatal(err)
 	}
-	there := map[string]bool{}
+	available := map[string]bool{}
 	for _, r := range new(Server).routes() {
 		name := r.method + " " + r.path
-		there[name] = true
+		available[name] = true
 		if o := d.Paths[r.path].operations()[r.method]; o == nil {
 			t.Errorf("%s is not described", name)
 		} else {
@@ -117,11 +117,11 @@ func TestDescription(t *testing.T) {
 		}
 	}
 	for _, m := range new(Server).mounts() {
-		d.mounted(m, there)
+		d.mountedHandler(m, available)
 	}
 	for path, p := range d.Paths {
 		for method := range p.operations() {
-			if !there[method+" "+path] {
+			if !available[method+" "+path] {
 				t.Errorf("%s %s is described but not there", method, path)
 			}
 		}
@@ -136,7 +136,7 @@ func TestDescription(t *testing.T) {
 
 // mounted looks whether what stands beside the API is described, and by whom it
 // can be used.
-func (d reader) mounted(m mounted, there map[string]bool) {
+func (d reader) mountedHandler(m mountedHandler, available map[string]bool) {
 	d.Helper()
 	method, path, one := strings.Cut(m.pattern, " ")
 	if !one {
@@ -151,7 +151,7 @@ func (d reader) mounted(m mounted, there map[string]bool) {
 	}
 	for each, o := range described {
 		name := each + " " + path
-		there[name] = !one || each == method
+		available[name] = !one || each == method
 		if (o.Security != nil) != m.tokenOnly || m.tokenOnly && fmt.Sprint(*o.Security) != "[map[token:[]]]" {
 			d.Errorf("%s: that a cookie does not count is %v, described otherwise", name, m.tokenOnly)
 		}

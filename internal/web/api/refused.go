@@ -15,7 +15,7 @@ const stranger = "stranger"
 const otherAddresses = "other addresses"
 
 // refused puts on record that somebody was refused. It is written once, and
-// repetitions are only counted until the next [Server.tellRefused]: a flood must
+// repetitions are only counted until the next [Server.logRefused]: a flood must
 // not fill the disk.
 func (s *Server) refused(r *http.Request, actor, wanted, kind string) {
 	k := refusedKey{actor, kind, addressOf(r.RemoteAddr)}
@@ -26,8 +26,8 @@ func (s *Server) refused(r *http.Request, actor, wanted, kind string) {
 	_, _ = s.record(k.actor, short("was refused: "+wanted+", from "+k.from))
 }
 
-// tellRefused puts on record how often the refused came back.
-func (s *Server) tellRefused() {
+// logRefused puts on record how often the refused came back.
+func (s *Server) logRefused() {
 	for k, n := range s.refusals.take() {
 		if n > 0 {
 			_, _ = s.record(k.actor, fmt.Sprintf("was refused %d more times: %s, from %s", n, k.kind, k.from))
@@ -35,14 +35,14 @@ func (s *Server) tellRefused() {
 	}
 }
 
-// tellRefusedRegularly does so until ctx ends.
-func (s *Server) tellRefusedRegularly(ctx context.Context) {
+// logRefusedRegularly does so until ctx ends.
+func (s *Server) logRefusedRegularly(ctx context.Context) {
 	tick := time.NewTicker(s.limits.tell)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			s.tellRefused()
+			s.logRefused()
 		case <-ctx.Done():
 			return
 		}
@@ -66,10 +66,10 @@ func (r *refusals) add(k *refusedKey, apart int) (first bool) {
 	if r.again == nil {
 		r.again = map[refusedKey]int{}
 	}
-	if _, known := r.again[*k]; !known && len(r.again) >= apart {
+	if _, prefixed := r.again[*k]; !prefixed && len(r.again) >= apart {
 		k.from = otherAddresses
 	}
-	if _, known := r.again[*k]; known {
+	if _, prefixed := r.again[*k]; prefixed {
 		r.again[*k]++
 		return false
 	}

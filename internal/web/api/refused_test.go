@@ -46,7 +46,7 @@ func TestReadersWhoTryAreOnRecord(t *testing.T) {
 	if _, record := h.was(); record != "bob: was refused: stop task a, from 127.0.0.1" {
 		t.Errorf("%s", record)
 	}
-	h.server.tellRefused()
+	h.server.logRefused()
 	c.refused(403, "POST", "/mcp", "{}")
 	if _, record := h.was(); record != "bob: was refused 2 more times: a change, from 127.0.0.1; bob: was refused: /mcp, from 127.0.0.1" {
 		t.Errorf("%s", record)
@@ -70,7 +70,7 @@ func TestFloodOfAddresses(t *testing.T) {
 		r := &http.Request{RemoteAddr: fmt.Sprintf("10.0.%d.%d:1", n/256, n%256)}
 		s.refused(r, stranger, "wrong token", "wrong token")
 	}
-	s.tellRefused()
+	s.logRefused()
 	if len(w.record) > 2*s.limits.apart+2 || !strings.HasSuffix(w.record[len(w.record)-1], "was refused 9979 more times: wrong token, from other addresses") {
 		t.Errorf("%d events, the last is %s", len(w.record), w.record[len(w.record)-1])
 	}
@@ -84,7 +84,7 @@ func TestRefusalsAreToldEveryMinute(t *testing.T) {
 		s.limits.fill()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.tellRefusedRegularly(ctx)
+		go s.logRefusedRegularly(ctx)
 		for range 300 { // one each second
 			s.refused(&http.Request{RemoteAddr: "10.0.0.1:1"}, stranger, "wrong token", "wrong token")
 			time.Sleep(time.Second)

@@ -38,8 +38,8 @@ type route struct {
 	handle func(*Server, *call) error
 }
 
-// poll is a route that shows something.
-func look[Out any](path string, do func(*Server, *call) (Out, error), query ...string) route {
+// get is a route that shows something.
+func get[Out any](path string, do func(*Server, *call) (Out, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Out](),
 		status: http.StatusOK, part: true, handle: func(s *Server, c *call) error {
 			out, err := do(s, c)
@@ -52,7 +52,7 @@ func look[Out any](path string, do func(*Server, *call) (Out, error), query ...s
 }
 
 // watch is a route that shows what happens, as it happens.
-func watch[Item any](path string, open func(*Server, *call) (producer, error), query ...string) route {
+func watchRoute[Item any](path string, open func(*Server, *call) (producer, error), query ...string) route {
 	return route{method: http.MethodGet, path: v1 + path, role: access.Reader, query: query, out: reflect.TypeFor[Item](),
 		status: http.StatusOK, part: true, streams: true, handle: func(s *Server, c *call) error {
 			produce, err := open(s, c)
@@ -65,7 +65,7 @@ func watch[Item any](path string, open func(*Server, *call) (producer, error), q
 
 // change is a route that does something, after it was put on record. A form is
 // sent back to its page, other requests get what came of it.
-func change[In, Out any](method, path, what string, do func(*Server, *call, In) (Out, error)) route {
+func write[In, Out any](method, path, what string, do func(*Server, *call, In) (Out, error)) route {
 	r := route{method: method, path: v1 + path, what: what, role: access.Operator,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), status: http.StatusOK, part: true}
 	if r.out == reflect.TypeFor[nothing]() {
@@ -108,7 +108,7 @@ func (s *Server) recordChange(c *call, in any) (done func(error), err error) {
 	if c.route.about != nil {
 		told += c.route.about(s, c)
 	}
-	return s.record(c.visit.Name, short(told))
+	return s.record(c.identity.Name, short(told))
 }
 
 // told is a change as the record has it: what is done to which one, and how.
@@ -164,51 +164,51 @@ func harmless(r route) route {
 func (s *Server) routes() []route {
 	all := []route{
 		{method: "POST", path: "/login", open: true, in: reflect.TypeFor[LoginRequest](), out: reflect.TypeFor[Login](), status: http.StatusOK, handle: (*Server).login},
-		leaving(change("POST", "/logout", "log out", (*Server).logout)),
+		leaving(write("POST", "/logout", "log out", (*Server).logout)),
 		alive(v1 + "/health"),
 		{method: "GET", path: v1 + "/openapi.yaml", open: true, status: http.StatusOK, handle: describe},
-		alone(look("/session", (*Server).whoami)),
+		alone(get("/session", (*Server).whoami)),
 
-		watch[records.Entry]("/events", (*Server).events, "after"),
+		watchRoute[records.Entry]("/events", (*Server).events, "after"),
 
-		look("/approvals", (*Server).pending),
-		watch[Questions]("/approvals/events", (*Server).pendingEvents),
-		about(change("POST", "/approvals/{id}/answer", "answer question", (*Server).answer), (*Server).question),
+		get("/approvals", (*Server).pending),
+		watchRoute[Questions]("/approvals/events", (*Server).pendingEvents),
+		about(write("POST", "/approvals/{id}/answer", "answer question", (*Server).answer), (*Server).question),
 
-		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator, in: reflect.TypeFor[Saying](),
+		{method: "POST", path: v1 + "/secretary/chat", what: "talk to secretary", role: access.Operator, in: reflect.TypeFor[ChatMessage](),
 			out: reflect.TypeFor[sessions.Turn](), status: http.StatusOK, part: true, streams: true, handle: (*Server).chat},
-		look("/secretary/sessions", (*Server).conversations),
-		look("/secretary/sessions/{id}/messages", (*Server).messages, "newest"),
-		change("POST", "/secretary/sessions/{id}/stop", "stop secretary", (*Server).stopTalking),
-		look("/secretary/voice", (*Server).speaking),
-		change("PUT", "/secretary/voice", "switch voice", (*Server).voice),
+		get("/secretary/sessions", (*Server).conversations),
+		get("/secretary/sessions/{id}/messages", (*Server).messages, "newest"),
+		write("POST", "/secretary/sessions/{id}/stop", "stop secretary", (*Server).stopTalking),
+		get("/secretary/voice", (*Server).speaking),
+		write("PUT", "/secretary/voice", "switch voice", (*Server).voice),
 
-		look("/todos", (*Server).todos),
-		created(change("POST", "/todos", "add to-do", (*Server).addTodo)),
-		change("PATCH", "/todos/{id}", "change to-do", (*Server).changeTodo),
-		change("DELETE", "/todos/{id}", "delete to-do", (*Server).deleteTodo),
+		get("/todos", (*Server).todos),
+		created(write("POST", "/todos", "add to-do", (*Server).addTodo)),
+		write("PATCH", "/todos/{id}", "change to-do", (*Server).changeTodo),
+		write("DELETE", "/todos/{id}", "delete to-do", (*Server).deleteTodo),
 
-		look("/tasks", (*Server).tasks),
-		watch[tasks.Step]("/tasks/events", (*Server).taskEvents, "id"),
-		look("/tasks/{id}", (*Server).task),
-		change("POST", "/tasks/{id}/pause", "pause task", order("pause")),
-		change("POST", "/tasks/{id}/resume", "resume task", order("resume")),
-		change("POST", "/tasks/{id}/stop", "stop task", order("stop")),
+		get("/tasks", (*Server).tasks),
+		watchRoute[tasks.Step]("/tasks/events", (*Server).taskEvents, "id"),
+		get("/tasks/{id}", (*Server).task),
+		write("POST", "/tasks/{id}/pause", "pause task", order("pause")),
+		write("POST", "/tasks/{id}/resume", "resume task", order("resume")),
+		write("POST", "/tasks/{id}/stop", "stop task", order("stop")),
 
-		look("/boxes", (*Server).boxes),
-		look("/boxes/{id}", (*Server).box),
-		change("DELETE", "/boxes/{id}", "destroy box", (*Server).destroyBox),
-		look("/boxes/{id}/jobs/{job}/output", (*Server).output, "offset", "most"),
+		get("/boxes", (*Server).listSandboxes),
+		get("/boxes/{id}", (*Server).sandbox),
+		write("DELETE", "/boxes/{id}", "destroy box", (*Server).destroySandbox),
+		get("/boxes/{id}/jobs/{job}/output", (*Server).output, "offset", "most"),
 
-		look("/budget", (*Server).budget, "days"),
-		look("/audit", (*Server).search, "text", "actor", "what", "command", "since", "until", "before", "most"),
-		look("/audit/stats", (*Server).stats, "since"),
-		look("/audit/verify", (*Server).verifyChain),
+		get("/budget", (*Server).budget, "days"),
+		get("/audit", (*Server).search, "text", "actor", "what", "command", "since", "until", "before", "most"),
+		get("/audit/stats", (*Server).stats, "since"),
+		get("/audit/verify", (*Server).verifyChain),
 
-		look("/policy/rules", (*Server).rules, "profile"),
-		harmless(change("POST", "/policy/check", "", (*Server).check)),
+		get("/policy/rules", (*Server).rules, "profile"),
+		harmless(write("POST", "/policy/check", "", (*Server).check)),
 	}
-	return append(all, s.familiar()...)
+	return append(all, s.seedAPI()...)
 }
 
 func leaving(r route) route {
@@ -253,7 +253,7 @@ func describe(_ *Server, c *call) error {
 }
 
 // there returns a source, or says that this server does not have it.
-func there[T any](part T, name, hint string) (T, error) {
+func available[T any](part T, name, hint string) (T, error) {
 	if any(part) == nil {
 		return part, &fault.Error{Kind: fault.NotFound, Op: "open", Subject: name, Why: "this server does not have it", Hint: hint}
 	}

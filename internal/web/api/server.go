@@ -65,7 +65,7 @@ type Server struct {
 	guesses  auth.Tries // wrong tokens of programs
 	streams  streams
 	refusals refusals
-	silent   netlisten.Silent
+	silent   netlisten.IdleConns
 	limits   limits
 	host     string // listened on; set by Start
 	cookie   string // the name of the cookie; set by Start
@@ -82,7 +82,7 @@ type limits struct {
 	read, write time.Duration // for a request, and for an answer or one piece of a stream
 	beat        time.Duration // between signs of life in a stream
 	buffer      int           // pieces of a stream that wait for the client
-	look        time.Duration // between looks whether the token of who stays long is still there
+	get         time.Duration // between looks whether the token of who stays long is still there
 	each        int           // streams of one session, or of those who show a token
 	holder, all int           // streams of one token with all its sessions, and of all
 	idle        time.Duration // for a connection on which nothing is asked
@@ -96,7 +96,7 @@ func (l *limits) fill() {
 	l.read, l.write = cmp.Or(l.read, 30*time.Second), cmp.Or(l.write, 30*time.Second)
 	l.beat = cmp.Or(l.beat, 15*time.Second)
 	l.buffer = cmp.Or(l.buffer, 256)
-	l.look = cmp.Or(l.look, time.Second)
+	l.get = cmp.Or(l.get, time.Second)
 	l.each, l.holder, l.all = cmp.Or(l.each, 16), cmp.Or(l.holder, 64), cmp.Or(l.all, 512)
 	l.idle = cmp.Or(l.idle, 2*time.Minute) // longer than clients keep one: what both let go at once loses a request
 	l.tell, l.apart = cmp.Or(l.tell, time.Minute), cmp.Or(l.apart, 20)
@@ -134,12 +134,12 @@ func (s *Server) Start(ctx context.Context) (addr string, stop func(context.Cont
 			log.Error("server ended", "error", err)
 		}
 	})
-	serving.Go(func() { s.tellRefusedRegularly(ending) })
+	serving.Go(func() { s.logRefusedRegularly(ending) })
 	stop = func(ctx context.Context) error {
 		end()
 		err := wind(ctx, web)
 		serving.Wait()
-		s.tellRefused()
+		s.logRefused()
 		return err
 	}
 	return l.Addr().String(), stop, nil

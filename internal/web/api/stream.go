@@ -39,13 +39,13 @@ func (s *Server) stream(c *call, produce producer) error {
 	if c.Method == http.MethodHead {
 		return nil // who asks for no body gets no stream
 	}
-	release, err := s.streams.take(c.visit.purses(&s.limits)...)
+	release, err := s.streams.take(c.identity.slotKeys(&s.limits)...)
 	if err != nil {
 		return err
 	}
 	defer release()
-	unhurried(c.w)
-	ctx, end := s.lasting(c.Context(), c.visit)
+	withoutDeadlines(c.w)
+	ctx, end := s.lasting(c.Context(), c.identity)
 	defer end()
 	ctx, cut := context.WithCancelCause(ctx)
 	items, done := make(chan item, s.limits.buffer), make(chan error, 1)
@@ -61,31 +61,31 @@ func (s *Server) stream(c *call, produce producer) error {
 	producing.Go(func() { done <- produce(ctx, push) })
 	defer producing.Wait()
 	defer cut(nil)
-	return s.pour(ctx, c, items, done)
+	return s.writeEvents(ctx, c, items, done)
 }
 
 // pour writes pieces as they come.
-func (s *Server) pour(ctx context.Context, c *call, items <-chan item, done <-chan error) error {
-	spout := &spout{w: c.w, patience: s.limits.write, still: func() bool { return s.still(c.visit) }}
-	defer spout.leave()
-	defer context.AfterFunc(ctx, spout.hurry)()
+func (s *Server) writeEvents(ctx context.Context, c *call, items <-chan item, done <-chan error) error {
+	eventWriter := &eventWriter{w: c.w, patience: s.limits.write, still: func() bool { return s.still(c.identity) }}
+	defer eventWriter.leave()
+	defer context.AfterFunc(ctx, eventWriter.hurry)()
 	beat := time.NewTicker(s.limits.beat)
 	defer beat.Stop()
 	for {
 		select {
 		case i := <-items:
-			if spout.send(i) != nil {
+			if eventWriter.send(i) != nil {
 				return nil
 			}
 		case err := <-done:
-			return spout.finish(items, err)
+			return eventWriter.finish(items, err)
 		case <-beat.C:
-			if spout.send(signOfLife) != nil {
+			if eventWriter.send(signOfLife) != nil {
 				return nil
 			}
 		case <-ctx.Done():
 			if context.Cause(ctx) == errSlow {
-				s.log().Info("stream cut", "path", c.URL.Path, "actor", c.visit.Name, "why", errSlow)
+				s.log().Info("stream cut", "path", c.URL.Path, "actor", c.identity.Name, "why", errSlow)
 			}
 			return nil
 		}
@@ -93,7 +93,7 @@ func (s *Server) pour(ctx context.Context, c *call, items <-chan item, done <-ch
 }
 
 // A spout writes server-sent events to one client.
-type spout struct {
+type eventWriter struct {
 	w        http.ResponseWriter
 	patience time.Duration // with a client that does not read
 	still    func() bool   // the client may have more
@@ -109,7 +109,7 @@ const lastWords = 250 * time.Millisecond
 
 // hurry ends a write that waits for a client: the server would stop only after
 // it.
-func (s *spout) hurry() {
+func (s *eventWriter) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ending = true
@@ -119,14 +119,14 @@ func (s *spout) hurry() {
 }
 
 // leave keeps a late hurry from the client.
-func (s *spout) leave() {
+func (s *eventWriter) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left = true
 }
 
 // until sets by when a write must be done; zero means that none is waited for.
-func (s *spout) until(t time.Time) {
+func (s *eventWriter) until(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ending {
@@ -134,7 +134,7 @@ func (s *spout) until(t time.Time) {
 	}
 }
 
-func (s *spout) send(i item) error {
+func (s *eventWriter) send(i item) error {
 	text, err := i.text()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (i item) text() (string, error) {
 
 // finish sends what is left, and the error with which it ended. If nothing was
 // sent before, the error is the answer.
-func (s *spout) finish(items <-chan item, err error) error {
+func (s *eventWriter) finish(items <-chan item, err error) error {
 	for {
 		select {
 		case i := <-items:
@@ -207,12 +207,12 @@ type streams struct {
 }
 
 // A purse is what somebody may have open. The one without a name is everybody's.
-type purse struct {
+type slots struct {
 	name string
 	most int
 }
 
-func (s *streams) take(from ...purse) (release func(), err error) {
+func (s *streams) take(from ...slots) (release func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range from {
@@ -229,7 +229,7 @@ func (s *streams) take(from ...purse) (release func(), err error) {
 	return sync.OnceFunc(func() { s.put(from) }), nil
 }
 
-func (s *streams) put(back []purse) {
+func (s *streams) put(back []slots) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range back {

@@ -234,10 +234,10 @@ func TestStreamsOfOneToken(t *testing.T) {
 // Whose token was removed gets not one piece more, and is out soon if there is
 // none.
 func TestStreamEndsWithTheToken(t *testing.T) {
-	for name, look := range map[string]time.Duration{"before a piece": time.Minute, "in silence": 20 * time.Millisecond} {
+	for name, get := range map[string]time.Duration{"before a piece": time.Minute, "in silence": 20 * time.Millisecond} {
 		h := build(t, func(s *Server) {
 			s.Tokens.Path = filepath.Join(t.TempDir(), "d", "tokens.json")
-			s.limits.beat, s.limits.look = time.Minute, look
+			s.limits.beat, s.limits.get = time.Minute, get
 		})
 		secret, err := h.server.Tokens.Add("eve", access.Reader)
 		if err != nil {
@@ -255,7 +255,7 @@ func TestStreamEndsWithTheToken(t *testing.T) {
 		if err := (&auth.Store{Path: h.server.Tokens.Path}).Remove("eve"); err != nil {
 			t.Fatal(err)
 		}
-		if look == time.Minute {
+		if get == time.Minute {
 			tell(t, h.events, records.Entry{Seq: 2})
 		}
 		if got := e.next(); got != "end" {

@@ -40,10 +40,10 @@ type Session func(*http.Request) (who access.Actor, csrf string, ok bool)
 // console is the handler of all pages.
 type console struct {
 	Options
-	words   map[string]catalogue
-	reasons map[string]catalogue
-	assets  assets
-	trails  trails
+	words        map[string]catalogue
+	reasons      map[string]catalogue
+	assets       assets
+	usageHistory usageHistory
 }
 
 // New returns the handler of all pages, to be mounted at the root.
@@ -51,7 +51,7 @@ func New(o Options) http.Handler { return newConsole(o).routes() }
 
 func newConsole(o Options) *console {
 	c := &console{Options: o, words: catalogues(), reasons: reasons(), assets: loadAssets()}
-	c.trails.now = c.now
+	c.usageHistory.now = c.now
 	return c
 }
 
@@ -65,26 +65,26 @@ func (c *console) routes() http.Handler {
 	for _, one := range c.pages() {
 		mux.HandleFunc("GET /"+one.name, c.page(one))
 	}
-	mux.HandleFunc("GET /", c.page(place{name: "lost", draw: c.lost}))
+	mux.HandleFunc("GET /", c.page(navItem{name: "lost", draw: c.lost}))
 	return mux
 }
 
 // A place is one page of the console.
-type place struct {
+type navItem struct {
 	name string
 	draw func(context.Context, *page, url.Values) templ.Component
 }
 
 // pages are all that the navigation shows, in its order.
-func (c *console) pages() []place {
-	return []place{
+func (c *console) pages() []navItem {
+	return []navItem{
 		{"now", c.drawNow}, {"approvals", c.drawApprovals}, {"secretary", c.drawSecretary}, {"tasks", c.drawTasks},
 		{"sandboxes", c.drawSandboxes}, {"budget", c.drawBudget}, {"audit", c.drawAudit}, {"policy", c.drawPolicy},
 	}
 }
 
 // page serves a place to those who have logged in, and sends others to do so.
-func (c *console) page(one place) http.HandlerFunc {
+func (c *console) page(one navItem) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, csrf, ok := c.session(r)
 		if !ok {

@@ -105,7 +105,7 @@ func usageOf(cpu float64, memory int64) sandboxes.Sandbox {
 // forgotten, and lines are drawn from what is there.
 func TestTrails(t *testing.T) {
 	at := time.Unix(0, 0)
-	tr := trails{now: func() time.Time { return at }}
+	tr := usageHistory{now: func() time.Time { return at }}
 	for i := range 100 {
 		at = at.Add(trailStep)
 		tr.add([]sandboxes.Sandbox{usageOf(float64(i), int64(i))})

@@ -73,7 +73,7 @@ func (p *page) Names(group string) templ.Attributes {
 }
 
 // address is a place with a query, empty values left out.
-func address(place string, pairs ...string) templ.SafeURL {
+func address(navItem string, pairs ...string) templ.SafeURL {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -81,7 +81,7 @@ func address(place string, pairs ...string) templ.SafeURL {
 		}
 	}
 	if len(q) == 0 {
-		return templ.URL(place)
+		return templ.URL(navItem)
 	}
-	return templ.URL(place + "?" + q.Encode())
+	return templ.URL(navItem + "?" + q.Encode())
 }

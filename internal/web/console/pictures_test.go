@@ -79,7 +79,7 @@ func (b *tab) prepare(name string) {
 func (b *tab) watchBoxes() {
 	c := b.console
 	at := b.now.Add(-3 * time.Minute)
-	c.trails.now = func() time.Time { return at }
+	c.usageHistory.now = func() time.Time { return at }
 	for i := range 58 {
 		at = at.Add(3 * time.Second)
 		boxes, _ := yard{b.world}.List(b.Context)
@@ -92,8 +92,8 @@ func (b *tab) watchBoxes() {
 				boxes[j].Usage = &u
 			}
 		}
-		c.trails.add(boxes)
+		c.usageHistory.add(boxes)
 	}
 	b.Visit("/sandboxes")
-	c.trails.now = c.now
+	c.usageHistory.now = c.now
 }

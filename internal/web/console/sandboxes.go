@@ -10,8 +10,8 @@ import (
 	"hako/internal/app/sandboxes"
 )
 
-// boxesView is what the page shows.
-type boxesView struct {
+// sandboxesView is what the page shows.
+type sandboxesView struct {
 	There  bool
 	Boxes  []sandboxes.Sandbox
 	Trails map[string][]sample
@@ -26,11 +26,11 @@ type boxesView struct {
 const mostOutput = 64 << 10
 
 func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) templ.Component {
-	v := boxesView{There: c.Sources.Sandboxes != nil, Box: q.Get("box"), Job: q.Get("job")}
+	v := sandboxesView{There: c.Sources.Sandboxes != nil, Box: q.Get("box"), Job: q.Get("job")}
 	if v.There {
 		v.Boxes, v.Err = c.Sources.Sandboxes.List(ctx)
 		slices.SortStableFunc(v.Boxes, func(a, b sandboxes.Sandbox) int { return b.Created.Compare(a.Created) })
-		v.Trails = c.trails.add(v.Boxes)
+		v.Trails = c.usageHistory.add(v.Boxes)
 	}
 	if v.There && v.Job != "" {
 		v.Output, _, v.OutputErr = c.Sources.Sandboxes.Output(ctx, v.Box, v.Job, -mostOutput, mostOutput)
@@ -38,4 +38,4 @@ func (c *console) drawSandboxes(ctx context.Context, p *page, q url.Values) temp
 	return sandboxesPage(p, v)
 }
 
-func boxRoute(b sandboxes.Sandbox) string { return boxesRoute + "/" + url.PathEscape(b.ID) }
+func sandboxRoute(b sandboxes.Sandbox) string { return boxesRoute + "/" + url.PathEscape(b.ID) }

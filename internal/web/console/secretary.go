@@ -23,19 +23,19 @@ type secretaryView struct {
 	Sessions []sessions.Session
 	Messages []sessions.Message
 	Lists    bool // there is a to-do list
-	Lanes    []lane
+	Lanes    []todoColumn
 	Err      error
 	ListErr  error
 }
 
 // A lane is where to-dos of one kind are, and where others can be put.
-type lane struct {
+type todoColumn struct {
 	Status, Priority string
 	Todos            []sessions.Todo
 }
 
 // Name is that of the lane in the catalogue.
-func (l lane) Name() string {
+func (l todoColumn) Name() string {
 	if l.Status == "done" {
 		return "done"
 	}
@@ -43,8 +43,8 @@ func (l lane) Name() string {
 }
 
 // lanes sorts to-dos.
-func lanes(all []sessions.Todo) []lane {
-	some := []lane{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"}, {Status: "open", Priority: "low"}, {Status: "done"}}
+func todoColumns(all []sessions.Todo) []todoColumn {
+	some := []todoColumn{{Status: "open", Priority: "high"}, {Status: "open", Priority: "normal"}, {Status: "open", Priority: "low"}, {Status: "done"}}
 	for _, t := range all {
 		i := 1
 		switch {
@@ -69,7 +69,7 @@ func (c *console) drawSecretary(ctx context.Context, p *page, q url.Values) temp
 	}
 	if v.Lists {
 		todos, err := c.Sources.Todos.List(ctx)
-		v.Lanes, v.ListErr = lanes(todos), err
+		v.Lanes, v.ListErr = todoColumns(todos), err
 	}
 	return secretaryPage(p, v)
 }

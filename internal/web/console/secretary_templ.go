@@ -465,7 +465,7 @@ func conversation(p *page, v secretaryView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = utterance(m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = utteranceHTML(m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -474,7 +474,7 @@ func conversation(p *page, v secretaryView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = utterance(m).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = utteranceHTML(m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1028,7 +1028,7 @@ func todoBoard(p *page, v secretaryView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, l := range v.Lanes {
-			templ_7745c5c3_Err = laneColumn(p, l).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = todoColumnPanel(p, l).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1041,7 +1041,7 @@ func todoBoard(p *page, v secretaryView) templ.Component {
 	})
 }
 
-func laneColumn(p *page, l lane) templ.Component {
+func todoColumnPanel(p *page, l todoColumn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -116,7 +116,7 @@ func (b *tab) frames() string {
 
 // firstPaint: every page shows something within 100 ms.
 func firstPaint(b *tab) {
-	b.painted("/login") // a browser that has just started is slow
+	b.highlighted("/login") // a browser that has just started is slow
 	empty := b.paints("/empty")
 	strict, told := b.strict(empty, 50), []string{fmt.Sprintf("empty %.0f", empty)}
 	for _, name := range navigation {
@@ -157,14 +157,14 @@ func (b *tab) paints(path string) float64 {
 	}
 	all := make([]float64, times)
 	for i := range all {
-		all[i] = b.painted(path)
+		all[i] = b.highlighted(path)
 	}
 	slices.Sort(all)
 	return all[times/2]
 }
 
 // painted is when something of a page is seen first, in milliseconds.
-func (b *tab) painted(path string) float64 {
+func (b *tab) highlighted(path string) float64 {
 	b.t.Helper()
 	b.Visit(path)
 	b.Until("performance.getEntriesByName('first-contentful-paint').length")

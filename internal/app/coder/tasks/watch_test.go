@@ -20,7 +20,7 @@ import (
 
 // TestMain is also the guest of containers.
 func TestMain(m *testing.M) {
-	server.Guest(os.Args[0], os.Args[1:])
+	server.Main(os.Args[0], os.Args[1:])
 	goleak.VerifyTestMain(m)
 }
 
@@ -101,7 +101,7 @@ func (q *still) looked() int {
 
 func at(id string, s queue.State) queue.Task { return queue.Task{Item: queue.Item{ID: id}, State: s} }
 
-// watch watches until the end of the test.
+// idleTimer watches until the end of the test.
 func watch(t *testing.T, w *Service, id string) <-chan Step {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

@@ -1,0 +1,252 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hako/agent/tool/gated"
+	"hako/internal/text"
+	"hako/run/fault"
+)
+
+// A processStat is one server of a party.
+type serverConn struct {
+	Server
+	o      Options
+	notes  *serverLog
+	inside context.Context // ends with the party
+	tools  []gated.Tool
+
+	turn    chan struct{} // has room for one, who may change what follows
+	link    *session      // nil means it is not running
+	version string        // of the protocol to begin with; empty means the current one
+
+	spent atomic.Bool // it was started again, and has not answered since
+}
+
+func newServerConn(inside context.Context, s Server, o Options, log *sync.Mutex) *serverConn {
+	o.Version = cmp.Or(o.Version, "dev")
+	n := &serverLog{server: s.Name, log: o.Log, turn: log, secrets: o.Secrets}
+	return &serverConn{Server: s, o: o, notes: n, inside: inside, turn: make(chan struct{}, 1)}
+}
+
+func (m *serverConn) timeout() time.Duration { return cmp.Or(m.Timeout, usualTimeout) }
+
+// open starts the server and lists its tools.
+func (m *serverConn) open(ctx context.Context) error {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, usualStart))
+	defer stop()
+	l, err := m.dial(ctx)
+	if err != nil {
+		return err
+	}
+	m.link = l
+	found, err := m.list(ctx, l)
+	if err != nil {
+		return err
+	}
+	m.tools, err = m.offer(found)
+	return err
+}
+
+// spliceEnd ends the server. No call starts it again: the party is over.
+func (m *serverConn) end() {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if m.link != nil {
+		m.link.lose(errLeft)
+		m.link.end()
+	}
+}
+
+// ready returns the link, and starts the server again if it has ended. One that
+// ends each time is given up.
+func (m *serverConn) ready(ctx context.Context) (*session, error) {
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return nil, m.stopped(ctx)
+	}
+	switch {
+	case m.over(ctx):
+		return nil, m.stopped(ctx)
+	case m.link.lost.Err() == nil:
+		return m.link, nil
+	case m.spent.Load():
+		return nil, m.unavailable(join("it ended again after it was started anew", m.link.how()), "it is not started any more; go on without it")
+	}
+	m.spent.Store(len(m.Command) > 0) // to ask an address again costs nothing
+	m.notes.add("it is started again")
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(m.o.Start, usualStart))
+	defer stop()
+	l, err := m.dial(ctx)
+	if err == nil {
+		m.link = l // even if the party is over by now: who ends it ends this
+	}
+	if m.inside.Err() != nil {
+		return nil, m.stopped(ctx)
+	}
+	return l, err
+}
+
+// over reports whether a call has no more time or no more place. The party is
+// looked at for itself: a context that follows its end does so a little later.
+func (m *serverConn) over(ctx context.Context) bool { return ctx.Err() != nil || m.inside.Err() != nil }
+
+// call has a tool carried out.
+func (m *serverConn) call(ctx context.Context, tool, arguments string) (*mcp.CallToolResult, error) {
+	given := json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}"))
+	if !json.Valid(given) || given[0] != '{' {
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool, Why: "the arguments are no JSON object", Hint: "write them as one object, as the schema says"}
+	}
+	ctx, stop := until(ctx, m.inside)
+	defer stop()
+	l, err := m.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mine, done := until(ctx, l.lost)
+	defer done()
+	limited, cancel := context.WithTimeout(mine, m.timeout())
+	defer cancel()
+	res, err := l.session.CallTool(limited, &mcp.CallToolParams{Name: tool, Arguments: given})
+	if err != nil {
+		return nil, m.failed(ctx, limited, l, tool, err)
+	}
+	m.spent.Store(false)
+	return res, nil
+}
+
+// until returns a context that also ends with another.
+func until(ctx, other context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// stopped says why a call was broken off: the party is over, or who called does
+// not want it any more.
+func (m *serverConn) stopped(ctx context.Context) error {
+	if m.inside.Err() != nil {
+		return m.unavailable(errLeft.Error(), "go on without it")
+	}
+	return context.Cause(ctx)
+}
+
+// failed says why a call came to nothing.
+func (m *serverConn) failed(ctx, limited context.Context, l *session, tool string, err error) error {
+	refusal, no := refusal(err)
+	switch {
+	case m.over(ctx):
+		return m.stopped(ctx)
+	case no && l.lost.Err() == nil:
+		m.spent.Store(false)
+		return m.refused(tool, refusal.Message)
+	case limited.Err() == context.DeadlineExceeded:
+		return &fault.Error{Kind: fault.Timeout, Op: "call", Subject: m.Name + " " + tool, Why: "it did not answer within " + m.timeout().String(),
+			Hint: "ask for less at once; a person can raise the timeout in mcp_servers"}
+	case ended(l):
+		return m.unavailable(m.loss(l), "whether it did anything is not known; with the next call it is started again")
+	}
+	return m.unavailable(m.plain(err), "try again later, or go on without it")
+}
+
+// engineError returns what the server itself said, and not the transport, which uses
+// some of the same errors for its own troubles.
+func refusal(err error) (*jsonrpc.Error, bool) {
+	e := new(jsonrpc.Error)
+	return e, errors.As(err, &e) && (e.Code < -32005 || e.Code > -32003)
+}
+
+// ended waits a moment to see whether an error was the end of the link: it may be
+// noticed a little later.
+func ended(l *session) bool {
+	select {
+	case <-l.lost.Done():
+		return true
+	case <-time.After(linger):
+		return false
+	}
+}
+
+// loss says how a link ended.
+func (m *serverConn) loss(l *session) string {
+	if errors.Is(context.Cause(l.lost), errLarge) {
+		return errLarge.Error()
+	}
+	return l.how()
+}
+
+// refused is the error for what the server itself says no to.
+func (m *serverConn) refused(tool, why string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "call", Subject: m.Name + " " + tool, Why: cmp.Or(m.words(why), "the server gives no reason")}
+}
+
+func (m *serverConn) unavailable(why, hint string) error {
+	return &fault.Error{Kind: fault.Unavailable, Op: "use MCP server", Subject: m.Name, Why: why, Hint: hint}
+}
+
+// unready says why a server could not be made ready.
+func (m *serverConn) unready(ctx context.Context, l *session, err error) error {
+	e := &fault.Error{Kind: fault.Unavailable, Op: "start MCP server", Subject: m.Name, Hint: "check it in mcp_servers; what it wrote is in the log"}
+	refusal, no := refusal(err)
+	switch {
+	case m.inside.Err() != nil:
+		return context.Cause(m.inside)
+	case ctx.Err() == context.DeadlineExceeded:
+		e.Kind, e.Why = fault.Timeout, "it did not answer in time"
+		if text := m.notes.greeting(); text != "" {
+			e.Why = "it does not speak MCP: " + text
+		}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case no:
+		e.Why = m.words(refusal.Message)
+	case len(m.Command) > 0 && l.session == nil:
+		e.Why, l.early = l.how(), true
+	default:
+		odd, _ := l.odd.Load().(string)
+		e.Why = cmp.Or(odd, m.plain(err))
+	}
+	return e
+}
+
+// plain words an error of the transport. Addresses are left out: they may have
+// keys in them.
+func (m *serverConn) plain(err error) string {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	s := err.Error()
+	for _, noise := range []string{`calling "initialize": `, `calling "tools/list": `, `calling "tools/call": `, `sending "initialize": `, `sending "tools/list": `, `sending "tools/call": `, "rejected by transport: "} {
+		s = strings.ReplaceAll(s, noise, "")
+	}
+	return text.Line(m.o.Secrets.Text(text.Visible(s)), mostLine)
+}
+
+// words are what a server says in an error.
+func (m *serverConn) words(s string) string {
+	return strings.TrimSpace(text.Shorten(m.o.Secrets.Text(text.Visible(s)), mostText))
+}
+
+// join puts what was said behind what happened.
+func join(what, said string) string {
+	if said == "" {
+		return what
+	}
+	return what + ": " + said
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hako/internal/app/coder"
+)
+
+// A simulation is a forge, the servers of a queue, and processes of hako.
+type simulation struct {
+	b       *bench
+	dir     string
+	setting setting
+	played  *child
+	forge   forgeReady
+	servers *cluster // nil means that the queue is embedded
+	hakos   map[string]*child
+	reports map[string]agentReport
+	traffic natsReport
+	used    map[string]time.Duration // processor time, after the end
+}
+
+func (b *bench) world(dir string, s setting) (w *simulation, err error) {
+	w = &simulation{b: b, dir: dir, setting: s, hakos: map[string]*child{}, reports: map[string]agentReport{}, used: map[string]time.Duration{}}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if w.played, err = start("forge", struct{}{}, &w.forge); err != nil {
+		return nil, err
+	}
+	if w.servers, err = s.servers(dir, b.profile); err != nil {
+		w.kill()
+	}
+	return w, err
+}
+
+// hire starts a process of hako.
+func (w *simulation) hire(name string, s agentSettings) error {
+	s.Forge, s.Dir, s.URL, s.Replicas = w.forge, filepath.Join(w.dir, name), w.servers.address(), w.setting.replicas
+	if w.b.profile != "" {
+		s.Profile = filepath.Join(w.b.profile, fmt.Sprintf("%s-%d.pprof", name, time.Now().Unix()))
+	}
+	c, err := start("crew", s, &struct{}{})
+	if err == nil {
+		w.hakos[name] = c
+	}
+	return err
+}
+
+// over counts the issues whose tasks have ended.
+func (w *simulation) over() (int, error) {
+	n, err := ask[map[string]int](w.forge.Desk, "/ended")
+	return n["coding agent done"] + n["coding agent failed"] + n["coding agent stopped"], err
+}
+
+// wait waits until so many tasks have ended.
+func (w *simulation) wait(tasks int, most time.Duration) error {
+	for deadline := time.Now().Add(most); ; {
+		n, err := w.over()
+		switch {
+		case err != nil:
+			return err
+		case n >= tasks:
+			return w.b.sleep(300 * time.Millisecond) // the queue is told last
+		case time.Now().After(deadline):
+			return fmt.Errorf("after %v %d of %d tasks have ended", most, n, tasks)
+		}
+		if err := w.b.sleep(200 * time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// spliceEnd ends everything in order and takes the reports.
+func (w *simulation) end() error {
+	var all []error
+	for name, c := range w.hakos {
+		var r agentReport
+		all = append(all, c.end(&r))
+		w.reports[name], w.used[name] = r, c.used()
+	}
+	if w.servers != nil {
+		traffic, err := w.servers.end()
+		w.traffic, all = traffic, append(all, err)
+		for _, node := range w.servers.nodes {
+			w.used["nats"] += node.used()
+		}
+	}
+	var wrong []string
+	all = append(all, w.played.end(&wrong), asExpected(wrong))
+	w.hakos, w.servers, w.played = nil, nil, nil
+	return errors.Join(all...)
+}
+
+// kill ends what an error has left.
+func (w *simulation) kill() {
+	for _, c := range w.hakos {
+		c.kill()
+	}
+	if w.servers != nil {
+		w.servers.kill()
+	}
+	if w.played != nil {
+		w.played.kill()
+	}
+}
+
+// allDone complains of tasks that did not end as they should, or more than once.
+func (w *simulation) allDone(tasks int) error {
+	n := 0
+	for _, r := range w.reports {
+		for _, e := range r.Endings {
+			if e.State != coder.Done {
+				return fmt.Errorf("a task ended as %s; failures: %q", e.State, r.Failures)
+			}
+			n++
+		}
+		if len(r.Failures) > 0 {
+			fmt.Fprintf(os.Stderr, "failures that were mended: %q\n", r.Failures[:min(len(r.Failures), 5)])
+		}
+	}
+	if n != tasks {
+		return fmt.Errorf("%d of %d tasks have ended", n, tasks)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package clone
+
+import (
+	"cmp"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/internal/ownerfile"
+)
+
+// usedFile is in each cache. When it was changed is when the cache was used last,
+// and it is shared by all who use it.
+const usedFile = "used"
+
+// use marks the cache as in use until it is closed, also while others may change
+// it. It is called by its holder.
+func (c *cache) use() error {
+	f, err := ownerfile.Open(filepath.Join(c.dir, usedFile), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return cacheFault(c.dir, "", err)
+	}
+	if err := share(f); err != nil {
+		f.Close()
+		return cacheFault(c.dir, "it cannot be locked", err)
+	}
+	now := time.Now()
+	os.Chtimes(f.Name(), now, now) // otherwise it is only removed sooner than it should be
+	c.used = f
+	return nil
+}
+
+// A cacheSize is what the cache of one repository takes.
+type cacheSize struct {
+	dir   string
+	bytes int64
+	used  time.Time
+}
+
+// makeRoom removes caches until the rest is small enough: those first that were
+// not used for longest, and never one that is in use, be it by another process.
+func (s *Store) makeRoom() {
+	all, total := s.dwellings()
+	slices.SortFunc(all, func(a, b cacheSize) int { return a.used.Compare(b.used) })
+	for _, d := range all {
+		if total <= cmp.Or(s.MaxTotal, usualTotal) {
+			return
+		}
+		if d.removeUnused() {
+			total -= d.bytes
+		}
+	}
+}
+
+func (s *Store) dwellings() (all []cacheSize, total int64) {
+	entries, _ := os.ReadDir(s.Dir)
+	for _, e := range entries {
+		if !e.IsDir() || !isPlace(e.Name()) {
+			continue
+		}
+		d := cacheSize{dir: filepath.Join(s.Dir, e.Name())}
+		d.bytes = occupied(d.dir)
+		if info, err := os.Stat(filepath.Join(d.dir, usedFile)); err == nil {
+			d.used = info.ModTime()
+		}
+		all, total = append(all, d), total+d.bytes
+	}
+	return all, total
+}
+
+// isPlace reports whether a name is that of a cache, see job.place: nothing else
+// is removed, wherever the cache may have been put.
+func isPlace(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && len(raw) == placeBytes && name == strings.ToLower(name)
+}
+
+// removeUnused removes a cache that nobody holds and nobody uses. It waits for
+// nobody. The lock stays where it is: somebody may be waiting for it.
+func (d cacheSize) removeUnused() bool {
+	lock, err := ownerfile.Open(d.dir+lockEnding, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	if !ownerfile.TryLock(lock) {
+		return false
+	}
+	defer ownerfile.Unlock(lock)
+	used, err := ownerfile.Open(filepath.Join(d.dir, usedFile), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return false
+	}
+	defer used.Close()
+	return ownerfile.TryLock(used) && os.RemoveAll(d.dir) == nil
+}
+
+// occupied returns the bytes that a cache takes. A pack that is part of a load and
+// of the repository takes them once.
+func occupied(dir string) int64 {
+	var sum int64
+	seen := map[string]fs.FileInfo{}
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || seen[d.Name()] != nil && os.SameFile(seen[d.Name()], info) {
+			return nil
+		}
+		seen[d.Name()] = info
+		sum += info.Size()
+		return nil
+	})
+	return sum
+}

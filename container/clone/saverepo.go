@@ -1,0 +1,180 @@
+package clone
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// A saveRepo is a repository for one save: what was cloned, and what came out of
+// the container since. Nobody else uses it, and it is gone afterwards.
+type saveRepo struct {
+	*cache
+}
+
+// saveRepo lays out what came, and checks it.
+func (j *cloneJob) bench(ctx context.Context, o Origin, p *incomingPack) (*saveRepo, error) {
+	if err := j.git.checkVersion(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.enter(); err != nil {
+		return nil, cacheFault(j.Dir, "it cannot be written", err)
+	}
+	b := &saveRepo{&cache{cloneJob: j, dir: p.room.Path}}
+	if err := b.layOut(o.Commit); err != nil {
+		return nil, cacheFault(j.Dir, "it cannot be written", err)
+	}
+	if err := j.again(func() error { return b.furnish(ctx, o.Commit) }); err != nil {
+		return nil, err
+	}
+	if p.pack == nil {
+		return b, nil
+	}
+	if err := b.add(ctx, p); err != nil {
+		return nil, err
+	}
+	return b, b.inspect(ctx, o.Commit, p)
+}
+
+// layOut makes an empty repository.
+func (b *saveRepo) layOut(commit string) error {
+	dir := b.repository()
+	for _, name := range []string{"refs", filepath.Join("objects", "pack"), filepath.Join("objects", "info")} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "config"), []byte(insideConfig(commit)+"[core]\n\tbare = true\n"), 0o600))
+}
+
+// furnish brings the commit that was cloned from the cache, which may have lost
+// it. Its packs stay ours, whatever others do to the cache.
+func (b *saveRepo) furnish(ctx context.Context, commit string) error {
+	at := remoteRefs{branch: commit, commits: map[string]string{commit: commit}, from: map[string]string{commit: commit}}
+	c, err := b.cloneJob.open(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.recover(ctx, at); err != nil {
+		return c.spoiled(err)
+	}
+	if err := c.lendPacks(b.cache); err != nil {
+		return cacheFault(b.Dir, "it cannot be written", err)
+	}
+	return nil
+}
+
+// recover fetches a commit that the cache does not have any more.
+func (c *cache) recover(ctx context.Context, at remoteRefs) error {
+	if c.local(ctx, "", nil, "cat-file", "-e", at.branch+"^{tree}") == nil {
+		return nil
+	}
+	wanted := *c.cloneJob
+	wanted.src.Commit = at.branch
+	_, err := (&cache{cloneJob: &wanted, dir: c.dir, lock: c.lock}).fetch(ctx, at)
+	return err
+}
+
+// lendPacks puts the packs of a repository into another, and where its history
+// ends.
+func (c *cache) lendPacks(to *cache) error {
+	for _, name := range packNames(c.packs()) {
+		for _, ending := range []string{".pack", ".idx"} {
+			if err := place(filepath.Join(c.packs(), name+ending), filepath.Join(to.packs(), name+ending)); err != nil {
+				return err
+			}
+		}
+	}
+	border, err := os.ReadFile(filepath.Join(c.repository(), "shallow"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to.repository(), "shallow"), border, 0o600)
+}
+
+// hostPort gives a file a second name, or copies it where there is no such thing.
+func place(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// add takes the pack in. Git checks that every object is as git makes them, and
+// that none is missing.
+func (b *saveRepo) add(ctx context.Context, p *incomingPack) error {
+	most := cmp.Or(b.MaxBytes, usualBytes)
+	if err := weigh(p.pack, most); errors.Is(err, errHuge) {
+		return &fault.Error{Kind: fault.TooLarge, Op: opSave, Subject: b.shown, Why: "the changes are larger than " + bytesText(most), Hint: "have large files removed or put into .gitignore, or raise the size of a repository"}
+	} else if err != nil {
+		return oddParcel("what came is not what was asked for", err)
+	}
+	if _, err := p.pack.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	err := b.git.run(ctx, call{args: []string{"index-pack", "--stdin", strictness()}, dir: b.repository(), input: p.pack})
+	var f *failure
+	if errors.As(err, &f) {
+		return oddParcel("there are objects among the changes that are not as git makes them, which could be an attack", f)
+	}
+	return err
+}
+
+// strictness is the option for the same care that is taken with what servers
+// send.
+func strictness() string {
+	var all []string
+	for _, m := range mistakes {
+		all = append(all, m+"=ignore")
+	}
+	for _, a := range attacks {
+		all = append(all, a+"=error")
+	}
+	return "--strict=" + strings.Join(all, ",")
+}
+
+// inspect makes sure that a parcel is what it says, goes on from what was cloned,
+// and is no larger than it may be: a tree can stand for any number of files.
+func (b *saveRepo) inspect(ctx context.Context, base string, p *incomingPack) error {
+	var kinds bytes.Buffer
+	if err := b.local(ctx, p.head+"\n"+p.tree+"\n", &kinds, "cat-file", "--batch-check=%(objecttype)"); err != nil || kinds.String() != "commit\ntree\n" {
+		return oddParcel("it does not have what it says", err)
+	}
+	if p.head != base && b.local(ctx, "", nil, "merge-base", "--is-ancestor", base, p.head) != nil {
+		return &fault.Error{Kind: fault.Invalid, Op: opSave, Subject: b.shown, Why: "what is checked out in the container does not go on from the commit that was cloned, " + base,
+			Hint: "git rebase or git merge " + base + " in the container: commits that others have are not rewritten"}
+	}
+	_, err := b.count(ctx, p.tree)
+	return err
+}
+
+// commit writes a commit.
+func (b *saveRepo) commit(ctx context.Context, text commitText) (string, error) {
+	var out bytes.Buffer
+	if err := b.local(ctx, string(text), &out, "hash-object", "-t", "commit", "-w", "--stdin"); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(out.String()), nil
+}

@@ -1,0 +1,151 @@
+package clone
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// examine finds out what is to be known about commits before they are sent.
+func (c *cache) examine(ctx context.Context, l *transfer, m *manifest) error {
+	files, err := c.count(ctx, m.Commit)
+	if err != nil {
+		return err
+	}
+	if m.Shallow, err = c.border(ctx, l); err != nil {
+		return err
+	}
+	if err := c.origin(ctx, m); err != nil {
+		return err
+	}
+	if files.submodules {
+		m.Warnings = append(m.Warnings, "the repository has submodules, which are not fetched: git submodule update --init fetches those that may be reached")
+	}
+	if files.attributes && c.usesLFS(ctx, m.Commit) {
+		m.Warnings = append(m.Warnings, "large files are kept apart (Git LFS) and are not fetched: their places are held by small text files")
+	}
+	if target, ok := l.commits[c.src.Target]; ok && target != m.Commit && !c.related(ctx, target, m.Commit) {
+		m.Warnings = append(m.Warnings, "the history that was fetched does not reach back to where "+shown(l.branch)+" and "+shown(c.src.Target)+
+			" parted: git diff origin/"+shown(c.src.Target)+" HEAD compares them as they are; for more ask for a full clone")
+	}
+	return nil
+}
+
+// origin finds out whether a commit was made by Save, and of what.
+func (c *cache) origin(ctx context.Context, m *manifest) error {
+	raw, err := c.commitText(ctx, m.Commit)
+	if err != nil {
+		return err
+	}
+	m.Key = raw.key()
+	if parents := raw.parents(); len(parents) == 1 && !slices.Contains(m.Shallow, m.Commit) {
+		m.Parent = parents[0]
+	}
+	return nil
+}
+
+// border returns the commits at which the history of a load ends although they
+// have parents.
+func (c *cache) border(ctx context.Context, l *transfer) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(c.repository(), "shallow"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errStale
+	}
+	var out bytes.Buffer
+	args := []string{"rev-list", "--max-parents=0"}
+	for _, branch := range sortedNames(l.commits) {
+		args = append(args, l.commits[branch])
+	}
+	if err := c.local(ctx, "", &out, args...); err != nil {
+		return nil, err
+	}
+	ends := strings.Fields(out.String())
+	return slices.DeleteFunc(strings.Fields(string(text)), func(commit string) bool { return !slices.Contains(ends, commit) }), nil
+}
+
+func (c *cache) related(ctx context.Context, a, b string) bool {
+	return c.local(ctx, "", nil, "merge-base", a, b) == nil
+}
+
+// usesLFS looks for the mark of Git LFS where it usually is.
+func (c *cache) usesLFS(ctx context.Context, commit string) bool {
+	const enough = 64 << 10
+	out := &limitedBuffer{most: enough}
+	// One that is too long for a look is taken for one without.
+	err := c.git.run(ctx, call{args: []string{"cat-file", "blob", commit + ":.gitattributes"}, dir: c.repository(), lock: c.lock, stdout: out})
+	return err == nil && strings.Contains(out.String(), "filter=lfs")
+}
+
+// count looks through the files of a commit, and stops where they are too many:
+// ten small trees can stand for more files than any disk holds.
+func (c *cache) count(ctx context.Context, commit string) (*treeReader, error) {
+	t := &treeReader{mostFiles: cmp.Or(c.MaxFiles, usualFiles), mostBytes: cmp.Or(c.MaxBytes, usualBytes)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t.stop = cancel
+	err := c.git.run(ctx, call{args: []string{"ls-tree", "-r", "-l", "-z", "--full-tree", commit}, dir: c.repository(), lock: c.lock, stdout: t})
+	switch {
+	case t.files > t.mostFiles:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "there are more than " + strconv.Itoa(t.mostFiles) + " files in it",
+			Hint: "raise the number of files of a repository"}
+	case t.bytes > t.mostBytes:
+		return nil, &fault.Error{Kind: fault.TooLarge, Op: c.op, Subject: c.shown, Why: "its files are larger than " + bytesText(t.mostBytes) + " together",
+			Hint: "raise the size of a repository"}
+	}
+	return t, err
+}
+
+// A treeReader reads what ls-tree prints: "mode type object size\tname\0".
+type treeReader struct {
+	mostFiles  int
+	mostBytes  int64
+	stop       func()
+	entry      []byte
+	files      int
+	bytes      int64
+	submodules bool
+	attributes bool
+}
+
+// Write implements io.Writer.
+func (t *treeReader) Write(p []byte) (int, error) {
+	const longestEntry = 4096 // longer names are counted without being looked at
+	for rest := p; len(rest) > 0; {
+		piece, after, ended := bytes.Cut(rest, []byte{0})
+		if room := longestEntry - len(t.entry); room > 0 {
+			t.entry = append(t.entry, piece[:min(room, len(piece))]...)
+		}
+		if rest = after; ended {
+			t.add(string(t.entry))
+			t.entry = t.entry[:0]
+		}
+		if t.files > t.mostFiles || t.bytes > t.mostBytes {
+			t.stop()
+			return 0, errFull
+		}
+	}
+	return len(p), nil
+}
+
+func (t *treeReader) add(entry string) {
+	t.files++
+	about, name, _ := strings.Cut(entry, "\t")
+	if fields := strings.Fields(about); len(fields) == 4 {
+		n, _ := strconv.ParseInt(fields[3], 10, 64)
+		t.bytes += n
+		t.submodules = t.submodules || fields[1] == "commit"
+	}
+	t.submodules = t.submodules || name == ".gitmodules"
+	t.attributes = t.attributes || name == ".gitattributes"
+}

@@ -1,0 +1,231 @@
+package deps
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/container/guest"
+	"hako/container/lang"
+	"hako/run/fault"
+)
+
+// What runs in the container besides the commands of the steps. Names come as
+// positional parameters and are never a part of a script. Programs are those of
+// the image: what a package put into PATH has no say here.
+const (
+	imagePath = `PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; `
+
+	// ours tells whether a name in the project is a file that really is there:
+	// a link to somewhere else in the container is not of the project.
+	ours = `root=$(pwd -P); ours() { [ -f "$1" ] && case $(readlink -f "./$1") in "$root"/*) ;; *) false ;; esac; }; `
+
+	lookScript = `cd project 2>/dev/null || exit 0
+while [ "$1" != -- ]; do command -v "$1" >/dev/null && echo "p $1"; shift; done; shift
+` + imagePath + ours + `
+for f; do ours "$f" && echo "f $f"; done; exit 0`
+
+	keyScript = imagePath + `cd project || exit 1; ` + ours + `IFS=
+n=$#; for pattern; do for f in $pattern; do if ours "$f"; then set -- "$@" "./$f"; fi; done; done; shift "$n"
+[ $# -gt 0 ] || exit 0
+exec tar -c -h -f - "$@"`
+
+	keepScript = imagePath + `IFS=
+n=$#; for pattern; do for k in $pattern; do if [ -d "$k" ] && ! [ -L "$k" ]; then set -- "$@" "./$k"; fi; done; done; shift "$n"
+[ $# -gt 0 ] || exit 3
+exec tar -c -f - "$@"`
+
+	// It is unpacked aside and moved to its place when it is whole: package
+	// managers take halves for wholes. Whatever else is in it stays behind.
+	restoreScript = imagePath + aside + `rm -rf "$aside"; mkdir -p "$aside" && tar -x -p -C "$aside" -f - || exit 1
+IFS=; for pattern; do for a in $aside/$pattern; do
+	if ! [ -d "$a" ] || [ -L "$a" ]; then continue; fi
+	k=${a#"$aside/"}; mkdir -p "${k%/*}" || exit 1
+	if [ -e "$k" ] || [ -L "$k" ]; then cp -a "$a/." "$k/"; else mv "$a" "$k"; fi || exit 1
+done; done
+rm -rf "$aside"`
+
+	tidyScript = imagePath + aside + `rm -rf "$aside"`
+	aside      = `aside=tmp/.hako-restore; `
+)
+
+const nothingThere = 3 // the status of keepScript
+
+// quick is what the scripts get that only look.
+const quick = time.Minute
+
+// run runs one of the scripts in the workspace.
+func (j *job) run(ctx context.Context, limit time.Duration, script string, args []string, in io.Reader, out io.Writer) (guest.Result, *lines, error) {
+	said := &lines{}
+	res, err := j.guest.Exec(ctx, guest.Command{Script: script, Args: args, Dir: j.options.Workspace, Env: j.options.Env, Timeout: limit, Stdin: in, Stdout: out, Stderr: said})
+	return res, said, err
+}
+
+// names is a set of them.
+type names map[string]bool
+
+func (n names) all(list []string) bool { return n.lacks(list) == "" }
+
+func (n names) lacks(list []string) string {
+	if i := slices.IndexFunc(list, func(s string) bool { return !n[s] }); i >= 0 {
+		return list[i]
+	}
+	return ""
+}
+
+// probeResult are what is in a container.
+type probeResult struct {
+	files, programs names
+	wrong           string // why it is not known
+}
+
+// look finds out which of the files and programs that matter are there.
+func (j *job) look(ctx context.Context, steps []lang.Step) (probeResult, error) {
+	there := probeResult{files: names{}, programs: names{}}
+	var programs, files []string
+	for _, s := range steps {
+		programs, files = append(programs, s.Needs...), append(files, s.When...)
+	}
+	if len(files) == 0 {
+		return there, nil
+	}
+	args := append(append(unique(programs), "--"), unique(files)...)
+	var out bytes.Buffer
+	res, said, err := j.run(ctx, quick, lookScript, args, nil, &limited{to: &out, left: 1 << 20})
+	switch {
+	case errors.Is(err, errTooMuch):
+		there.wrong = "the container answers more than it was asked"
+	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
+		there.wrong = err.Error()
+	case err != nil:
+		return there, err
+	case res.TimedOut:
+		there.wrong = ending("it took longer than "+quick.String(), said)
+	case res.Exit != 0:
+		there.wrong = ending(fmt.Sprintf("it ended with status %d", res.Exit), said)
+	}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, is := strings.CutPrefix(line, "f "); is {
+			there.files[name] = true
+		} else if name, is := strings.CutPrefix(line, "p "); is {
+			there.programs[name] = true
+		}
+	}
+	return there, nil
+}
+
+func unique(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// A key is the name of a kept result.
+type key struct {
+	name string
+	none string // why there is none, and nothing is kept
+}
+
+// mostKey is how large the files of a key may be together.
+const mostKey = 10 << 20
+
+// key finds the name of what a step brings: the same for the same files, command
+// and salt, and for nothing else.
+func (j *job) key(ctx context.Context, language string, s lang.Step) (key, error) {
+	switch {
+	case j.store.Dir == "":
+		return key{none: "there is no place for it"}, nil
+	case len(s.Keep) == 0:
+		return key{none: "there is nothing to keep"}, nil
+	}
+	var text bytes.Buffer
+	res, _, err := j.run(ctx, quick, keyScript, s.Key, nil, &limited{to: &text, left: mostKey})
+	switch {
+	case errors.Is(err, errTooMuch):
+		return key{none: fmt.Sprintf("the files that decide about it are larger than %d MB", mostKey>>20)}, nil
+	case fault.KindOf(err) == fault.Exhausted && ctx.Err() == nil:
+		return key{none: err.Error()}, nil
+	case err != nil:
+		return key{}, err
+	case res.Exit != 0:
+		return key{none: "the files that decide about it cannot be read"}, nil
+	}
+	h := sha256.New()
+	for _, words := range [][]string{{"hako dependencies 1", j.options.Salt, language, s.Name, s.Command}, s.Keep} {
+		addWords(h, words)
+	}
+	if err := addFiles(h, &text); err != nil {
+		return key{none: "the files that decide about it cannot be read"}, nil
+	}
+	return key{name: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// addWords adds words so that no two lists add the same.
+func addWords(h hash.Hash, words []string) {
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(words))))
+	for _, w := range words {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(w))))
+		io.WriteString(h, w)
+	}
+}
+
+// addFiles adds the names and contents of files, whatever their order, age and
+// mode.
+func addFiles(h hash.Hash, archive io.Reader) error {
+	sums := map[string]string{}
+	for r := tar.NewReader(archive); ; {
+		header, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r); err != nil {
+			return err
+		}
+		switch _, twice := sums[header.Name]; {
+		case twice: // and perhaps as a link to itself
+		case header.Typeflag == tar.TypeLink:
+			sums[header.Name] = sums[header.Linkname]
+		default:
+			sums[header.Name] = string(sum.Sum(nil))
+		}
+	}
+	var words []string
+	for name, sum := range sums {
+		words = append(words, name+"\x00"+sum)
+	}
+	slices.Sort(words)
+	addWords(h, words)
+	return nil
+}
+
+// errTooMuch ends a command that prints more than there is room for.
+var errTooMuch = errors.New("more than there is room for")
+
+// limited passes on a number of bytes, and then fails.
+type limited struct {
+	to   io.Writer
+	left int64
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if int64(len(p)) > l.left {
+		return 0, errTooMuch
+	}
+	l.left -= int64(len(p))
+	return l.to.Write(p)
+}

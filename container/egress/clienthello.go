@@ -1,0 +1,186 @@
+package egress
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+
+	"hako/run/fault"
+)
+
+// What the records of TLS carry, and which messages and extensions are looked at.
+const (
+	recordCipherChange = 20
+	recordAlert        = 21
+	recordHandshake    = 22
+	recordData         = 23
+
+	typeClientHello = 1
+	serverHello     = 2
+
+	extServerName = 0
+	extOldESNI    = 0xffce
+	extECH        = 0xfe0d
+)
+
+const (
+	recordHead   = 5
+	longestHello = 32 << 10 // with everything before it
+	longestPiece = 16<<10 + 256
+)
+
+// A clientHello is what the first message of a client says about whom it wants.
+type clientHello struct {
+	name   string // empty means that it does not say
+	hidden bool   // the true name may be encrypted
+}
+
+// A byteReader goes through a message.
+type byteReader []byte
+
+func (c *byteReader) take(n int) (byteReader, bool) {
+	if n < 0 || n > len(*c) {
+		return nil, false
+	}
+	taken := (*c)[:n]
+	*c = (*c)[n:]
+	return taken, true
+}
+
+func (c *byteReader) number(size int) (int, bool) {
+	b, ok := c.take(size)
+	n := 0
+	for _, x := range b {
+		n = n<<8 | int(x)
+	}
+	return n, ok
+}
+
+// vector takes bytes that are preceded by their number.
+func (c *byteReader) vector(size int) (byteReader, bool) {
+	n, ok := c.number(size)
+	if !ok {
+		return nil, false
+	}
+	return c.take(n)
+}
+
+// parseHello reads the body of a ClientHello. Everything must be as the standard
+// has it: what one reader skips another may take for the name.
+func parseHello(message []byte) (clientHello, bool) {
+	c := byteReader(message)
+	_, ok := c.take(2 + 32)               // version, random
+	for _, size := range []int{1, 2, 1} { // session, ciphers, compression
+		if ok {
+			_, ok = c.vector(size)
+		}
+	}
+	if !ok || len(c) == 0 {
+		return clientHello{}, ok
+	}
+	extensions, ok := c.vector(2)
+	if !ok || len(c) > 0 {
+		return clientHello{}, false
+	}
+	return parseExtensions(extensions)
+}
+
+func parseExtensions(c byteReader) (clientHello, bool) {
+	var h clientHello
+	seen := map[int]bool{}
+	for len(c) > 0 {
+		kind, _ := c.number(2)
+		content, ok := c.vector(2)
+		if !ok || seen[kind] {
+			return clientHello{}, false
+		}
+		seen[kind] = true
+		switch kind {
+		case extServerName:
+			if h.name, ok = parseServerName(content); !ok {
+				return clientHello{}, false
+			}
+		case extECH, extOldESNI:
+			h.hidden = true
+		}
+	}
+	return h, true
+}
+
+// parseServerName wants one name and nothing else.
+func parseServerName(c byteReader) (string, bool) {
+	list, ok := c.vector(2)
+	if !ok || len(c) > 0 {
+		return "", false
+	}
+	kind, _ := list.number(1)
+	name, ok := list.vector(2)
+	return string(name), ok && kind == 0 && len(list) == 0 && len(name) > 0
+}
+
+// readRecord reads one record with its head.
+func readRecord(in io.Reader) ([]byte, error) {
+	record := make([]byte, recordHead)
+	if got, err := io.ReadFull(in, record); err != nil {
+		return record[:got], err
+	}
+	n := int(binary.BigEndian.Uint16(record[3:]))
+	if record[1] != 3 || n == 0 || n > longestPiece {
+		return record, errNotTLS
+	}
+	record = append(record, make([]byte, n)...)
+	got, err := io.ReadFull(in, record[recordHead:])
+	return record[:recordHead+got], err
+}
+
+// readHello reads the first message of a client, over as many records as it
+// takes, and returns the bytes that it was read from. With retry it is the second
+// one, before which there may be records that a server does not look at.
+func readHello(in io.Reader, retry bool) ([]byte, clientHello, error) {
+	var raw, message []byte
+	for len(raw) <= longestHello {
+		record, err := readRecord(in)
+		if err != nil {
+			return nil, clientHello{}, err
+		}
+		raw = append(raw, record...)
+		if retry && len(message) == 0 && (record[0] == recordCipherChange || record[0] == recordData) {
+			continue
+		}
+		if message = append(message, record[recordHead:]...); record[0] != recordHandshake || message[0] != typeClientHello {
+			break
+		}
+		c := byteReader(message[1:])
+		if whole, ok := c.vector(3); ok {
+			h, ok := parseHello(whole)
+			if !ok || len(c) > 0 {
+				break
+			}
+			return raw, h, nil
+		}
+	}
+	return nil, clientHello{}, errNotTLS
+}
+
+// wantsRetry reports whether a server's first message asks for another hello,
+// and false while it cannot be told yet. In that hello a client could name
+// another host than in the first.
+func wantsRetry(message []byte) (retry, known bool) {
+	const before = 1 + 3 + 2 // kind, length, version
+	if len(message) == 0 {
+		return false, false
+	}
+	if message[0] != serverHello {
+		return false, true
+	}
+	if len(message) < before+sha256.Size {
+		return false, false
+	}
+	special := sha256.Sum256([]byte("HelloRetryRequest"))
+	return bytes.Equal(message[before:before+sha256.Size], special[:]), true
+}
+
+// errNotTLS is the refusal of a tunnel in which something else is spoken.
+var errNotTLS = &fault.Error{Kind: fault.Denied, Op: "connect", Why: "what is sent through the tunnel is not TLS as it should be",
+	Hint: "use tunnels for https only"}

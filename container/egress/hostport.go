@@ -1,0 +1,151 @@
+package egress
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"hako/run/fault"
+)
+
+// A hostPort is a host and a port, spelled the one way they are compared by.
+type hostPort struct {
+	host string     // a name in lower case ASCII, or an address
+	addr netip.Addr // valid if host is an address
+	port int
+}
+
+func (p hostPort) String() string { return net.JoinHostPort(p.host, strconv.Itoa(p.port)) }
+
+// without returns the place as a Host header spells it.
+func (p hostPort) without(port int) string {
+	switch {
+	case p.port != port:
+		return p.String()
+	case p.addr.Is6():
+		return "[" + p.host + "]"
+	}
+	return p.host
+}
+
+// parsePlace reads "host" or "host:port". A port that is not there is the given
+// one; if that is zero too, the place has none.
+func parsePlace(text string, port int) (hostPort, error) {
+	host, digits, given := splitPort(text)
+	if given {
+		var ok bool
+		if port, ok = parsePort(digits); !ok {
+			return hostPort{}, oddHost(text, "its port is not a number from 1 to 65535", "write it as host:443")
+		}
+	}
+	p := hostPort{port: port}
+	var err error
+	p.host, p.addr, err = normalHost(host)
+	return p, err
+}
+
+// splitPort cuts at the last colon that is not part of an address.
+func splitPort(text string) (host, digits string, given bool) {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 || colon < strings.LastIndexByte(text, ']') {
+		return text, "", false
+	}
+	return text[:colon], text[colon+1:], true
+}
+
+func parsePort(digits string) (int, bool) {
+	n, err := strconv.ParseUint(digits, 10, 16)
+	return int(n), err == nil && n > 0 && strconv.FormatUint(n, 10) == digits
+}
+
+// normalHost spells a host the one way it is compared by, and refuses every
+// spelling that one resolver takes for an address and another for a name:
+// 0x7f.1, 2130706433, 0177.0.0.1, 127.1 and their like are all 127.0.0.1 to some.
+func normalHost(text string) (string, netip.Addr, error) {
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		return bracketed(text, strings.TrimSuffix(inner, "]"))
+	}
+	name, err := ascii(strings.TrimSuffix(text, "."))
+	if err != nil {
+		return "", netip.Addr{}, err
+	}
+	if !numeric(name[strings.LastIndexByte(name, '.')+1:]) {
+		return name, netip.Addr{}, nil
+	}
+	if a, err := netip.ParseAddr(name); err == nil && name == text {
+		return name, a, nil
+	}
+	return "", netip.Addr{}, oddHost(text, "it is an oddly spelled address", "write an address as 192.0.2.1")
+}
+
+func bracketed(text, inner string) (string, netip.Addr, error) {
+	a, err := netip.ParseAddr(inner)
+	if err != nil || !a.Is6() || a.Is4In6() || a.Zone() != "" || len(text) != len(inner)+2 {
+		return "", netip.Addr{}, oddHost(text, "it is not a plain IPv6 address", "write it as [2001:db8::1], without zone or IPv4 part")
+	}
+	return a.String(), a, nil
+}
+
+// ascii spells a name in lower case letters, digits, dashes and underscores.
+func ascii(name string) (string, error) {
+	const most = 253
+	odd := func() (string, error) {
+		return "", oddHost(name, "it is not the name of a host", "write it as example.com")
+	}
+	if len(name) > most {
+		return odd()
+	}
+	lower := strings.ToLower(name)
+	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) || strings.Contains(lower, "xn--") {
+		mapped, err := idna.Lookup.ToASCII(name)
+		if err != nil || len(mapped) > most || !utf8.ValidString(name) {
+			return odd()
+		}
+		if again, err := idna.Lookup.ToASCII(mapped); err != nil || again != mapped {
+			return odd() // it has more than one spelling even then
+		}
+		lower = mapped
+	}
+	for label := range strings.SplitSeq(lower, ".") {
+		if label == "" || len(label) > 63 || strings.ContainsFunc(label, unusual) {
+			return odd()
+		}
+	}
+	return lower, nil
+}
+
+func unusual(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
+
+// numeric reports whether a last label makes the whole an IPv4 address to those
+// who follow the rules of browsers and of inet_aton.
+func numeric(label string) bool {
+	digits, hex := strings.CutPrefix(label, "0x")
+	if hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+func oddHost(text, why, hint string) error {
+	return &fault.Error{Kind: fault.Denied, Op: "connect", Subject: attempted(text), Why: why, Hint: hint}
+}
+
+// shown makes text from the container short and harmless enough for a message.
+func shown(text string) string {
+	const most = 100
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// A errorReader reader remembers why it stopped: the connection it feeds reports only
+// that it did.
+type errorReader struct {
+	from io.Reader
+	mu   sync.Mutex
+	err  error
+}
+
+func (w *errorReader) Read(p []byte) (int, error) {
+	n, err := w.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.mu.Lock()
+		w.err = err
+		w.mu.Unlock()
+	}
+	return n, err
+}
+
+func (w *errorReader) wrong() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+
+	"hako/run/fault"
+)
+
+// Why an engine refused, for errors.Is.
+var (
+	ErrGone     = errors.New("docker has no such container")
+	ErrNoImage  = errors.New("docker has no such image")
+	ErrConflict = errors.New("the name is taken, or something still uses it")
+	ErrStopped  = errors.New("the container is not running")
+)
+
+// A engineError is one of the reasons above in the engine's words.
+type engineError struct {
+	text   string
+	reason error
+}
+
+func (r *engineError) Error() string { return r.text }
+func (r *engineError) Unwrap() error { return r.reason }
+
+// A connError is a connection that broke, or never was.
+type connError struct{ cause error }
+
+func (c *connError) Error() string {
+	cause := c.cause
+	var op *net.OpError
+	if errors.As(cause, &op) {
+		cause = op.Err // the address was said already
+	}
+	if errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF) {
+		return "it ended in the middle"
+	}
+	return clean(strings.TrimPrefix(cause.Error(), "net/http: "))
+}
+
+func (c *connError) Unwrap() error { return c.cause }
+
+// refuse turns an answer that is no success into an error.
+func refuse(r request, res *http.Response) error {
+	text := said(res)
+	e := &fault.Error{Kind: kindOf(res.StatusCode), Op: r.op, Subject: r.subject, Why: text}
+	low := strings.ToLower(text)
+	switch {
+	case res.StatusCode == http.StatusNotFound && (strings.Contains(low, "no such container") || strings.Contains(low, "no such exec")):
+		e.Why, e.Err = "", ErrGone
+	case res.StatusCode == http.StatusNotFound && strings.Contains(low, "no such image"):
+		e.Why, e.Err = "", ErrNoImage
+	case res.StatusCode == http.StatusConflict && strings.Contains(low, "not running"):
+		e.Why, e.Err = "", ErrStopped
+	case res.StatusCode == http.StatusConflict:
+		e.Why, e.Err = "", &engineError{text, ErrConflict}
+	}
+	return e
+}
+
+func kindOf(status int) fault.Kind {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return fault.Denied
+	case http.StatusNotFound:
+		return fault.NotFound
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return fault.Timeout
+	case http.StatusTooManyRequests:
+		return fault.Unavailable
+	}
+	if status >= 400 && status < 500 {
+		return fault.Invalid
+	}
+	return fault.Unavailable
+}
+
+// said is what the engine gave as its reason.
+func said(res *http.Response) string {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxText)) // a reason cut short is better than none
+	var m struct{ Message string }
+	if json.Unmarshal(body, &m) == nil && m.Message != "" {
+		return lowered(clean(m.Message))
+	}
+	if text := clean(string(body)); text != "" {
+		return "docker answered " + res.Status[:min(3, len(res.Status))] + ": " + text
+	}
+	return "docker answered " + clean(res.Status)
+}
+
+// lost explains a call that got no answer, or half of one.
+func (e *Engine) lost(ctx context.Context, op string, err error) error {
+	out := &fault.Error{Kind: fault.Unavailable, Op: op}
+	switch cause := context.Cause(ctx); {
+	case cause == errClosed:
+		return closed(op)
+	case cause == errSilent:
+		out.Why, out.Hint = "docker at "+e.Host()+" did not answer within "+e.patience.String(), "see whether it still works: docker info"
+	case ctx.Err() == context.Canceled:
+		out.Kind, out.Why, out.Err = fault.Other, "it was given up", ctx.Err()
+	case ctx.Err() != nil:
+		out.Kind, out.Why, out.Err = fault.Timeout, "it was not done in time", ctx.Err()
+	default:
+		out.Err = &connError{bare(err)}
+		out.Why, out.Hint = e.absence(err)
+	}
+	return out
+}
+
+// absence says why there is no engine, and what to do about it.
+func (e *Engine) absence(err error) (why, hint string) {
+	why, hint = "docker at "+e.Host()+" hung up", "see whether it still runs: docker info"
+	var dial interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "docker at " + e.Host() + " may not be used by you", "add yourself to the docker group (sudo usermod -aG docker $USER, then log in again), or set DOCKER_HOST to a rootless engine"
+	case dialing(err):
+		return "docker is not there: nobody listens at " + e.Host(), "start it (sudo systemctl start docker), or set DOCKER_HOST to where it listens"
+	case errors.As(err, &dial) && dial.Timeout():
+		return "docker at " + e.Host() + " did not answer in time", hint
+	}
+	return why, hint
+}

@@ -1,0 +1,307 @@
+package procgroup
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hako/run/fault"
+)
+
+// A Group starts programs. It lives as long as the process, and there is one
+// in it. It is safe for concurrent use.
+type Group struct {
+	cred *syscall.Credential // nil means that programs run as we do and have no mark
+	null int                 // what programs without input read
+	wake chan struct{}       // there is a child again
+
+	looking sync.Mutex // held by who looks at all processes
+
+	mu        sync.Mutex // guards what follows, and who is still to be collected
+	marks     marks
+	known     map[int]*Process
+	childless bool // there was no child when we looked last, and none was started since
+	left      endedPrograms
+}
+
+// A Process is a program that was started.
+type Process struct {
+	Pid int
+	Pipes
+
+	n     *Group
+	mark  mark
+	began time.Time
+	done  chan struct{}
+	once  sync.Once // for ending it
+
+	ending Ending // set before done is closed
+}
+
+// Open makes the nursery of this process.
+func Open(o Options) (*Group, error) {
+	null := 0
+	for null <= 2 { // those three are taken then, and files for programs lie above them
+		var err error
+		if null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return nil, &fault.Error{Op: "open", Subject: os.DevNull, Err: err}
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, &fault.Error{Op: "start guest", Why: "orphans cannot be kept", Err: err}
+	}
+	n := &Group{null: null, wake: make(chan struct{}, 1), known: map[int]*Process{}}
+	if err := n.choose(o); err != nil {
+		return nil, err
+	}
+	go n.reap()
+	return n, nil
+}
+
+// choose settles whom programs run as and how they are marked.
+func (n *Group) choose(o Options) error {
+	root := os.Geteuid() == 0
+	if (o.UID != 0 || o.GID != 0) && !root {
+		return &fault.Error{Kind: fault.Denied, Op: "run programs as", Subject: strconv.Itoa(o.UID), Why: "only root can change the user",
+			Hint: "start the guest as root, or leave the user out"}
+	}
+	groups := root && syscall.Setgroups(nil) == nil // also gives up what root's groups open
+	if groups {
+		text, _ := os.ReadFile("/proc/self/gid_map")
+		n.marks = newMarks(groupPool(string(text)))
+	}
+	if o.GID == 0 {
+		o.GID = o.UID
+	}
+	if root {
+		n.cred = &syscall.Credential{Uid: uint32(o.UID), Gid: uint32(o.GID), NoSetGroups: !groups}
+	}
+	return nil
+}
+
+// Start starts a program. Its error is what the system said, as a
+// [syscall.Errno], if the system was asked at all, or that somebody stopped it
+// before it began.
+func (n *Group) Start(p Program) (*Process, error) {
+	theirs, ours, err := openPipes(p.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Stdin {
+		theirs[0] = n.null
+	}
+	c, err := n.bear(p, theirs, ours)
+	closeTheirs(theirs, p.Stdin)
+	if err != nil {
+		ours.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// bear makes a child and waits until it is the program.
+func (n *Group) bear(p Program, theirs [3]int, ours Pipes) (*Process, error) {
+	var report [2]int
+	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	defer unix.Close(report[0])
+	c, err := n.fork(p, theirs, ours, report[1])
+	unix.Close(report[1])
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+	return c, c.begun(report[0])
+}
+
+// fork makes a child and a note of it.
+func (n *Group) fork(p Program, theirs [3]int, ours Pipes, report int) (c *Process, err error) {
+	n.mu.Lock() // the reaper must not be faster than us
+	defer n.mu.Unlock()
+	c = &Process{Pipes: ours, n: n, mark: n.marks.take(), began: time.Now(), done: make(chan struct{})}
+	cred, env := n.marked(p, c.mark)
+	if n.childless { // then nobody is there who could stop it, see birth, and the runtime's way is quicker
+		c.Pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Dir: p.Dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true, Credential: cred},
+			Files: []uintptr{uintptr(theirs[0]), uintptr(theirs[1]), uintptr(theirs[2])}})
+	} else {
+		c.Pid, err = forkExec(p, cred, env, theirs, report)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.known[c.Pid] = c
+	n.childless = false
+	return c, nil
+}
+
+// marked returns whom a program runs as, and its environment, with its mark on
+// one of them.
+func (n *Group) marked(p Program, m mark) (*syscall.Credential, []string) {
+	if m.group == 0 {
+		return n.cred, append(p.Env[:len(p.Env):len(p.Env)], m.variable)
+	}
+	marked := *n.cred
+	marked.Groups = []uint32{uint32(m.group)}
+	return &marked, p.Env
+}
+
+// openPipes makes the files of a program. Its own ends block, as programs
+// expect; ours do not.
+func openPipes(stdin bool) (theirs [3]int, ours Pipes, err error) {
+	var made [][2]int
+	for i := range 3 {
+		if i == 0 && !stdin {
+			made = append(made, [2]int{-1, -1})
+			continue
+		}
+		var p [2]int
+		if err = unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+			closePipes(made)
+			return theirs, ours, err
+		}
+		made = append(made, p)
+	}
+	theirs = [3]int{made[0][0], made[1][1], made[2][1]}
+	if stdin {
+		ours.Stdin = ourEnd(made[0][1])
+	}
+	ours.Stdout, ours.Stderr = ourEnd(made[1][0]), ourEnd(made[2][0])
+	return theirs, ours, nil
+}
+
+func ourEnd(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true) // or it would hold a thread for every read
+	return os.NewFile(uintptr(fd), "pipe")
+}
+
+func closePipes(made [][2]int) {
+	for _, p := range made {
+		unix.Close(p[0])
+		unix.Close(p[1])
+	}
+}
+
+func closeTheirs(fds [3]int, stdin bool) {
+	if stdin {
+		unix.Close(fds[0])
+	}
+	unix.Close(fds[1])
+	unix.Close(fds[2])
+}
+
+func (p Pipes) close() {
+	if p.Stdin != nil {
+		p.Stdin.Close()
+	}
+	p.Stdout.Close()
+	p.Stderr.Close()
+}
+
+// reap collects what has ended, also what was left behind by its parents. It
+// waits in the system, which is quicker than being told by a signal.
+func (n *Group) reap() {
+	for {
+		switch err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil); err {
+		case nil:
+			n.collect()
+		case unix.EINTR:
+		default:
+			n.awaitChild()
+		}
+	}
+}
+
+// restless is how long a nursery without children waits before it asks for
+// signals: one command often follows another, and a signal for each is work.
+const restless = 100 * time.Millisecond
+
+// awaitChild waits until there may be a child. The signal is for those that came
+// from elsewhere: orphans of what somebody started in our container.
+func (n *Group) awaitChild() {
+	select {
+	case <-n.wake:
+		return
+	case <-time.After(restless):
+	}
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	defer signal.Stop(children)
+	if !childless() { // it came before we asked
+		return
+	}
+	select {
+	case <-n.wake:
+	case <-children:
+	}
+}
+
+// collect takes in every process that has ended.
+func (n *Group) collect() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err == syscall.ECHILD {
+			n.childless = true
+			n.left.forget()
+		}
+		if pid <= 0 || err != nil {
+			return
+		}
+		if p, ours := n.known[pid]; ours {
+			delete(n.known, pid)
+			p.ended(status)
+		}
+	}
+}
+
+func (p *Process) ended(status syscall.WaitStatus) {
+	p.ending = Ending{Exit: status.ExitStatus(), After: time.Since(p.began)}
+	if status.Signaled() {
+		p.ending.Signal = int(status.Signal())
+		p.ending.Exit = 128 + p.ending.Signal
+	}
+	close(p.done)
+}
+
+// Done is closed when the program itself has ended. What it left behind may be
+// there still.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Ending tells how the program ended. It waits until it has.
+func (p *Process) Ending() Ending {
+	<-p.done
+	return p.ending
+}
+
+// Signal sends a signal to the program and its group, unless it has ended.
+func (p *Process) Signal(number int) {
+	p.n.mu.Lock() // so that the number cannot be somebody else's by now
+	defer p.n.mu.Unlock()
+	if p.n.known[p.Pid] == p {
+		_ = unix.Kill(-p.Pid, unix.Signal(number))
+	}
+}
+
+// Pending tells how many bytes lie in a pipe.
+func Pending(f *os.File) int {
+	n := 0
+	c, err := f.SyscallConn()
+	if err == nil {
+		_ = c.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	return n
+}

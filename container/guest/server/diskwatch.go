@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hako/container/guest/usage"
+)
+
+const (
+	lookEvery   = 2 * time.Second  // while commands run
+	measureOnce = time.Second      // no more often than that for a new command
+	measureAll  = 30 * time.Second // at least that often while commands run, whatever the free space says
+	patiently   = 100              // and more often where it takes no more than this part of the time
+)
+
+// A idleTimer keeps a directory below a size where the system does not. It adds up
+// all files, which takes time, so it does that when the free space of the disk
+// has become so much less that the limit may be near, and now and then: others
+// may have made room on the same disk meanwhile.
+//
+// Somebody who locks a directory hides what is in it. Where that matters, the
+// workspace is a file system of its own, and nothing is watched.
+type diskWatch struct {
+	dir     string
+	limit   int64
+	measure func(ctx context.Context) (int64, error)
+	free    func() int64
+	busy    func() bool // whether commands run
+	over    func()      // called whenever it was found to hold too much
+
+	mu    sync.Mutex // guards what follows; held while measuring
+	used  int64
+	left  int64 // free space when it was measured
+	at    time.Time
+	took  time.Duration
+	deep  bool // it cannot be measured
+	timer *time.Timer
+	set   bool // the timer is
+}
+
+// keepLooking looks from time to time until nothing runs any more.
+func (w *diskWatch) keepLooking() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.set:
+		return
+	case w.timer == nil:
+		w.timer = time.AfterFunc(lookEvery, w.tick)
+	default:
+		w.timer.Reset(lookEvery)
+	}
+	w.set = true
+}
+
+func (w *diskWatch) tick() {
+	w.mu.Lock()
+	w.set = false
+	if w.suspicious() || time.Since(w.at) >= min(patiently*w.took, measureAll) {
+		w.look()
+	}
+	full := w.tooMuch()
+	w.mu.Unlock()
+	if full {
+		w.over()
+	}
+	if w.busy() {
+		w.keepLooking()
+	}
+}
+
+// full tells, for a command that is about to start, whether it may write.
+func (w *diskWatch) full() bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if (w.tooMuch() || w.suspicious()) && time.Since(w.at) >= measureOnce {
+		w.look()
+	}
+	return w.tooMuch()
+}
+
+func (w *diskWatch) tooMuch() bool { return w.deep || w.used > w.limit }
+
+// suspicious tells whether so much of the disk was used up since the last time
+// that it may have been here, and matters.
+func (w *diskWatch) suspicious() bool {
+	return w.at.IsZero() || w.left-w.free() > max(w.limit-w.used, 0)/8
+}
+
+// look measures.
+func (w *diskWatch) look() {
+	left, began := w.free(), time.Now()
+	used, err := w.measure(context.Background())
+	w.used, w.left, w.at, w.deep = used, left, time.Now(), err != nil
+	w.took = w.at.Sub(began)
+}
+
+// last is what was measured last.
+func (w *diskWatch) last() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.used
+}
+
+// serverError says what the user of the commands can do.
+func (w *diskWatch) complaint() string {
+	return "the disk limit of " + usage.Bytes(w.limit) + " is reached: delete something in " + w.dir
+}

@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"hako/run/fault"
+)
+
+// Limits bound what each process of a command may use. Zero means no bound.
+type Limits struct {
+	CPU      time.Duration `json:"cpu,omitempty"`       // in whole seconds, rounded up
+	Memory   int64         `json:"memory,omitempty"`    // bytes of address space
+	Files    int64         `json:"files,omitempty"`     // open at the same time
+	FileSize int64         `json:"file_size,omitempty"` // bytes of a file that it writes
+}
+
+// An CommandRequest is a command on its way.
+type CommandRequest struct {
+	Details
+	Dir    string
+	Script string
+	Words  []string // the program and its arguments, or those of the script
+	Env    []string
+}
+
+// Details are what an order says besides its words.
+type Details struct {
+	IsScript bool          `json:"script,omitempty"`
+	Stdin    bool          `json:"stdin,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"`
+	Limits   Limits        `json:"limits,omitzero"`
+}
+
+// fixedWords come before those of the command: details, directory, script.
+const fixedWords = 3
+
+// Frame packs the order; before are words that come first.
+func (o CommandRequest) Frame(op byte, id uint64, before ...string) Frame {
+	f := Frame{Op: op, ID: id, N: uint64(len(o.Words))}
+	for _, w := range before {
+		f.Words = append(f.Words, []byte(w))
+	}
+	f.Words = append(f.Words, JSON(o.Details), []byte(o.Dir), []byte(o.Script))
+	for _, w := range o.Words {
+		f.Words = append(f.Words, []byte(w))
+	}
+	for _, w := range o.Env {
+		f.Words = append(f.Words, []byte(w))
+	}
+	return f
+}
+
+// ReadOrder unpacks an order from its words, n of which are the command's.
+func ReadOrder(words [][]byte, n uint64) (CommandRequest, error) {
+	var o CommandRequest
+	if len(words) < fixedWords || n > uint64(len(words)-fixedWords) || json.Unmarshal(words[0], &o.Details) != nil || o.Timeout < 0 {
+		return o, ErrFrame
+	}
+	o.Dir, o.Script = string(words[1]), string(words[2])
+	for i, w := range words[fixedWords:] {
+		if i < int(n) {
+			o.Words = append(o.Words, string(w))
+		} else {
+			o.Env = append(o.Env, string(w))
+		}
+	}
+	return o, o.Check()
+}
+
+// Check refuses what the system could only misunderstand.
+func (o CommandRequest) Check() error {
+	if !o.IsScript && (len(o.Words) == 0 || o.Words[0] == "") {
+		return Refused("", "there is no command", "name a program, or give a script")
+	}
+	l := o.Limits
+	if l.CPU < 0 || l.Memory < 0 || l.Files < 0 || l.FileSize < 0 {
+		return Refused("", "a limit is below zero", "leave it out for none")
+	}
+	for _, list := range [][]string{{o.Dir, o.Script}, o.Words, o.Env} {
+		for _, w := range list {
+			if hasNUL(w) {
+				return Refused("", "a word has a NUL byte in it, which no program can be given", "pass it by standard input or in a file")
+			}
+		}
+	}
+	for _, pair := range o.Env {
+		if name, _, is := strings.Cut(pair, "="); !is || name == "" {
+			return Refused("", "a variable has no name", "write NAME=value")
+		}
+	}
+	return nil
+}
+
+// Refused is the answer to an order that makes no sense.
+func Refused(subject, why, hint string) error {
+	return &fault.Error{Kind: fault.Invalid, Op: "run command", Subject: subject, Why: why, Hint: hint}
+}
+
+func hasNUL(s string) bool {
+	for i := range len(s) {
+		if s[i] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Text is the command for people to read.
+func (o CommandRequest) Text() string {
+	if o.IsScript {
+		return o.Script
+	}
+	return strings.Join(o.Words, " ")
+}
+
+// Ending is how the guest tells what came of a command.
+type Ending struct {
+	Exit     int           `json:"exit"`
+	Signal   int           `json:"signal,omitempty"`
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Duration time.Duration `json:"duration"`
+
+	Note        string `json:"note,omitempty"` // what to say about it
+	OutOfMemory bool   `json:"out_of_memory,omitempty"`
+	DiskFull    bool   `json:"disk_full,omitempty"`
+}
+
+// SignalAllowed tells whether a command may be sent a signal by its number.
+func SignalAllowed(n uint64) bool {
+	const interrupt, kill, terminate = 2, 9, 15
+	return n == interrupt || n == kill || n == terminate
+}

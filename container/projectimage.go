@@ -1,0 +1,153 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hako/container/clone"
+	"hako/container/engine"
+	"hako/run/fault"
+)
+
+const (
+	ownFolder = ".hako"        // where a repository has its own Dockerfile, with what that copies
+	ownName   = "hako-project" // what images are called that repositories brought
+	labelOwn  = "hako.project" // marks them
+)
+
+// imageFor finds the image of a task: that of its environment, or the one that
+// its repository brings, if the user allows that.
+func (d *Manager) imageFor(ctx context.Context, t Task, p *containerPlan) (err error) {
+	if d.ProjectImages && t.Repository != "" && d.Clones != nil {
+		if err := d.ownImage(ctx, t, p); err != nil {
+			return err
+		}
+	}
+	p.image, err = d.image(ctx, p.Name, p.Language.Image)
+	return err
+}
+
+// ownImage makes the image that a repository brings that of a task. One that
+// brings none has that of its environment.
+func (d *Manager) ownImage(ctx context.Context, t Task, p *containerPlan) error {
+	src, ours := d.ownSource(t)
+	if !ours {
+		p.warnings = append(p.warnings, notOurs)
+		return nil
+	}
+	files, err := d.Clones.Folder(ctx, src, ownFolder, d.relay)
+	if err != nil || files.ID == "" {
+		return err
+	}
+	judged, err := d.judged(files.Tar)
+	if err != nil || judged == nil {
+		return err
+	}
+	built, err := d.buildOwn(ctx, p, clone.Folder{ID: files.ID, Tar: judged})
+	if built && err == nil && p.network == Open {
+		p.warnings = append(p.warnings, pastTheProxy)
+	}
+	return err
+}
+
+// ownSource returns what to read the image from, if it may be. Its steps run as
+// root: they are not taken from a fork, which anybody can make, nor from kept
+// work, in which a model may have changed them.
+func (d *Manager) ownSource(t Task) (src clone.Source, ours bool) {
+	src = d.source(t)
+	src.Commit = ""
+	return src, t.Start == "" || strings.HasPrefix(t.Start, "refs/heads/")
+}
+
+const notOurs = "an image in " + ownFolder + " is not built for what is not a branch of the repository itself"
+
+// pastTheProxy says what the network of a build is.
+const pastTheProxy = "the steps of " + ownFolder + "/Dockerfile have the engine's own network, not the proxy: they reach all that this machine reaches, and nothing of it is in the audit log"
+
+// buildOwn builds the image of a repository, unless these very files were built
+// before. Its steps have a network only if the task's is open: there is no proxy
+// for them, so no list of hosts would hold.
+func (d *Manager) buildOwn(ctx context.Context, p *containerPlan, files clone.Folder) (built bool, err error) {
+	b := engine.Build{
+		Context: bytes.NewReader(files.Tar), Labels: map[string]string{labelOwn: d.id}, Network: "none", CPUs: d.Resources.CPUs, Memory: d.Resources.Memory,
+	}
+	tag := files.ID
+	if p.network == Open {
+		b.Network = ""
+		tag += "-open"
+	}
+	p.Language.Image = ownName + ":" + tag
+	if err := d.noteOwn(tag); err != nil {
+		return false, err
+	}
+	if _, err := d.Engine.Image(ctx, p.Language.Image); err == nil || !errors.Is(err, engine.ErrNoImage) {
+		return false, err
+	}
+	d.say("building the image that the repository brings, " + ownFolder + "/Dockerfile")
+	if p.network == Open {
+		d.say("warning: " + pastTheProxy)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	b.Tags = []string{p.Language.Image}
+	if err := d.Engine.Build(ctx, b, d.relay); err != nil {
+		return false, &fault.Error{Kind: fault.KindOf(err), Op: "build image", Subject: ownFolder + "/Dockerfile", Err: err,
+			Hint: "mend it (its steps have a network only where command_executor.network is open), or set command_executor.clone.project_dockerfile to false"}
+	}
+	return true, nil
+}
+
+// noteOwn notes down that an image was brought by a repository, and is in use
+// now.
+func (d *Manager) noteOwn(tag string) error {
+	dir := filepath.Join(d.State, "own")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, tag), []byte("\n"), 0o600)
+}
+
+// sweepImages removes images that repositories brought, once nobody has used them
+// for long and no box is made of them, with the stages that were built on the way.
+func (d *Manager) sweepImages(ctx context.Context, boxes []*box) (err error) {
+	notes, _ := os.ReadDir(filepath.Join(d.State, "own"))
+	for _, note := range notes {
+		info, ierr := note.Info()
+		image := ownName + ":" + note.Name()
+		used := slices.ContainsFunc(boxes, func(b *box) bool { return b.Image == image })
+		if ierr != nil || used || time.Since(info.ModTime()) < d.Stale {
+			continue
+		}
+		rerr := d.Engine.RemoveImage(ctx, image)
+		if rerr == nil {
+			_ = os.Remove(filepath.Join(d.State, "own", note.Name()))
+		} else if !errors.Is(rerr, engine.ErrConflict) { // another state's container
+			err = errors.Join(err, rerr)
+		}
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	return errors.Join(err, d.sweepStages(ctx))
+}
+
+// sweepStages removes what was built on the way to images that repositories
+// brought.
+func (d *Manager) sweepStages(ctx context.Context) error {
+	all, err := d.Engine.Images(ctx, map[string]string{labelOwn: d.id})
+	for _, img := range all {
+		if len(img.Tags) > 0 || time.Since(img.Created) < d.Stale {
+			continue
+		}
+		if rerr := d.Engine.RemoveImage(ctx, img.ID); rerr != nil && !errors.Is(rerr, engine.ErrConflict) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A cgroup bounds how many processes a cage may have where the system lets us
+// make a control group. The limit that every process carries does not hold for
+// the superuser.
+type cgroup struct{ dir string }
+
+const fencePrefix = "hako-cage-"
+
+func newFence(pid int, l Limits) *cgroup {
+	if l.Processes == 0 {
+		return &cgroup{}
+	}
+	for _, parent := range fenceParents() {
+		sweepFences(parent)
+		f := &cgroup{filepath.Join(parent, fencePrefix+strconv.Itoa(pid))}
+		if f.raise(pid, l.Processes) == nil {
+			return f
+		}
+		_ = os.Remove(f.dir) // not with what is in it: it may be somebody else's
+	}
+	return &cgroup{}
+}
+
+// raise makes the group and puts the helper into it; what it starts is in it too.
+// The helper itself needs a few.
+func (f *cgroup) raise(pid int, processes int64) error {
+	if err := os.Mkdir(f.dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.dir+"/pids.max", []byte(strconv.FormatInt(processes+16, 10)), 0); err != nil {
+		return err
+	}
+	return os.WriteFile(f.dir+"/cgroup.procs", []byte(strconv.Itoa(pid)), 0)
+}
+
+// kill ends everything in the group at once, the helper with it, and reports
+// whether the system can do that.
+func (f *cgroup) kill() bool {
+	return f.dir != "" && os.WriteFile(f.dir+"/cgroup.kill", []byte("1"), 0) == nil
+}
+
+// remove ends what is left in the group, and then the group. The helper is gone.
+func (f *cgroup) remove() {
+	if f.dir != "" {
+		endGroup(f.dir)
+		f.dir = ""
+	}
+}
+
+// endGroup ends the processes of a group until none is left, and removes it.
+func endGroup(dir string) {
+	for wait := time.Millisecond; os.Remove(dir) != nil; wait = min(2*wait, slowest) {
+		text, err := os.ReadFile(dir + "/cgroup.procs")
+		if err != nil || len(text) == 0 && wait == slowest {
+			return // it is gone, or somebody else keeps it
+		}
+		if os.WriteFile(dir+"/cgroup.kill", []byte("1"), 0) != nil {
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil && pid > 1 && pid != os.Getpid() {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		time.Sleep(wait)
+	}
+}
+
+func (f *cgroup) kinds() []string {
+	switch {
+	case f.dir != "":
+		return []string{"cgroup pids"}
+	case os.Geteuid() != 0:
+		return []string{"rlimit"}
+	}
+	return nil
+}
+
+// fenceParents lists where a group that counts processes may be made: below our
+// own, in the older and in the newer kind of hierarchy.
+func fenceParents() []string {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(parts) != 3:
+		case parts[1] == "pids":
+			list = append(list, filepath.Join("/sys/fs/cgroup/pids", parts[2]))
+		case parts[0] == "0":
+			list = append(list, filepath.Join("/sys/fs/cgroup", parts[2]))
+		}
+	}
+	return list
+}
+
+// sweepFences removes the groups of cages whose helper is gone.
+func sweepFences(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, fencePrefix+"*"))
+	for _, dir := range left {
+		pid := strings.TrimPrefix(filepath.Base(dir), fencePrefix)
+		if _, err := os.Stat("/proc/" + pid); err != nil {
+			_ = os.Remove(dir)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Main is called first by every program that builds cages, with the name it
+// was called by. In the helper process it never returns.
+func Main(called string) {
+	if called != name {
+		return
+	}
+	// The first thread stays as it is: a program that looks for somebody to
+	// signal or to look into finds this one, which is none of its like.
+	runtime.LockOSThread()
+	ended := make(chan error)
+	go func() {
+		// What this thread gives up, whatever it starts has given up. The
+		// other threads run nothing but this package.
+		runtime.LockOSThread()
+		g := &helper{line: 3, names: map[int64]int{}, ids: map[int]int64{}}
+		ended <- g.serve()
+	}()
+	if err := <-ended; err != nil && err != io.EOF {
+		fmt.Fprintf(os.Stderr, "%s: this is a part of hako that is not for use by hand: %v\n", name, err)
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+// helper is the helper process.
+type helper struct {
+	line   int // the socket
+	order  setup
+	scoped bool // signals of the thread that is locked in reach the cage and nothing else
+
+	writing sync.Mutex
+
+	mu    sync.Mutex // guards what follows
+	names map[int64]int
+	ids   map[int]int64
+}
+
+// serve locks the process in and does what it is told until the other side is gone.
+func (g *helper) serve() error {
+	// Whatever else is open came from whoever started hako, and may lead
+	// anywhere; no program is to inherit it.
+	if err := unix.CloseRange(uint(g.line), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return err
+	}
+	f, _, err := g.receive()
+	if err != nil {
+		return err
+	}
+	if f.op != opPlan || len(f.words) != 1 {
+		return errFrame
+	}
+	if err := json.Unmarshal([]byte(f.words[0]), &g.order); err != nil {
+		return err
+	}
+	parent := os.Getppid()
+	before := unix.Kill(parent, 0)
+	report, err := g.order.lockIn()
+	if err != nil {
+		g.send(frame{op: opBroken, words: []string{"sandbox", err.Error()}})
+		return nil
+	}
+	g.scoped = !g.order.Apart && g.order.ABI >= 6 && scopes(before, parent)
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, unix.SIGCHLD)
+	go g.reap(children)
+	return g.open(frame{op: opReady, words: []string{string(text)}})
+}
+
+// open says that the cage is ready, hands out the root and the temporary
+// directory as programs see them, and goes to work.
+func (g *helper) open(ready frame) error {
+	temp := g.order.Temp
+	if g.order.Apart {
+		temp = "/tmp"
+	}
+	var dirs []int
+	defer func() { closeAll(dirs) }()
+	for _, path := range []string{g.order.Root, temp} {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			g.send(frame{op: opBroken, words: []string{"sandbox", path + ": " + err.Error()}})
+			return nil
+		}
+		dirs = append(dirs, fd)
+	}
+	g.send(ready, dirs...)
+	return g.work()
+}
+
+func (g *helper) work() error {
+	for {
+		f, files, err := g.receive()
+		if err != nil {
+			g.sweep()
+			return err
+		}
+		switch f.op {
+		case opStart:
+			g.start(f, files)
+		case opKill:
+			g.kill(f.id)
+		case opSweep:
+			g.sweep()
+			g.send(frame{op: opSwept})
+		}
+	}
+}
+
+// freely runs f on a thread that has given up nothing.
+func (g *helper) freely(f func()) {
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	<-done
+}
+
+// start starts a program; this is the one place where that happens.
+func (g *helper) start(f frame, files []int) {
+	defer closeAll(files)
+	if len(files) != 3 || f.n < 1 || int64(len(f.words)) < 2+f.n {
+		g.send(frame{op: opFailed, id: f.id, n: int64(unix.EINVAL)})
+		return
+	}
+	argv, env := f.words[2:2+f.n], f.words[2+f.n:]
+	g.mu.Lock() // the reaper must not be faster than us
+	pid, err := syscall.ForkExec(f.words[0], argv, &syscall.ProcAttr{
+		Dir: f.words[1], Env: env, Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err == nil {
+		g.names[f.id], g.ids[pid] = pid, f.id
+	}
+	g.mu.Unlock()
+	if err != nil {
+		no, ok := err.(syscall.Errno)
+		if !ok {
+			no = unix.EINVAL
+		}
+		g.send(frame{op: opFailed, id: f.id, n: int64(no)})
+		return
+	}
+	g.send(frame{op: opStarted, id: f.id, n: int64(pid)})
+	g.collect() // it may have ended before it was known
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// reap collects what has ended, also what was left behind by its parent.
+func (g *helper) reap(children <-chan os.Signal) {
+	for range children {
+		g.collect()
+	}
+}
+
+// collect takes in every process that has ended.
+func (g *helper) collect() {
+	g.mu.Lock()
+	var ended []frame
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if pid <= 0 || err != nil {
+			break
+		}
+		if id, ours := g.ids[pid]; ours {
+			delete(g.ids, pid)
+			delete(g.names, id)
+			ended = append(ended, frame{op: opExited, id: id, n: int64(status)})
+		}
+	}
+	g.mu.Unlock()
+	for _, f := range ended {
+		g.send(f)
+	}
+}
+
+// kill ends a program with its group.
+func (g *helper) kill(id int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if pid, ok := g.names[id]; ok {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// send writes a message; the files go along with its first byte.
+func (g *helper) send(f frame, files ...int) {
+	g.writing.Lock()
+	defer g.writing.Unlock()
+	var rights []byte
+	if len(files) > 0 {
+		rights = unix.UnixRights(files...)
+	}
+	for b := f.encode(); len(b) > 0; {
+		n, err := unix.SendmsgN(g.line, b, rights, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return // nobody is there; receive notices too
+		}
+		b, rights = b[n:], nil
+	}
+}
+
+// receive waits for the next message and the files that come with it.
+func (g *helper) receive() (frame, []int, error) {
+	r := &rightsReader{receive: func(p, oob []byte) (n, oobn int, err error) {
+		n, oobn, _, _, err = unix.Recvmsg(g.line, p, oob, unix.MSG_CMSG_CLOEXEC)
+		return n, oobn, err
+	}}
+	f, err := readFrame(r)
+	if err != nil {
+		closeAll(r.files)
+		return f, nil, err
+	}
+	return f, r.files, nil
+}
+
+// rightsReader reads a socket and gathers the files that come along.
+type rightsReader struct {
+	receive func(p, oob []byte) (n, oobn int, err error)
+	files   []int
+}
+
+func (r *rightsReader) Read(p []byte) (int, error) {
+	oob := make([]byte, unix.CmsgSpace(4*4))
+	for {
+		n, oobn, err := r.receive(p, oob)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.keep(oob[:oobn])
+		if n == 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+func (r *rightsReader) keep(oob []byte) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range messages {
+		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			r.files = append(r.files, fds...)
+		}
+	}
+}

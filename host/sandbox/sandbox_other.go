@@ -1,0 +1,54 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"os"
+
+	"hako/run/fault"
+)
+
+// A Sandbox cannot be built on this system.
+type Sandbox struct{ Report Report }
+
+// A Process is a program in a cage.
+type Process struct{}
+
+// Main does nothing: no helper is ever started here.
+func Main(string) {}
+
+// New refuses: there is no sandbox for this system yet.
+func New(context.Context, Plan, Level) (*Sandbox, error) {
+	return nil, &fault.Error{Kind: fault.Denied, Op: "build sandbox", Why: "programs can only be confined on Linux",
+		Hint: "use hako sh, which starts no programs, or run hako in a Linux container"}
+}
+
+// Probe says that there is nothing.
+func Probe(context.Context, Plan) Report {
+	return Report{Missing: []string{"programs can only be confined on Linux"}}
+}
+
+// Start implements the method that Linux has.
+func (*Sandbox) Start(Program) (*Process, error) { return nil, errFrame }
+
+// Root implements the method that Linux has.
+func (*Sandbox) Root() (*os.Root, error) { return nil, errFrame }
+
+// Temp implements the method that Linux has.
+func (*Sandbox) Temp() (*os.Root, error) { return nil, errFrame }
+
+// Sweep implements the method that Linux has.
+func (*Sandbox) Sweep() error { return nil }
+
+// Close implements the method that Linux has.
+func (*Sandbox) Close() error { return nil }
+
+// Done implements the method that Linux has.
+func (*Process) Done() <-chan struct{} { return nil }
+
+// Status implements the method that Linux has.
+func (*Process) Status() (int, error) { return 0, errFrame }
+
+// Kill implements the method that Linux has.
+func (*Process) Kill() {}

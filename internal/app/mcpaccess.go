@@ -1,0 +1,147 @@
+package app
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"hako/gate"
+	"hako/internal/app/access"
+	"hako/internal/config"
+	yours "hako/internal/ownerfile"
+	"hako/internal/web/auth"
+	"hako/run/fault"
+)
+
+// tokenVariable holds a token of one's own. There is no flag for it: everybody on
+// the machine can read what a command was started with.
+const tokenVariable = config.TokenVariable
+
+// localCaller is who has the token of this server.
+const localCaller = "local"
+
+// shortestToken is how long a token of one's own must be: who can try a few
+// thousand a second must not find it.
+const shortestToken = 20
+
+// An MCPAccess knows who may come in over HTTP: who has the token of this server,
+// and the clients and operators of hako serve, each with sandboxes of their own.
+type MCPAccess struct {
+	Token string // empty means that everybody on this machine may
+	store *auth.Store
+	Note  string // what to tell about the token at the start
+}
+
+// Holder tells whose a token is; empty means nobody's.
+func (g *MCPAccess) Holder(secret string) string {
+	if g.Token == "" {
+		return localCaller
+	}
+	given, own := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(g.Token))
+	if subtle.ConstantTimeCompare(given[:], own[:]) == 1 {
+		return localCaller
+	}
+	who, key, ok, err := g.store.Verify(secret)
+	if !ok || err != nil || who.Role != access.Operator && who.Role != access.Client {
+		return ""
+	}
+	return key.Named(who.Name) // no token of the store makes one the local caller, or who had the name before
+}
+
+// Elicits is what the client of a caller may answer to questions about its own
+// commands: all, if it has the token of this server, which who started it gave
+// to their own client. Others are those of hako serve, or anybody.
+func (g *MCPAccess) Elicits(others func(caller string) gate.Answer) func(caller string) gate.Answer {
+	return func(caller string) gate.Answer {
+		if g.Token != "" && caller == localCaller {
+			return gate.Session
+		}
+		return others(caller)
+	}
+}
+
+// MCPAccessOptions say which token lets MCP clients in.
+type MCPAccessOptions struct {
+	HTTP      bool   // the server listens; otherwise it speaks on its standard streams
+	TokenFile string // empty means that of the environment, or a new one
+	NoToken   bool   // everybody on this machine may come in
+}
+
+// Access settles which token lets in.
+func (o MCPAccessOptions) Access(store *auth.Store) (*MCPAccess, error) {
+	g := &MCPAccess{store: store}
+	var err error
+	switch own := os.Getenv(tokenVariable); {
+	case !o.HTTP && (o.TokenFile != "" || o.NoToken):
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Why: "tokens are for --http; over standard streams nobody else can come in", Hint: "add --http 127.0.0.1:7420, or leave the flag out"}
+	case !o.HTTP:
+		return g, nil
+	case o.NoToken && o.TokenFile != "":
+		return nil, &fault.Error{Kind: fault.Invalid, Op: "start mcp", Subject: "--no-token", Why: "--token-file says otherwise", Hint: "leave one of them out"}
+	case o.NoToken:
+		g.Note = "no token is asked for: every user and program of this machine may come in"
+		return g, nil
+	case o.TokenFile != "":
+		g.Token, err = tokenOf(o.TokenFile)
+		g.Note = "the token is in " + o.TokenFile
+	case own != "":
+		g.Token, g.Note = own, "the token is that of "+tokenVariable
+	default:
+		g.Token, err = new(auth.Store).Ephemeral(localCaller, access.Operator)
+		g.Note = "token " + g.Token
+	}
+	if err == nil {
+		err = checkToken(g.Token, cmp.Or(o.TokenFile, tokenVariable))
+	}
+	return g, err
+}
+
+// checkToken refuses what nobody could send, or anybody could guess.
+func checkToken(token, from string) error {
+	switch {
+	case len(token) < shortestToken:
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: fmt.Sprintf("it has fewer than %d characters and can be guessed", shortestToken), Hint: "make one with: openssl rand -hex 32; where --token-file names no file yet, hako makes one"}
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return &fault.Error{Kind: fault.Invalid, Op: "read token", Subject: from, Why: "it has characters that no header can carry", Hint: "make one with: openssl rand -hex 32"}
+	}
+	return nil
+}
+
+// tokenOf reads a token from a file that nobody else can read. If there is no
+// such file it is made, with a new token.
+func tokenOf(path string) (string, error) {
+	f, err := yours.Open(path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return newTokenFile(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return "", &fault.Error{Op: "read token", Subject: path, Err: ReasonOf(err)}
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func newTokenFile(path string) (token string, err error) {
+	if token, err = new(auth.Store).Ephemeral(localCaller, access.Operator); err != nil {
+		return "", err
+	}
+	f, err := yours.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", &fault.Error{Op: "write token", Subject: path, Err: ReasonOf(err)}
+	}
+	return token, nil
+}

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"sync"
+	"time"
+
+	"hako/internal/app/sandboxes"
+)
+
+// The bounds of what is remembered of boxes.
+const (
+	trailLength = 60              // samples of a box
+	trailStep   = 2 * time.Second // at least between two samples
+	trailBoxes  = 500
+)
+
+// trails remember what boxes used while somebody watched: a source tells the
+// present alone, and a line needs a past.
+type usageHistory struct {
+	now func() time.Time
+
+	sync.Mutex
+	boxes map[string][]sample
+}
+
+type sample struct {
+	at    time.Time
+	usage sandboxes.Usage
+}
+
+// add keeps a sample of every box, forgets those that are gone, and returns the
+// trail of each.
+func (t *usageHistory) add(boxes []sandboxes.Sandbox) map[string][]sample {
+	t.Lock()
+	defer t.Unlock()
+	kept := make(map[string][]sample, len(boxes))
+	for _, b := range boxes[:min(len(boxes), trailBoxes)] {
+		if b.Usage != nil {
+			kept[b.ID] = grown(t.boxes[b.ID], sample{t.now(), *b.Usage})
+		}
+	}
+	t.boxes = kept
+	return kept
+}
+
+// grown appends a sample to a copy: earlier ones may still be drawn.
+func grown(old []sample, s sample) []sample {
+	if n := len(old); n > 0 && s.at.Sub(old[n-1].at) < trailStep {
+		return old
+	}
+	if len(old) >= trailLength {
+		old = old[len(old)-trailLength+1:]
+	}
+	return append(append(make([]sample, 0, len(old)+1), old...), s)
+}
+
+// lines are what a page draws of a box.
+func (p *page) lines(trail []sample) []line {
+	if len(trail) == 0 {
+		return nil
+	}
+	u := trail[len(trail)-1].usage
+	cpu := line{Name: p.T("box.cpu"), Points: load(trail), Top: 1}
+	for _, v := range cpu.Points {
+		cpu.Top = max(cpu.Top, rounded(v))
+	}
+	cpu.Value = lasted(int64(u.CPUSeconds * 1e6))
+	if n := len(cpu.Points); n > 0 {
+		cpu.Value = trim(100*cpu.Points[n-1]) + " %"
+	}
+	return []line{cpu,
+		bounded(p.T("box.memory"), trail, func(u sandboxes.Usage) (int64, int64) { return u.Memory, u.MemoryLimit }),
+		bounded(p.T("box.disk"), trail, func(u sandboxes.Usage) (int64, int64) { return u.Disk, u.DiskLimit })}
+}
+
+// load is how many processors were busy between samples.
+func load(trail []sample) []float64 {
+	var all []float64
+	for i := 1; i < len(trail); i++ {
+		passed := trail[i].at.Sub(trail[i-1].at).Seconds()
+		all = append(all, max(0, trail[i].usage.CPUSeconds-trail[i-1].usage.CPUSeconds)/passed)
+	}
+	return all
+}
+
+// bounded is a line of bytes under a limit; without one, under its highest value.
+func bounded(name string, trail []sample, of func(sandboxes.Usage) (used, limit int64)) line {
+	l := line{Name: name}
+	for _, s := range trail {
+		used, limit := of(s.usage)
+		l.Points = append(l.Points, float64(used))
+		l.Top, l.Value = max(l.Top, float64(limit), float64(used)), size(used)
+		if limit > 0 {
+			l.Value += " / " + size(limit)
+		}
+	}
+	return l
+}

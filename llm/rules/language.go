@@ -1,0 +1,330 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hako/internal/lazyregexp"
+	"hako/llm"
+)
+
+// A language is the language of a request, and so of its answer.
+type language uint8
+
+const (
+	en language = iota
+	ja
+)
+
+// longestRequest is how many bytes a request may have: what is longer is no
+// simple question.
+const longestRequest = 2000
+
+// parse understands a request as far as it can.
+func parse(request string, files []llm.File) *query { return parseOver(request, files, nil) }
+
+// parseOver does so knowing what the table says about the words.
+func parseOver(request string, files []llm.File, g *tableWords) *query {
+	p := newParser(request, files)
+	p.q.ground = g
+	p.findValues(g)
+	p.run()
+	p.q.settle(p.requestText)
+	return p.q
+}
+
+// newParser takes out of a request what is not to be read as words.
+func newParser(request string, files []llm.File) *parser {
+	l := newLine(request)
+	l.findAtoms(files)
+	q := &query{tongue: l.tongue(), request: request, files: files, said: map[feature]string{}}
+	for _, c := range l.cells {
+		if name := l.nameOf(c); name != "" && !slices.Contains(q.named, name) {
+			q.named = append(q.named, name)
+		}
+	}
+	if q.tongue == ja {
+		return &parser{requestText: l, pack: japanese, q: q}
+	}
+	return &parser{requestText: l, pack: english, q: q}
+}
+
+func (l *requestText) nameOf(c cell) string {
+	if c.r != fileMark {
+		return ""
+	}
+	return l.atoms[c.atom].text
+}
+
+// language tells Japanese from English: kana decide, kanji do unless there are
+// English words around them.
+func (l *requestText) tongue() language {
+	s, _ := l.view()
+	kanji := false
+	for _, r := range s {
+		if unicode.Is(unicode.Hiragana, r) {
+			return ja
+		}
+		kanji = kanji || unicode.Is(unicode.Han, r) || unicode.Is(unicode.Katakana, r)
+	}
+	if kanji && len(englishWords.Get().FindAllString(s, 2)) < 2 {
+		return ja
+	}
+	return en
+}
+
+var englishWords = lazyregexp.New(`\b(?:the|of|in|how|many|show|count|lines|what|sum|average|is|are|from|by|top|list|with|column|values|for|and)\b`)
+
+// onlyKana is what is left of inflected words; names are written otherwise.
+var onlyKana = lazyregexp.New(`^\p{Hiragana}+$`)
+
+var ofFile = lazyregexp.New(`(?i)\b(?:from|in|of)\b|の`)
+
+// fileNameForm is what a file that was not granted looks like.
+var fileNameForm = lazyregexp.New(`^[\pL\pN_~.-][\pL\pN_~./ -]*\.(?i:log|txt|csv|tsv|json|jsonl|ndjson|md|yaml|yml|xml|html?|conf|cfg|ini|toml|sql|out|err|dat|go|py|js|ts|sh|c|h|java|rb|rs|gz|zip|pdf|xlsx?|docx?)$`)
+
+func looksLikeFile(s string) bool { return fileNameForm.Get().MatchString(s) }
+
+// settle makes sense of what the rules left over, where there is only one.
+func (q *query) settle(l *requestText) {
+	q.findMissing()
+	if q.wrong != "" {
+		q.rest = append(q.rest, unknownWords{text: q.wrong, shown: q.wrong})
+	}
+	q.settleLevel()
+	if q.some(head|tail) && q.n == 0 {
+		q.n = 1
+	}
+	if q.some(head | tail) {
+		q.has &^= amount
+	}
+	if q.tongue == ja && q.is(count) && q.some(head|tail|span) && q.some(include|level) {
+		q.set(inside) // 最初の50行のERROR
+	}
+	if q.is(grouped|level) && kindWords(normal(q.by.name)) && !q.about(hasFields) {
+		q.has = q.has&^grouped | freq | messages // errors by type
+		q.said[freq], q.said[messages] = q.said[grouped], q.said[grouped]
+	}
+	q.settleGather()
+	q.settleValues(l)
+	q.settleNouns()
+	if q.asked && !q.some(show|repeats) || q.has == lines || q.has == lines|records {
+		q.set(count)
+	}
+	if len(q.rest) == 1 && q.takesText() && (q.rest[0].isText() || q.latinText(q.rest[0])) {
+		q.with = append(q.with, textFilter{text: q.rest[0].text})
+		q.said[include] = q.rest[0].shown
+		q.set(include)
+		q.rest = nil
+	}
+	q.settleDay()
+	q.settleOwner()
+	q.settleFields()
+	if q.counts != "" && q.is(field) && !q.is(unique) {
+		q.set(freq)
+		q.said[freq] = q.counts
+	}
+	q.settleBare()
+	q.settleSetting()
+	q.settleLoose()
+}
+
+// settleDay takes a date beside a text for one more text: "INFO lines on
+// 2026-01-02".
+func (q *query) settleDay() {
+	if len(q.rest) == 1 && q.rest[0].mark == dateMark && q.rest[0].isText() && q.is(include) && !q.any && !q.some(totals|field|top|freq|grouped|exclude) {
+		q.with = append(q.with, textFilter{text: q.rest[0].text})
+		q.rest = nil
+	}
+}
+
+var kindWords = wordSet("type types kind kinds")
+
+// settleOwner takes a word beside a field of JSON for the list it belongs to:
+// "average age of users".
+func (q *query) settleOwner() {
+	if q.is(totals|field) && len(q.rest) == 1 && q.rest[0].mark == 0 && q.about(isJSON) && q.owner == "" {
+		q.owner = q.rest[0].text
+		q.rest = nil
+	}
+}
+
+// settleGather makes sense of a wish to sum up: how many in each group, or how
+// often each occurs.
+func (q *query) settleGather() {
+	switch {
+	case q.gather == "" || q.some(totals|period|freq|top|repeats):
+	case q.is(grouped):
+		q.set(count)
+		q.said[count] = q.gather
+	case !q.is(count) || strings.ContainsAny(q.gather, "そ"):
+		q.set(freq)
+		q.said[freq] = q.gather
+	}
+}
+
+// settleBare understands "names from users.json": a word and a file that has
+// fields, and nothing else.
+func (q *query) settleBare() {
+	what := strings.HasPrefix(strings.ToLower(q.request), "what ") || strings.HasPrefix(strings.ToLower(q.request), "what's ") || q.about(isJSON) && bareQuestion.Get().MatchString(q.request)
+	if q.has != 0 || len(q.rest) != 1 || !what && (len(q.named) != 1 || !ofFile.Get().MatchString(q.request)) || !q.about(hasFields) {
+		return
+	}
+	s := q.rest[0]
+	if what && strings.HasSuffix(s.text, "s") {
+		q.set(unique)
+	}
+	if s.mark != 0 && s.mark != pathMark && s.mark != quoteMark || len(strings.Fields(s.text)) > 2 {
+		return
+	}
+	q.set(show)
+	q.addField(fieldRef{name: s.text, path: s.mark == pathMark, guess: true})
+	q.said[field] = s.shown
+	q.rest = nil
+}
+
+// settleSetting understands "what is the port" of a file of settings.
+func (q *query) settleSetting() {
+	if q.has != 0 || len(q.rest) != 1 || q.rest[0].mark != 0 || !q.about(isSettings) || !settingName.Get().MatchString(q.rest[0].text) || !whatIs.Get().MatchString(q.request) {
+		return
+	}
+	q.with = append(q.with, textFilter{text: `^[[:space:]]*` + escapeRegex(q.rest[0].text) + `[[:space:]]*[=:]`, regex: true})
+	q.set(show | include | anyCase)
+	q.rest = nil
+}
+
+var (
+	settingName = lazyregexp.New(`^[\pL_][\pL\pN_.-]*$`)
+	whatIs      = lazyregexp.New(`(?i)^what(?:'s| is)\b|は[?？。]*$|^(?:the )?[\w.-]+[?]*$`)
+)
+
+func isSettings(file string) bool {
+	return slices.Contains([]string{".ini", ".conf", ".cfg", ".env", ".properties", ".toml", ".yaml", ".yml"}, ext(file))
+}
+
+// bareQuestion is a name and nothing else: versionは？
+var bareQuestion = lazyregexp.New(`^[\w.-]+は(?:何(?:です)?か?)?[?？。]*$`)
+
+// findMissing takes names of files out of what was not understood.
+func (q *query) findMissing() {
+	q.rest = slices.DeleteFunc(q.rest, func(s unknownWords) bool {
+		missing := looksLikeFile(s.text) && (s.mark == 0 || s.mark == quoteMark)
+		if missing {
+			q.missing = append(q.missing, s.text)
+		}
+		return missing
+	})
+}
+
+// settleLevel takes a level in capitals for a text: "ERROR lines" are those with
+// ERROR in them. For the messages of a log it stays a level.
+func (q *query) settleLevel() {
+	if q.caps == "" || q.some(top|freq|messages|grouped|period|totals) {
+		return
+	}
+	q.with = append(q.with, textFilter{text: q.caps})
+	q.said[include] = q.caps
+	q.set(include)
+	q.has &^= level
+	q.level = ""
+}
+
+// settleLoose gives up on texts that may not be meant as such.
+func (q *query) settleLoose() {
+	for _, n := range q.but {
+		if n.loose && (!q.some(include|level) || q.is(totals) || q.is(level) && (levelNames[strings.ToLower(n.text)] != "" || strings.HasSuffix(n.text, "s"))) {
+			q.rest = append(q.rest, unknownWords{text: n.text, shown: q.said[exclude]})
+		}
+	}
+}
+
+// takesText reports whether a text to look for would make sense.
+func (q *query) takesText() bool {
+	return q.some(count|show|find|which|head|tail|lines|numbered|allFiles|level) && !q.some(include|exclude|field|totals|top|freq|grouped|unique|keys|length|differ|onlyIn|common|sorted)
+}
+
+func (s unknownWords) isText() bool {
+	switch s.mark {
+	case quoteMark:
+		return s.text != ""
+	case dateMark:
+		return isoDate.Get().MatchString(s.text)
+	case 0:
+		return s.textual && !strings.Contains(s.text, " ") && knownForm(s.text) == "" && !dottedPath.Get().MatchString(s.text)
+	}
+	return false
+}
+
+// dottedPath is what a path into JSON looks like without its first dot.
+var dottedPath = lazyregexp.New(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$`)
+
+// latinText reports whether a word in Latin letters in a Japanese request is a
+// text: it is, unless the file has fields that it may be the name of.
+func (q *query) latinText(s unknownWords) bool {
+	return q.tongue == ja && s.mark == 0 && isASCII(s.text) && (q.is(numbered) || !q.about(hasFields))
+}
+
+func hasFields(file string) bool { return isJSON(file) || isTable(file) }
+
+// about reports whether all files that a request can mean are of a kind.
+func (q *query) about(kind func(file string) bool) bool {
+	names := q.named
+	if len(names) == 0 {
+		names = grantedNames(q.files)
+	}
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !kind(name) })
+}
+
+// settleFields takes what is left over for fields, where an answer needs one.
+// Whether there is such a field, the file will tell.
+func (q *query) settleFields() {
+	if len(q.rest) == 1 && q.is(top|totals) && !q.is(grouped) { // top 3 products by total price
+		q.by = fieldRef{name: q.rest[0].text, guess: true}
+		q.set(grouped)
+		q.rest = nil
+	}
+	wants := q.some(totals|top|freq|unique|sorted|show|find|count|period|grouped|matching) && !q.some(field|level|messages|words|chars|size|longest|shortest|keys|differ|onlyIn|common|which|fileList|fileSize|numbered)
+	if !wants || len(q.rest) == 0 || len(q.rest) > 3 || len(q.rest) > 1 && !q.is(show) {
+		return
+	}
+	known := !slices.ContainsFunc(q.rest, func(s unknownWords) bool { return knownForm(s.text) == "" })
+	if !q.some(totals|top|freq|unique|sorted|period|grouped|matching) && !q.about(hasFields) && !known {
+		return // a log has no fields to be shown
+	}
+	if q.is(lines) && !q.some(unique|sorted) || q.some(include|exclude) && !q.some(totals|top|freq|unique) {
+		return
+	}
+	for _, s := range q.rest {
+		if s.mark != 0 && s.mark != quoteMark && s.mark != pathMark || len(strings.Fields(s.text)) > 3 || onlyKana.Get().MatchString(s.text) {
+			return
+		}
+	}
+	for _, s := range q.rest {
+		q.addField(fieldRef{name: s.text, path: s.mark == pathMark, guess: true})
+		q.said[field] = s.shown
+	}
+	q.rest = nil
+}
+
+func grantedNames(files []llm.File) (names []string) {
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// ofKind lists the granted files of a kind: log, csv…
+func ofKindFiles(files []llm.File, kind string) (names []string) {
+	ends := map[string][]string{"text": {".txt", ".md"}, "markdown": {".md"}, "json": {".json", ".jsonl", ".ndjson"}, "yaml": {".yaml", ".yml"}}[kind]
+	if ends == nil {
+		ends = []string{"." + kind}
+	}
+	for _, f := range files {
+		if slices.Contains(ends, strings.ToLower(path.Ext(f.Name))) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}

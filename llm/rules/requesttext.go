@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// An atom is what a mark stands for.
+type atom struct {
+	text string  // as it is meant: without the quotes
+	num  float64 // of a number
+
+	value *mention // that the table has; nil means none
+}
+
+// A hijackedConn is a request while it is being understood. Rules take out of it what
+// they know; what is left at the end nobody understood.
+type requestText struct {
+	src   string
+	cells []cell
+	atoms []atom
+}
+
+func newLine(request string) *requestText {
+	return &requestText{src: request, cells: foldText(request)}
+}
+
+// view spells the cells as a string, with the index of the cell that each byte
+// belongs to.
+func (l *requestText) view() (s string, index []int) {
+	var b strings.Builder
+	for i, c := range l.cells {
+		for range utf8.RuneLen(c.r) {
+			index = append(index, i)
+		}
+		b.WriteRune(c.r)
+	}
+	return b.String(), append(index, len(l.cells))
+}
+
+// original returns what the user wrote in some cells.
+func (l *requestText) original(from, to int) string {
+	if from >= to {
+		return ""
+	}
+	return l.src[l.cells[from].from:l.cells[to-1].to]
+}
+
+// meant returns the text of some cells: that of the atom if it is one, else
+// what the user wrote.
+func (l *requestText) meant(from, to int) string {
+	if to == from+1 && isAtom(l.cells[from].r) {
+		return l.atoms[l.cells[from].atom].text
+	}
+	return strings.TrimSpace(l.original(from, to))
+}
+
+func isAtom(r rune) bool { return r >= quoteMark && r <= pathMark }
+
+// mark puts a mark in the place of some cells.
+func (l *requestText) mark(r rune, from, to int, a atom) {
+	c := cell{r: r, from: l.cells[from].from, to: l.cells[to-1].to, atom: len(l.atoms)}
+	l.atoms = append(l.atoms, a)
+	l.splice(from, to, c)
+}
+
+// consume makes a hole of some cells.
+func (l *requestText) consume(from, to int) {
+	if from < to {
+		l.splice(from, to, cell{r: hole, from: l.cells[from].from, to: l.cells[to-1].to})
+	}
+}
+
+func (l *requestText) splice(from, to int, c cell) {
+	rest := l.cells[to:]
+	l.cells = append(append(l.cells[:from:from], c), rest...)
+}
+
+// at returns the character at i; a space beyond the ends.
+func (l *requestText) at(i int) rune {
+	if i < 0 || i >= len(l.cells) {
+		return ' '
+	}
+	return l.cells[i].r
+}

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"hako/internal/text"
+	"hako/llm"
+)
+
+const (
+	maxComplaint = 64 << 10 // of the body of an error, in bytes
+	maxSentence  = 400      // of its message, in characters
+)
+
+// A serverError is an error as a server spells it.
+type serverError struct {
+	code, message string
+	status        int // repeated inside; zero means not
+}
+
+// engineError reads an answer that is an error.
+func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Refusal {
+	c, _ := find(body)
+	r := &llm.Refusal{Status: status, Code: c.code, Message: c.message}
+	if r.Code == "" {
+		r.Code = codeOf(status)
+	}
+	if r.Message == "" && !json.Valid(body) && !isPage(header.Get("Content-Type"), body) {
+		r.Message = string(body)
+	}
+	r.Code = overflow(r)
+	r.Retry = mayRetry(r, status, header.Get("X-Should-Retry"))
+	r.After = pause(header, r.Message, now)
+	return r
+}
+
+// Inside makes a refusal of an error that came in the middle of a stream: the
+// whole JSON value, with the error in it.
+func Inside(data []byte) *llm.Refusal {
+	c, _ := find(data)
+	r := &llm.Refusal{Code: c.code, Message: c.message}
+	switch {
+	case r.Code == "" && c.status != 0:
+		r.Code = codeOf(c.status)
+	case r.Code == "" && r.Message == "":
+		r.Code = "unknown_error"
+	}
+	r.Code = overflow(r)
+	r.Retry = mayRetry(r, c.status, "")
+	r.After = pause(nil, r.Message, time.Time{})
+	return r
+}
+
+// find looks for the error in a JSON value, in whichever way it is spelled. It
+// answers false when nothing there is called an error.
+func find(data []byte) (c serverError, ok bool) {
+	data = bytes.TrimSpace(data)
+	var list []json.RawMessage
+	if len(data) > 0 && data[0] == '[' && json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
+	}
+	var body struct {
+		Error                 json.RawMessage
+		Message, Code, Detail LenientString
+	}
+	if json.Unmarshal(data, &body) != nil {
+		return c, false
+	}
+	if len(body.Error) > 0 && string(body.Error) != "null" {
+		return inner(body.Error), true
+	}
+	c.message = string(body.Message + body.Detail)
+	c.setCode(string(body.Code))
+	return c, false
+}
+
+// inner reads the value of "error": an object, or a string, which may hold the
+// error of somebody further behind.
+func inner(raw json.RawMessage) (c serverError) {
+	if raw[0] == '"' {
+		json.Unmarshal(raw, &c.message)
+		if behind, ok := find([]byte(c.message)); ok {
+			return behind
+		}
+		return c
+	}
+	var e struct{ Message, Type, Code LenientString }
+	if json.Unmarshal(raw, &e) != nil {
+		return serverError{message: string(raw)}
+	}
+	c.message = string(e.Message)
+	c.setCode(string(e.Code))
+	if c.code == "" {
+		c.code = string(e.Type)
+	}
+	return c
+}
+
+// setCode takes a code. A number is the status once more.
+func (c *serverError) setCode(code string) {
+	if n, err := strconv.Atoi(code); err == nil {
+		c.status = n
+		return
+	}
+	c.code = code
+}
+
+// codeOf makes a word of a status: bad_gateway.
+func codeOf(status int) string {
+	text := strings.ToLower(http.StatusText(status))
+	if text == "" {
+		text = "status " + strconv.Itoa(status)
+	}
+	return strings.ReplaceAll(text, " ", "_")
+}
+
+// isPage tells pages for browsers, of which nothing is worth repeating.
+func isPage(contentType string, body []byte) bool {
+	return strings.Contains(contentType, "html") || bytes.HasPrefix(bytes.TrimSpace(body), []byte{'<'})
+}
+
+// overflows are the ways in which servers say that a dialog is too long.
+var overflows = []string{"context_length_exceeded", "exceed_context_size", "maximum context length", "exceeds the available context size",
+	"exceeds the context length", "longer than the context length", "context window", "prompt is too long"}
+
+// overflow returns the code of a refusal, one and the same for all dialogs that
+// are too long.
+func overflow(r *llm.Refusal) string {
+	if r.Status == 0 || r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge || r.Status >= 500 {
+		text := strings.ToLower(r.Code + " " + r.Message)
+		for _, words := range overflows {
+			if strings.Contains(text, words) {
+				return llm.ContextOverflow
+			}
+		}
+	}
+	return r.Code
+}
+
+// Refuse words a refusal for the user, with the provider's words cleaned.
+func (p *Service) Refuse(r *llm.Refusal) error {
+	r.Message = p.clean(r.Message)
+	r.Code = p.clean(r.Code)
+	why, hint := "", ""
+	if p.Explain != nil {
+		why, hint = p.Explain(r)
+	}
+	if why == "" {
+		why, hint = p.explain(r)
+	}
+	return p.refuse(r, why, hint)
+}
+
+// explain words what is the same for all providers.
+func (p *Service) explain(r *llm.Refusal) (why, hint string) {
+	status := ""
+	if r.Status != 0 {
+		status = fmt.Sprintf(" (%d)", r.Status)
+	}
+	switch {
+	case r.Code == llm.ContextOverflow:
+		return "the dialog is too long for the model", "begin a new one, give it less to read, or take a model that holds more"
+	case Broke(r):
+		return p.Who + " says that the account has nothing left to spend" + status, "see to plan and billing of the account that the key" + p.from() + " belongs to"
+	case r.Status == http.StatusUnauthorized && p.Key == "":
+		return p.Who + " wants a key" + status, "set the key for it"
+	case r.Status == http.StatusUnauthorized:
+		return p.Who + " refused the key" + p.from() + status, "check that it is whole, still valid, and meant for " + p.Who
+	case r.Status == http.StatusForbidden:
+		return p.Who + " does not allow it" + status, "check what the key" + p.from() + " may do"
+	case r.Status == http.StatusTooManyRequests || strings.HasPrefix(r.Code, "rate_limit"):
+		return p.Who + " is asked too much at once" + status, "wait a little, or ask for less"
+	case r.Retry:
+		return p.Who + " has trouble of its own" + status, "try again later"
+	case r.Status == http.StatusNotFound:
+		return p.Who + " has nothing at that address" + status, "check the base URL"
+	case r.Status == 0:
+		return p.Who + " answered with an error", "ask again"
+	}
+	return p.Who + " did not accept the request" + status, ""
+}
+
+// clean makes a server's words fit for an error: on one line, not too long, and
+// without the key, whole or in part.
+func (p *Service) clean(s string) string {
+	if len(p.Key) >= 4 {
+		s = strings.ReplaceAll(s, p.Key, "[key]")
+	}
+	words := strings.Fields(text.Visible(s))
+	for i, word := range words {
+		words[i] = hideKey(word)
+	}
+	return text.Shorten(strings.Join(words, " "), maxSentence)
+}
+
+// hideKey replaces a word that looks like a key. Servers show the first and
+// last letters of the one they were sent.
+func hideKey(word string) string {
+	bare := strings.TrimLeft(word, `"'([{`+"`")
+	if strings.HasPrefix(bare, "sk-") || strings.Contains(bare, "***") {
+		return "[key]"
+	}
+	return word
+}
