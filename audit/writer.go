@@ -16,7 +16,7 @@ type Writer struct {
 	mu   sync.Mutex // guards what follows
 	w    io.Writer
 	enc  encoder
-	last place
+	last chainPosition
 }
 
 // NewWriter returns a log that begins a new chain. Each event is one call of
@@ -43,7 +43,7 @@ func (l *Writer) Append(e Event) error {
 		l.w = nil
 		return l.lost(err)
 	}
-	l.last = place{e.Seq, hash}
+	l.last = chainPosition{e.Seq, hash}
 	return nil
 }
 

@@ -81,8 +81,8 @@ type Gate struct {
 	asking chan struct{} // holds one token while a question is open
 
 	mu      sync.Mutex // guards what follows
-	granted map[matter]bool
-	stands  string // working directory of next, as far as known
+	granted map[approvalKey]bool
+	dir     string // working directory of next, as far as known
 	count   int64
 }
 
@@ -93,7 +93,7 @@ func New(next run.Runner, opts Options) *Gate {
 	rand.Read(name[:])
 	return &Gate{
 		opts: opts, next: next, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
-		asking: make(chan struct{}, 1), granted: make(map[matter]bool), stands: opts.Dir,
+		asking: make(chan struct{}, 1), granted: make(map[approvalKey]bool), dir: opts.Dir,
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	if err := p.permit(ctx, judged.Verdicts); err != nil {
 		return run.Result{}, err
 	}
-	if err := p.respell(ctx, judged); err != nil {
+	if err := p.reprint(ctx, judged); err != nil {
 		return run.Result{}, err
 	}
 	if err := p.gate.opts.Budget.Charge(quota.Usage{Scripts: 1}); err != nil {
@@ -159,9 +159,9 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	return p.hand(ctx, judged.Program)
 }
 
-// respell replaces the script by the judged tree, spelled anew, before a runner
+// reprint replaces the script by the judged tree, spelled anew, before a runner
 // that reads the text itself: another shell need not read what our parser read.
-func (p *gateRun) respell(ctx context.Context, judged policy.Judged) error {
+func (p *gateRun) reprint(ctx context.Context, judged policy.Judged) error {
 	if !p.opaque {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.opts.Ask != nil {
 			continue // check asks, and knows where
 		}
-		if err := p.foresee(ctx, v); err != nil {
+		if err := p.settleEarly(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -193,10 +193,10 @@ func changesDir(v policy.Verdict) bool {
 	return slices.ContainsFunc(v.Argv, func(word string) bool { return word == "cd" || word == "pushd" || word == "popd" })
 }
 
-// foresee settles a verdict before anything runs. What only the expanded words
+// settleEarly settles a verdict before anything runs. What only the expanded words
 // can settle is left to check. A runner that never calls it gets only what is
 // allowed whatever those words turn out to be.
-func (p *gateRun) foresee(ctx context.Context, v policy.Verdict) error {
+func (p *gateRun) settleEarly(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
 		return p.settle(ctx, p.start(), v)
 	}

@@ -221,7 +221,7 @@ func TestScriptIsJudgedWhereItBegins(t *testing.T) {
 	} {
 		next := &fake{}
 		g, _ := newGate(policy.Host(policy.Options{Root: "/x"}), next)
-		g.stands = "/x/sub"
+		g.dir = "/x/sub"
 		if _, _ = g.Run(t.Context(), &c.req); next.ran != c.runs {
 			t.Errorf("%s in %q: ran is %v", c.req.Script, c.req.Dir, next.ran)
 		}

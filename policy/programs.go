@@ -171,7 +171,7 @@ func (c *command) taughtCommands(prog *program, args []word) *finding {
 	if opts.runs == " " {
 		return nil
 	}
-	for _, o := range loosely(&opts.program, args).options {
+	for _, o := range sortLoosely(&opts.program, args).options {
 		if !inList(opts.runs, o.name) {
 			continue
 		}

@@ -14,8 +14,8 @@ import (
 // is not held against go test "$x", or nobody could write it; and Call, which a
 // container's shell never asks, adds nothing.
 
-// tolerated stands in for the rule that a told command lacks.
-var tolerated = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
+// noRuleDenies stands in for the rule that a told command lacks.
+var noRuleDenies = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
 
 // words0 is the name the rule speaks of, or "".
 func (r *rule) words0() string {
@@ -25,59 +25,59 @@ func (r *rule) words0() string {
 	return r.words[0]
 }
 
-// listens reports whether commands inside a program's text are judged for
+// judgesNested reports whether commands inside a program's text are judged for
 // themselves, rather than refused for being there.
-func (c *command) listens() bool { return c.p.manner.blind && !c.frozen }
+func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.frozen }
 
-// toldScript judges shell text that this command is told to run.
-func (c *command) toldScript(src word) *finding {
+// nestedScript judges shell text that this command is told to run.
+func (c *command) nestedScript(src word) *finding {
 	if strings.TrimSpace(src.text) == "" && !src.late {
 		return nil
 	}
 	d := *c
-	d.told = true
+	d.nested = true
 	return d.innerScript(src)
 }
 
-// toldWords judges a command that this one is told to run, word by word.
-func (c *command) toldWords(words []word) *finding {
+// nestedWords judges a command that this one is told to run, word by word.
+func (c *command) nestedWords(words []word) *finding {
 	d := *c
-	d.told = true
+	d.nested = true
 	if f := d.inner(words); f != nil && f.effect != Allow {
 		return f
 	}
 	return nil
 }
 
-// runs judges what a program is told to run. The builtins of the shell are
+// nestedCommands judges what a program is told to run. The builtins of the shell are
 // judged for what they evaluate.
-func (c *command) runs(name string, args []word) *finding {
+func (c *command) nestedCommands(name string, args []word) *finding {
 	if o := c.p.commandOptionsOf(name); o != nil && o.runs != " " {
-		return c.commandsIn(o, unusual(name, args))
+		return c.commandsIn(o, usualOptions(name, args))
 	}
 	switch name {
 	case "sed":
-		return c.sedTold(args)
+		return c.nestedInSed(args)
 	case "awk", "gawk", "mawk", "nawk":
-		return c.awkTold(args)
+		return c.nestedInAwk(args)
 	case "git":
-		return c.gitTold(args)
+		return c.nestedInGit(args)
 	case "fd":
-		return c.fdTold(args)
+		return c.nestedInFd(args)
 	case "go":
-		return c.goTold(args)
+		return c.nestedInGo(args)
 	case "make":
-		return c.makeTold(args)
+		return c.nestedInMake(args)
 	case "cmake":
-		return c.cmakeTold(args)
+		return c.nestedInCmake(args)
 	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
-		return c.toolTold(name, args)
+		return c.nestedInTool(name, args)
 	case "java", "javac":
-		return c.jvmTold(args)
+		return c.nestedInJava(args)
 	case "ctest":
-		return c.ctestTold(args)
+		return c.nestedInCtest(args)
 	case "mvn":
-		return c.mvnTold(args)
+		return c.nestedInMaven(args)
 	}
 	return c.evaluating(name, args)
 }
@@ -85,7 +85,7 @@ func (c *command) runs(name string, args []word) *finding {
 // commandsIn judges the options whose value is a command.
 func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
 	c.cost.spend(4 * costParam * len(args))
-	for _, o := range loosely(&opts.program, args).options {
+	for _, o := range sortLoosely(&opts.program, args).options {
 		if !inList(opts.runs, o.name) {
 			continue
 		}
@@ -96,7 +96,7 @@ func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
 			}
 			o.val.text = text
 		}
-		if f := c.toldScript(o.val); f != nil {
+		if f := c.nestedScript(o.val); f != nil {
 			f.where = c.words[0].text + ": " + o.name + " (" + f.where + ")"
 			return f
 		}
@@ -104,10 +104,10 @@ func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
 	return nil
 }
 
-// loosely takes the words of a command apart where any option may be given.
+// sortLoosely takes the words of a command apart where any option may be given.
 // Options that are not listed count as such that take no value; abbreviations
 // count as the option they may stand for.
-func loosely(prog *program, args []word) *arguments {
+func sortLoosely(prog *program, args []word) *arguments {
 	a := &arguments{}
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -163,10 +163,10 @@ func looseShort(prog *program, w word, options []option) (_ []option, given bool
 	return options, false
 }
 
-// unusual puts options that are spelled in a way of their own into the usual
+// usualOptions puts options that are spelled in a way of their own into the usual
 // one: the letters of tar cIf take the words behind them in order, and zip has an
 // option of two letters.
-func unusual(name string, args []word) []word {
+func usualOptions(name string, args []word) []word {
 	switch {
 	case name == "zip":
 		out := append([]word(nil), args...)
@@ -191,8 +191,8 @@ func unusual(name string, args []word) []word {
 	return append(out, rest...)
 }
 
-// fdTold judges what fd runs on each name it finds, or on all of them.
-func (c *command) fdTold(args []word) *finding {
+// nestedInFd judges what fd runs on each name it finds, or on all of them.
+func (c *command) nestedInFd(args []word) *finding {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if t == "--" {
@@ -225,7 +225,7 @@ func (c *command) fdTold(args []word) *finding {
 		if end > 0 && strings.Contains(words[0].text, "{") {
 			return refusal("fd: "+t, "the command's name comes from what fd finds", "write the name out")
 		}
-		if f := c.toldWords(words[:end]); f != nil {
+		if f := c.nestedWords(words[:end]); f != nil {
 			return f
 		}
 		i += end
@@ -233,8 +233,8 @@ func (c *command) fdTold(args []word) *finding {
 	return nil
 }
 
-// goTold judges the programs that go runs in place of, or around, its own.
-func (c *command) goTold(args []word) *finding {
+// nestedInGo judges the programs that go runs in place of, or around, its own.
+func (c *command) nestedInGo(args []word) *finding {
 	for i := 0; i < len(args); i++ {
 		t := args[i].text
 		if t == "-args" || t == "--args" || t == "--" {
@@ -257,7 +257,7 @@ func (c *command) goTold(args []word) *finding {
 		if !tells {
 			continue
 		}
-		if f := c.toldScript(val); f != nil {
+		if f := c.nestedScript(val); f != nil {
 			f.where = "go: -" + key + " (" + f.where + ")"
 			return f
 		}
@@ -265,12 +265,12 @@ func (c *command) goTold(args []word) *finding {
 	return nil
 }
 
-// makeTold judges the variables whose value make's own rules run.
-func (c *command) makeTold(args []word) *finding {
+// nestedInMake judges the variables whose value make's own rules run.
+func (c *command) nestedInMake(args []word) *finding {
 	for _, w := range args {
 		name, text, ok := strings.Cut(w.text, "=")
 		if strings.HasSuffix(name, "!") && !strings.HasPrefix(name, "-") {
-			if f := c.toldScript(word{text: text, late: w.late}); f != nil {
+			if f := c.nestedScript(word{text: text, late: w.late}); f != nil {
 				return f // X!=id runs id
 			}
 		}
@@ -279,7 +279,7 @@ func (c *command) makeTold(args []word) *finding {
 		if !ok || w.late || !shell && !inList(makeTools(), name) {
 			continue
 		}
-		if f := c.toldScript(word{text: text}); f != nil {
+		if f := c.nestedScript(word{text: text}); f != nil {
 			f.where = "make: " + name + "= (" + f.where + ")"
 			return f
 		}

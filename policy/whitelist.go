@@ -35,7 +35,7 @@ func Whitelist(name string, r io.Reader) (*Policy, error) {
 	if err := sc.Err(); err != nil {
 		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(), onePerLine)
 	}
-	return &Policy{rules: newRuleSet(rules), manner: manner{foreground: true}}, nil
+	return &Policy{rules: newRuleSet(rules), checks: checks{foreground: true}}, nil
 }
 
 const onePerLine = "write one command name per line, such as ls or git status"

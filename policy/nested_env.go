@@ -8,7 +8,7 @@ import (
 
 // orders judges a variable that shells and programs take orders from.
 func (c *command) orders(name string, v value) *finding {
-	if !c.p.manner.blind || c.p.rules.everything != nil {
+	if !c.p.checks.opaque || c.p.rules.everything != nil {
 		return nil
 	}
 	switch {
@@ -21,9 +21,9 @@ func (c *command) orders(name string, v value) *finding {
 	case name == "TAR_OPTIONS":
 		return c.commandsIn(c.p.commandOptionsOf("tar"), fieldsOf(v.text))
 	case name == "GOFLAGS":
-		return c.goTold(append([]word{{text: "build"}}, fieldsOf(v.text)...))
+		return c.nestedInGo(append([]word{{text: "build"}}, fieldsOf(v.text)...))
 	case inList(listed("command-variables"), name) && !v.late, strings.HasPrefix(name, "GIT_CONFIG_") && !v.late:
-		f := c.toldScript(word{text: strings.TrimLeft(v.text, "!|")})
+		f := c.nestedScript(word{text: strings.TrimLeft(v.text, "!|")})
 		if f == nil || !f.ruled {
 			return nil // most values are no scripts
 		}
@@ -43,7 +43,7 @@ func fieldsOf(text string) []word {
 
 // obeys judges a variable the script sets.
 func (w *walker) obeys(name string, v value) {
-	if !w.p.manner.blind || w.quiet {
+	if !w.p.checks.opaque || w.quiet {
 		return
 	}
 	name, _, _ = strings.Cut(name, "[")
@@ -55,7 +55,7 @@ func (w *walker) obeys(name string, v value) {
 // list in quotes is expanded, so is a subscript, and a reference is another
 // name for a variable.
 func (w *walker) declaresBlind(cmd *syntax.DeclClause, a *syntax.Assign) {
-	if !w.p.manner.blind || a.Value == nil {
+	if !w.p.checks.opaque || a.Value == nil {
 		return
 	}
 	v := w.again(a.Value)

@@ -10,10 +10,10 @@ import (
 	"hako/policy"
 )
 
-// A matter is what a person agrees to: words under a rule in a directory. The
+// A approvalKey is what a person agrees to: words under a rule in a directory. The
 // same words elsewhere are another matter: "make install" is as good as the
 // makefile it finds.
-type matter struct {
+type approvalKey struct {
 	dir   string // empty means not known
 	words string
 }
@@ -24,7 +24,7 @@ const (
 	anywhere = "\x00anywhere" // in all of a script that a person has seen
 )
 
-func (p *gateRun) matter(dir string, v policy.Verdict) matter { return matter{dir, p.words(v)} }
+func (p *gateRun) key(dir string, v policy.Verdict) approvalKey { return approvalKey{dir, p.words(v)} }
 
 // words tells what was approved from what was not.
 func (p *gateRun) words(v policy.Verdict) string {
@@ -38,7 +38,7 @@ func (p *gateRun) words(v policy.Verdict) string {
 // start is where the script begins, as far as that is known.
 func (p *gateRun) start() string {
 	p.gate.mu.Lock()
-	stands := p.gate.stands
+	stands := p.gate.dir
 	p.gate.mu.Unlock()
 	switch dir := p.req.Dir; {
 	case dir == "":
@@ -65,19 +65,19 @@ func (p *gateRun) beginAt(dir string) {
 	if !first {
 		return
 	}
-	for words, a := range p.consented() {
+	for words, a := range p.approvedAtStart() {
 		if a == Session {
-			p.gate.grant(matter{dir, words})
+			p.gate.grant(approvalKey{dir, words})
 		}
 	}
 }
 
-// consented returns what a person agreed to before the script began.
-func (p *gateRun) consented() map[string]Answer {
+// approvedAtStart returns what a person agreed to before the script began.
+func (p *gateRun) approvedAtStart() map[string]Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := map[string]Answer{}
-	for what, a := range p.agreed {
+	for what, a := range p.approved {
 		if what.dir == atStart {
 			all[what.words] = a
 		}
@@ -85,52 +85,52 @@ func (p *gateRun) consented() map[string]Answer {
 	return all
 }
 
-// agreedBefore reports whether the same was approved for this request, or for the
+// approvedBefore reports whether the same was approved for this request, or for the
 // session; the latter is put on record once a request.
-func (p *gateRun) agreedBefore(what matter, v policy.Verdict) (bool, error) {
-	if p.agrees(what) {
+func (p *gateRun) approvedBefore(what approvalKey, v policy.Verdict) (bool, error) {
+	if p.isApproved(what) {
 		return true, nil
 	}
 	if !p.gate.remembers(what) {
 		return false, nil
 	}
-	p.agree(what, Once)
+	p.approve(what, Once)
 	return true, p.append(audit.Event{What: audit.Approved, Argv: v.Argv, Rule: v.Where, Reason: "approved earlier in this session"})
 }
 
-// agrees reports whether a matter was approved for this request.
-func (p *gateRun) agrees(what matter) bool {
+// isApproved reports whether a matter was approved for this request.
+func (p *gateRun) isApproved(what approvalKey) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	here := !p.stood || what.dir == p.began
-	return p.agreed[what] != No || p.agreed[matter{anywhere, what.words}] != No || here && p.agreed[matter{atStart, what.words}] != No
+	return p.approved[what] != No || p.approved[approvalKey{anywhere, what.words}] != No || here && p.approved[approvalKey{atStart, what.words}] != No
 }
 
-// agree writes an approval down. One that was given before anybody knew where the
+// approve writes an approval down. One that was given before anybody knew where the
 // script begins holds there, for the session too.
-func (p *gateRun) agree(what matter, a Answer) {
+func (p *gateRun) approve(what approvalKey, a Answer) {
 	p.mu.Lock()
 	later := !p.stood && !p.opaque && what.dir != anywhere && !absolute(what.dir)
 	if later {
 		what.dir = atStart
 	}
-	if p.agreed == nil {
-		p.agreed = make(map[matter]Answer)
+	if p.approved == nil {
+		p.approved = make(map[approvalKey]Answer)
 	}
-	p.agreed[what] = a
+	p.approved[what] = a
 	p.mu.Unlock()
 	if a == Session && !later {
 		p.gate.grant(what)
 	}
 }
 
-func (g *Gate) grant(what matter) {
+func (g *Gate) grant(what approvalKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.granted[what] = true
 }
 
-func (g *Gate) remembers(what matter) bool {
+func (g *Gate) remembers(what approvalKey) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.granted[what]
@@ -141,6 +141,6 @@ func (g *Gate) movedTo(dir string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if dir != "" {
-		g.stands = dir
+		g.dir = dir
 	}
 }

@@ -28,15 +28,15 @@ type gateRun struct {
 	written atomic.Int64
 
 	// A script may call check and write from several pipeline stages at once.
-	mu     sync.Mutex // guards what follows
-	cause  error      // why we stopped the script
-	counts map[string]int
-	seen   map[uint64]struct{} // commands on record
-	agreed map[matter]Answer   // what a person has approved for this request
-	began  string              // where the script began
-	stood  bool                // that is known
-	files  map[string]*tally
-	order  []*tally // files as they were first touched
+	mu       sync.Mutex // guards what follows
+	cause    error      // why we stopped the script
+	counts   map[string]int
+	seen     map[uint64]struct{}    // commands on record
+	approved map[approvalKey]Answer // what a person has approved for this request
+	began    string                 // where the script began
+	stood    bool                   // that is known
+	files    map[string]*tally
+	order    []*tally // files as they were first touched
 
 	waiting int // parts of the script that wait for a person
 	since   time.Time

@@ -52,8 +52,8 @@ const (
 	costBrace   = 300    // a word that braces make
 )
 
-// A budget counts what judging one script or one command has cost so far.
-type budget struct {
+// A costMeter counts what judging one script or one command has cost so far.
+type costMeter struct {
 	steps  int // left
 	bytes  int // left
 	levels int // of statements that are walked inside one another
@@ -64,8 +64,8 @@ type budget struct {
 	links map[string]string // where paths lead to
 }
 
-func newBudget() *budget {
-	return &budget{steps: maxSteps, bytes: maxKept, clock: maxSteps, until: time.Now().Add(maxJudging)}
+func newCostMeter() *costMeter {
+	return &costMeter{steps: maxSteps, bytes: maxKept, clock: maxSteps, until: time.Now().Add(maxJudging)}
 }
 
 // An overrun is what a judgement ends with that would cost too much. It is
@@ -73,7 +73,7 @@ func newBudget() *budget {
 type overrun struct{ why string }
 
 // spend counts steps.
-func (b *budget) spend(steps int) {
+func (b *costMeter) spend(steps int) {
 	if b == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (b *budget) spend(steps int) {
 }
 
 // keep counts bytes that stay until the judgement is done.
-func (b *budget) keep(bytes int) {
+func (b *costMeter) keep(bytes int) {
 	b.bytes -= bytes
 	if b.bytes < 0 {
 		panic(overrun{"there is too much in it to give a verdict on each part"})
@@ -98,17 +98,17 @@ func (b *budget) keep(bytes int) {
 }
 
 // enter counts a level of statements inside one another; leave takes it back.
-func (b *budget) enter() {
+func (b *costMeter) enter() {
 	b.levels++
 	if b.levels > maxLevels {
 		panic(overrun{fmt.Sprintf("it is nested more than %d levels deep, through functions and scripts in strings", maxLevels)})
 	}
 }
 
-func (b *budget) leave() { b.levels-- }
+func (b *costMeter) leave() { b.levels-- }
 
 // hint returns what was said about a name before.
-func (b *budget) hint(name string) (string, bool) {
+func (b *costMeter) hint(name string) (string, bool) {
 	if b == nil {
 		return "", false
 	}
@@ -116,7 +116,7 @@ func (b *budget) hint(name string) (string, bool) {
 	return hint, ok
 }
 
-func (b *budget) remember(name, hint string) {
+func (b *costMeter) remember(name, hint string) {
 	if b == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (b *budget) remember(name, hint string) {
 }
 
 // source counts a part of a script that is looked through once more.
-func (b *budget) source(n syntax.Node) {
+func (b *costMeter) source(n syntax.Node) {
 	b.spend(costStmt + costSource*sizeOf(n))
 }
 

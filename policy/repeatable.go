@@ -10,10 +10,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// unsteady reports whether a command may answer differently although no file
+// varies reports whether a command may answer differently although no file
 // has changed. Words that are not known yet count as harmless: those that the
 // shell expands to file names are.
-func unsteady(name string, args []word) bool {
+func varies(name string, args []word) bool {
 	for _, w := range args {
 		if ofTheSystem(w.text) {
 			return true

@@ -469,11 +469,11 @@ func (c *command) patch(a *arguments) *finding {
 		return nil
 	}
 	_, input := a.get("-i", "--input")
-	foreign := c.fed.kind != fedUnknown && c.fed.kind != fedKnown || c.fed.file && !c.wrote
+	foreign := c.input.kind != inputUnknown && c.input.kind != inputKnown || c.input.file && !c.wrote
 	if input && !c.wrote || !input && foreign {
 		return nil // a patch the script can not have made itself
 	}
-	if !input && c.fed.kind == fedKnown && !namesGuarded(c.fed.text) {
+	if !input && c.input.kind == inputKnown && !namesGuarded(c.input.text) {
 		return nil
 	}
 	return refusal("patch: input", "the patch may name files in .git, which git runs", "name the file to patch as an operand, or use git apply")

@@ -26,7 +26,7 @@ func TestSpelled(t *testing.T) {
 		"if x; then\n\n\ty\nfi":         "if x; then\n\n\ty\nfi",
 		"        eight":                 "        eight",
 	} {
-		if got := spelled(text); got != want {
+		if got := visible(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestSpelledName(t *testing.T) {
 		"/w/proj": "/w/proj", "/w/箱": "/w/箱", `C:\w`: `C:\w`,
 		"/w/proj\u200b": `/w/proj\u200b`, "/w/p\nhako: x\ty": `/w/p\nhako: x\ty`, "/w/рroj": `/w/\u0440roj`,
 	} {
-		if got := spelledName(name); got != want {
+		if got := visibleName(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
@@ -49,7 +49,7 @@ func FuzzSpelled(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := spelled(text)
+		got := visible(text)
 		if !utf8.ValidString(got) || len(got) > 10*len(text)+20 {
 			t.Fatalf("%q: %q", text, got)
 		}

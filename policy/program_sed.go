@@ -97,7 +97,7 @@ func (r *sedReader) command() *finding {
 	case 'l', 'L', 'q', 'Q':
 		r.s = strings.TrimLeft(r.s, " \t0123456789")
 	case 'e':
-		if r.c.listens() {
+		if r.c.judgesNested() {
 			return r.c.sedRuns(r.line())
 		}
 		return r.c.refused("e", "the sed command e runs programs", "use sed to change text only")

@@ -42,7 +42,7 @@ type search struct {
 	path  string // as find spells it
 	dir   bool
 	other bool // one of otherPaths
-	cost  *budget
+	cost  *costMeter
 
 	compiled map[string]*regexp.Regexp // the expressions of all paths
 
@@ -77,7 +77,7 @@ func (c *command) searched(args []word) found {
 		starts = []word{{text: "."}}
 	}
 	for _, start := range starts {
-		if c.p.manner.strict && c.holdsGit(start) {
+		if c.p.checks.strict && c.holdsGit(start) {
 			c.searchFrom(strings.TrimRight(start.text, "/"), args, n, &all)
 		}
 	}
@@ -370,7 +370,7 @@ func (s *search) regexp(text string, fold bool) *regexp.Regexp {
 
 // regexp is plainRegexp with what it costs: repetitions make an expression many
 // times as large as its text.
-func (b *budget) regexp(text string, basic, fold bool) *regexp.Regexp {
+func (b *costMeter) regexp(text string, basic, fold bool) *regexp.Regexp {
 	if len(text) > maxTried {
 		return nil
 	}

@@ -95,7 +95,7 @@ func (r *awkReader) token(c *command) *finding {
 	case isNameByte(b):
 		r.name()
 	case b == '|':
-		if r.next() != '|' && c.listens() {
+		if r.next() != '|' && c.judgesNested() {
 			return r.pipe(c)
 		}
 		if r.next() != '|' {
@@ -103,7 +103,7 @@ func (r *awkReader) token(c *command) *finding {
 		}
 		r.i += 2
 		r.operand, r.last = false, b
-	case b == '>' && r.printing && r.depth == 0 && !c.listens():
+	case b == '>' && r.printing && r.depth == 0 && !c.judgesNested():
 		return r.output(c)
 	default:
 		r.punctuation(b)

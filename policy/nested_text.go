@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// sedTold judges the commands in a sed script.
-func (c *command) sedTold(args []word) *finding {
-	a := loosely(&c.p.commandOptionsOf("sed").program, args)
+// nestedInSed judges the commands in a sed script.
+func (c *command) nestedInSed(args []word) *finding {
+	a := sortLoosely(&c.p.commandOptionsOf("sed").program, args)
 	script, ok := sedScript(a)
 	if _, file := a.get("-f", "--file"); !ok && (file || len(a.operands) == 0) {
 		return nil // a file of the project is its own
@@ -31,7 +31,7 @@ func (c *command) sedRuns(text string) *finding {
 	if strings.TrimSpace(text) == "" {
 		return refusal("sed: e", "it runs what sed has read, which nobody has judged", "use sed to change text only")
 	}
-	f := c.toldScript(word{text: text})
+	f := c.nestedScript(word{text: text})
 	if f != nil {
 		f.where = "sed: e (" + f.where + ")"
 	}
@@ -47,9 +47,9 @@ var awkHidden = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`@\s*load\b|@\s*[A-Za-z_]\w*\s*\(`)
 })
 
-// awkTold judges the commands in an awk program.
-func (c *command) awkTold(args []word) *finding {
-	a := loosely(&c.p.commandOptionsOf("awk").program, args)
+// nestedInAwk judges the commands in an awk program.
+func (c *command) nestedInAwk(args []word) *finding {
+	a := sortLoosely(&c.p.commandOptionsOf("awk").program, args)
 	var texts []string
 	_, file := a.get("-f", "--file", "-E", "--exec")
 	for _, o := range a.options {
@@ -93,7 +93,7 @@ func (c *command) awkRuns(how, text string, plain bool) *finding {
 	if !plain {
 		return refusal("awk: "+how, "the command it runs is put together at run time", "write the command as one string, or use a pipe of the shell")
 	}
-	f := c.toldScript(word{text: ansiC(strings.ReplaceAll(text, `\/`, "/"))})
+	f := c.nestedScript(word{text: ansiC(strings.ReplaceAll(text, `\/`, "/"))})
 	if f != nil {
 		f.where = "awk: " + how + " (" + f.where + ")"
 	}

@@ -18,7 +18,7 @@ import (
 // A nil Gauge measures nothing and refuses nothing. It is safe for concurrent use.
 type Limiter struct {
 	limits ScriptLimits
-	*held
+	*sharedHeld
 
 	output, loops atomic.Int64
 	tripped       atomic.Pointer[fault.Error]
@@ -30,11 +30,11 @@ type Limiter struct {
 	running  bool
 }
 
-// held is what a session holds together with its forks.
-type held struct{ memory, files atomic.Int64 }
+// sharedHeld is what a session holds together with its forks.
+type sharedHeld struct{ memory, files atomic.Int64 }
 
 // NewLimiter returns a gauge for one session.
-func NewLimiter(l ScriptLimits) *Limiter { return &Limiter{limits: l, held: new(held)} }
+func NewLimiter(l ScriptLimits) *Limiter { return &Limiter{limits: l, sharedHeld: new(sharedHeld)} }
 
 // Fork returns a gauge for a fork of the session: time, output and loops are
 // its own, but both together hold no more than one may.
@@ -42,7 +42,7 @@ func (g *Limiter) Fork() *Limiter {
 	if g == nil {
 		return nil
 	}
-	return &Limiter{limits: g.limits, held: g.held}
+	return &Limiter{limits: g.limits, sharedHeld: g.sharedHeld}
 }
 
 // Reset forgets that a limit was passed. [Gauge.Start] does so too; this is for

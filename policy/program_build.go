@@ -277,7 +277,7 @@ func (c *command) cmakeTool(args []word) *finding {
 		return c.inner(rest)
 	case "env":
 		for len(rest) > 0 && (strings.HasPrefix(rest[0].text, "-") || strings.Contains(rest[0].text, "=")) {
-			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.manner.strict && judgeVariable(name, true) != nil {
+			if name, _, ok := strings.Cut(rest[0].text, "="); !ok || strings.HasPrefix(name, "-") || c.p.checks.strict && judgeVariable(name, true) != nil {
 				return c.refused("-E env", "programs take orders from the environment", "leave the environment as it is")
 			}
 			rest = rest[1:]

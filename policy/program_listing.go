@@ -11,7 +11,7 @@ import (
 // directories by itself, one a line.
 func (c *command) shows(name string, args []word) string {
 	a, f := c.sort(name, builtin(name), args)
-	if f != nil || !c.p.manner.strict || !showsHidden(name, a) {
+	if f != nil || !c.p.checks.strict || !showsHidden(name, a) {
 		return ""
 	}
 	starts := startsOf(name, a)
@@ -128,7 +128,7 @@ func anyPart(pattern, p string) bool {
 }
 
 // sifted is what grep lets through of the paths in .git that it reads.
-func (b *budget) sifted(git string, args []word) string {
+func (b *costMeter) sifted(git string, args []word) string {
 	a, f := (&command{cost: b, p: &Policy{}, words: []word{{text: "grep"}}}).sort("grep", builtin("grep"), args)
 	if f != nil || git == "" || len(a.operands) != 1 || a.operands[0].late {
 		return git

@@ -61,7 +61,7 @@ func TestApprovalStaysInItsDirectory(t *testing.T) {
 		"moved":      {[]run.Request{{Script: "echo", Confirm: true}, {Script: "cd /w/evil"}, {Script: "echo", Confirm: true}}, "/w /w/evil"},
 	} {
 		g, dirs := asked(&walker{dir: "/w"}, Session)
-		g.stands = "/w"
+		g.dir = "/w"
 		for _, req := range c.scripts {
 			if _, err := g.Run(t.Context(), &req); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -92,7 +92,7 @@ func TestApprovalBeforeTheDirectoryIsKnown(t *testing.T) {
 func TestOnceIsForThePlaceShown(t *testing.T) {
 	w := &walker{dir: "/w/evil"}
 	g, dirs := asked(w, Once)
-	g.stands = "/w" // which is not true
+	g.dir = "/w" // which is not true
 	if _, err := g.Run(t.Context(), &run.Request{Script: "push; push"}); err != nil || strings.Join(*dirs, " ") != "/w /w/evil" {
 		t.Errorf("%v: asked about %q", err, *dirs)
 	}

@@ -41,12 +41,12 @@ type Need struct {
 type Reservation struct {
 	Output int64 // tokens that the answer may have
 	total  *SharedBudget
-	note   note
+	note   reservationFile
 	held   *ownerfile.LockedFile
 }
 
-// A note is what the file of a reservation holds.
-type note struct {
+// A reservationFile is what the file of a reservation holds.
+type reservationFile struct {
 	Period string `json:"period"`
 	Model  string `json:"model"`
 	Usage  Usage  `json:"usage"` // the most that the call may use
@@ -120,7 +120,7 @@ func (t *SharedBudget) tooLittle(spent, need, reserved int64) error {
 // set writes the reservation down. The caller holds the lock of the state.
 func (t *SharedBudget) set(n Need) (*Reservation, error) {
 	r := &Reservation{Output: n.Output, total: t}
-	r.note = note{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached, Output: n.Output, Calls: 1}}
+	r.note = reservationFile{Period: Day(time.Now()), Model: n.Model, Usage: Usage{Input: n.Input, Cached: n.Cached, Output: n.Output, Calls: 1}}
 	text, err := json.Marshal(r.note)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ const abandoned = 6 * time.Hour
 
 // reclaim returns the reservations of the living; those of others become usage.
 // The caller holds the lock.
-func (s UsageFile) reclaim() (living []note, err error) {
+func (s UsageFile) reclaim() (living []reservationFile, err error) {
 	names, err := s.reserved()
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s UsageFile) reclaim() (living []note, err error) {
 }
 
 // charge makes usage of a reservation.
-func (s UsageFile) charge(n note, name string) error {
+func (s UsageFile) charge(n reservationFile, name string) error {
 	if n.Period != "" {
 		p, err := s.Show()
 		if err != nil {
@@ -230,13 +230,13 @@ func (s UsageFile) charge(n note, name string) error {
 
 // look reads a reservation and tells whether its process is gone. One of the dead
 // that is not whole was never given out: it is written before that.
-func look(name string) (n note, dead bool, err error) {
+func look(name string) (n reservationFile, dead bool, err error) {
 	text, dead, err := ownerfile.Look(name, abandoned)
 	if err != nil {
 		return n, dead, err
 	}
 	if json.Unmarshal(text, &n) != nil {
-		n = note{}
+		n = reservationFile{}
 		if !dead {
 			err = &fault.Error{Kind: fault.Invalid, Op: "read reservation", Subject: name, Why: "it is not whole", Hint: "remove the file if no hako runs"}
 		}

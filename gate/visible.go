@@ -9,11 +9,11 @@ import (
 
 // plain shows a script so that it cannot pass for anything else: its lines are
 // set off, and it is spelled out.
-func plain(script string) string { return strings.ReplaceAll(spelled(script), "\n", "\n    ") }
+func plain(script string) string { return strings.ReplaceAll(visible(script), "\n", "\n    ") }
 
-// spelled writes out what would move the cursor, turn the direction of the text,
+// visible writes out what would move the cursor, turn the direction of the text,
 // not be seen at all, look like something else, or move the rest out of sight.
-func spelled(script string) string {
+func visible(script string) string {
 	text := []rune(strings.TrimRight(script, "\n"))
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -34,10 +34,10 @@ func spelled(script string) string {
 	return b.String()
 }
 
-// spelledName spells the name of a file, in one line: two that look the same must
+// visibleName spells the name of a file, in one line: two that look the same must
 // not be taken for one.
-func spelledName(name string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(spelled(name))
+func visibleName(name string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(visible(name))
 }
 
 // What is shown as it is of what cannot be seen.
@@ -114,7 +114,7 @@ func shownAs(c rune, spell bool) string {
 	return q[1 : len(q)-1]
 }
 
-// blind reports whether a character that counts as printable leaves nothing on
+// opaque reports whether a character that counts as printable leaves nothing on
 // the screen.
 func blind(c rune) bool {
 	return c == '\u2800' || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// gitTold judges the commands that git is told to run: in settings, in options,
+// nestedInGit judges the commands that git is told to run: in settings, in options,
 // by bisect run and submodule foreach.
-func (c *command) gitTold(args []word) *finding {
+func (c *command) nestedInGit(args []word) *finding {
 	args, f := c.gitSettings(args)
 	if f != nil || len(args) == 0 {
 		return f
@@ -20,7 +20,7 @@ func (c *command) gitTold(args []word) *finding {
 	switch sub {
 	case "bisect":
 		if len(args) > 2 && args[1].text == "run" {
-			return c.toldWords(args[2:])
+			return c.nestedWords(args[2:])
 		}
 		return nil
 	case "submodule":
@@ -30,7 +30,7 @@ func (c *command) gitTold(args []word) *finding {
 	if f := c.commandsIn(opts, args[1:]); f != nil {
 		return f
 	}
-	return c.gitNames(sub, loosely(&opts.program, args[1:]))
+	return c.gitNames(sub, sortLoosely(&opts.program, args[1:]))
 }
 
 // gitNames judges the settings and addresses among a subcommand's words.
@@ -55,7 +55,7 @@ func (c *command) gitNames(sub string, a *arguments) *finding {
 	}
 	for _, w := range ops {
 		if address, ok := strings.CutPrefix(w.text, "ext::"); ok && sub != "grep" {
-			return c.toldScript(word{text: address, late: w.late})
+			return c.nestedScript(word{text: address, late: w.late})
 		}
 	}
 	return nil
@@ -126,12 +126,12 @@ func (c *command) gitValue(key string, val word) *finding {
 	var f *finding
 	switch {
 	case strings.HasPrefix(key, "alias.") && !script && !val.late:
-		f = c.toldWords(append([]word{{text: "git"}}, fieldsOf(text)...))
+		f = c.nestedWords(append([]word{{text: "git"}}, fieldsOf(text)...))
 	case strings.HasPrefix(key, "credential.") && !script && !val.late && !strings.HasPrefix(text, "/"):
 		return nil // the name of a helper of git's
 	default:
 		val.text = text
-		f = c.toldScript(val)
+		f = c.nestedScript(val)
 	}
 	if f != nil {
 		f.where = "git: " + key + " (" + f.where + ")"
@@ -153,7 +153,7 @@ func (c *command) foreach(args []word) *finding {
 		args = args[1:]
 	}
 	if len(args) == 1 {
-		return c.toldScript(args[0])
+		return c.nestedScript(args[0])
 	}
-	return c.toldWords(args)
+	return c.nestedWords(args)
 }

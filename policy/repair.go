@@ -7,13 +7,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mend helps the parser over two forms that bash takes and it does not:
+// repairQuotes helps the parser over two forms that bash takes and it does not:
 // arithmetic whose operators come out of variables, $((3 $op 4)), and array
 // subscripts that are no arithmetic, m[a.b]. Bash reads both only when they
 // are evaluated; quoting the inside says the same to the parser, and the
 // interpreter evaluates the quoted text. It returns the changed source, or ""
 // if the error is of another kind.
-func mend(src string, err error) string {
+func repairQuotes(src string, err error) string {
 	at, ok := offset(err)
 	if !ok || at > len(src) {
 		return ""

@@ -13,7 +13,7 @@ func judgeUv(c *command, args []word) *finding {
 		return f
 	}
 	if sub := args[n].text; sub != "run" || args[n].late {
-		if !c.p.manner.strict || c.rule != nil && len(c.rule.words) > 1 {
+		if !c.p.checks.strict || c.rule != nil && len(c.rule.words) > 1 {
 			return c.anyProgram(args)
 		}
 		return refusal("uv: "+sub, "it fetches or installs packages", "only uv run is allowed; uv run runs what is installed")
@@ -57,7 +57,7 @@ func (c *command) uvRuns(words []word, module bool) *finding {
 	case name == "-" || strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyw"):
 		words = append([]word{{text: "python"}}, words...)
 	}
-	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, fed: c.fed, rule: c.rule, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, rule: c.rule, depth: c.depth + 1, wrote: c.wrote, linked: c.linked}
 	if !named || in.depth > maxWrapped || c.p.rules.find(in.texts()) != nil {
 		return c.inner(words)
 	}

@@ -66,13 +66,13 @@ func (p *Policy) For(profile string, opts Options) *Policy {
 	q.profile, q.opts = profile, opts
 	switch profile {
 	case "host":
-		q.manner = manner{strict: true, foreground: true, jobs: true}
+		q.checks = checks{strict: true, foreground: true, jobs: true}
 	case "container":
 		q.opts.Root = "" // the container is the wall
-		q.manner = manner{blind: true}
+		q.checks = checks{opaque: true}
 	default:
 		q.opts.Root = "" // the virtual tree is all there is
-		q.manner = manner{foreground: true, watched: true}
+		q.checks = checks{foreground: true, callback: true}
 	}
 	return &q
 }

@@ -89,10 +89,10 @@ func judgeEnv(c *command, args []word) *finding {
 		if !ok {
 			break
 		}
-		if w := args[0]; c.p.manner.blind && w.late && (w.splits || !strings.Contains(w.head, "=")) {
+		if w := args[0]; c.p.checks.opaque && w.late && (w.splits || !strings.Contains(w.head, "=")) {
 			return unsettled("env", w, "put it in double quotes, with the name before it: env \"NAME=$x\"")
 		}
-		if c.p.manner.strict {
+		if c.p.checks.strict {
 			if f := judgeVariable(name, true); f != nil {
 				return f
 			}
@@ -151,7 +151,7 @@ func judgeTrap(c *command, args []word) *finding {
 // judgeShell judges sh -c 'script'. A shell that reads its script from a file
 // or a pipe is refused: what it reads is never judged.
 func judgeShell(c *command, args []word) *finding {
-	if c.p.manner.blind {
+	if c.p.checks.opaque {
 		return c.shellFile(args)
 	}
 	for i, w := range args {
@@ -159,7 +159,7 @@ func judgeShell(c *command, args []word) *finding {
 			return c.innerScript(args[i+1])
 		}
 	}
-	if len(args) == 1 && args[0].text == "--version" || !c.p.manner.strict && len(args) > 0 {
+	if len(args) == 1 && args[0].text == "--version" || !c.p.checks.strict && len(args) > 0 {
 		return nil
 	}
 	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
@@ -183,7 +183,7 @@ func judgeXargs(c *command, args []word) *finding {
 	if f != nil {
 		return f
 	}
-	if c.fed.dashes && c.p.manner.strict && knownReads(inner[0].text) != "always" && (c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" && (c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
 		// touch -- -rf; ls | xargs -d'\n' rm
 		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
 	}
@@ -206,8 +206,8 @@ func (c *command) xargsInner(inner []word) *finding {
 	if f == nil || f.effect == Allow {
 		return nil
 	}
-	if !f.late && !f.ruled && c.fed.kind == fedConfined {
-		name, _, _ := strings.Cut(c.fed.git, "\n")
+	if !f.late && !f.ruled && c.input.kind == inputConfined {
+		name, _, _ := strings.Cut(c.input.git, "\n")
 		f = f.comingFrom(name, "leave .git out of the search, or take the names from git ls-files")
 	}
 	if f.late && f.where != "command name" {
@@ -215,7 +215,7 @@ func (c *command) xargsInner(inner []word) *finding {
 		f.late, f.where = false, "xargs: "+f.where
 		f.why = "the names that " + inner[0].text + " is given come from unchecked text"
 		f.hint = "feed xargs from find, ls or git ls-files"
-		if c.p.manner.blind {
+		if c.p.checks.opaque {
 			f.hint += ", or put -- before the names: xargs " + inner[0].text + " --"
 		}
 	}
@@ -228,28 +228,28 @@ func (c *command) readWords(own *arguments, lines bool) []word {
 	unknown := []word{{late: true, loose: true, splits: !lines}}
 	_, zero := own.get("-0", "--null")
 	delim, cut := own.get("-d", "--delimiter")
-	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.fed.blanks && !cut && !zero && !lines {
+	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero && !lines {
 		return unknown // cut elsewhere than at lines, a name becomes others
 	}
-	c.cost.spend(costText * len(c.fed.text))
-	switch c.fed.kind {
-	case fedKnown:
-		if strings.ContainsAny(c.fed.text, "\\'\"") {
+	c.cost.spend(costText * len(c.input.text))
+	switch c.input.kind {
+	case inputKnown:
+		if strings.ContainsAny(c.input.text, "\\'\"") {
 			return unknown
 		}
 		var out []word
-		for s := range strings.FieldsFuncSeq(c.fed.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
+		for s := range strings.FieldsFuncSeq(c.input.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
 			out = append(out, word{text: s})
 			if len(out) > 64 {
 				return unknown
 			}
 		}
 		return out
-	case fedUnknown:
+	case inputUnknown:
 		return unknown
 	}
 	out := []word{{text: insideName}}
-	if name, _, some := strings.Cut(c.fed.git, "\n"); some {
+	if name, _, some := strings.Cut(c.input.git, "\n"); some {
 		out = append(out, word{text: name})
 	}
 	return out
@@ -305,8 +305,8 @@ func findTests() string { return wrapping("find").words("tests") }
 
 // judgeFind judges a find expression word by word.
 func judgeFind(c *command, args []word) *finding {
-	strict := c.p.manner.strict
-	if f := c.weighFind(args); f != nil {
+	strict := c.p.checks.strict
+	if f := c.judgeLateFind(args); f != nil {
 		return f
 	}
 	expression := false
@@ -372,7 +372,7 @@ func isExpression(t string) bool {
 }
 
 func (c *command) startingPoint(w word) *finding {
-	if !c.p.manner.strict {
+	if !c.p.checks.strict {
 		return nil
 	}
 	return c.file(w, false)
@@ -404,7 +404,7 @@ func (c *command) findTest(test string, rest []word) (int, *finding) {
 // findExec judges the command between -exec and its end. What it is given is
 // as good, or as bad, as the name found.
 func (c *command) findExec(action, found string, rest []word) (int, *finding) {
-	if c.p.manner.strict && action != "-exec" {
+	if c.p.checks.strict && action != "-exec" {
 		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there", "use -exec, or pipe the names to xargs"); f != nil {
 			return 0, f
 		}
@@ -413,7 +413,7 @@ func (c *command) findExec(action, found string, rest []word) (int, *finding) {
 	if end == 0 {
 		return 0, nil
 	}
-	if c.p.manner.blind && isOption(rest[0]) {
+	if c.p.checks.opaque && isOption(rest[0]) {
 		return end + 1, nil // no program is called so
 	}
 	c.cost.spend(costParam * (1 + end))

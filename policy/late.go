@@ -16,9 +16,9 @@ func (w word) open() bool {
 	return w.late && (w.splits || w.head == "" || strings.HasPrefix(w.head, "-"))
 }
 
-// weigh returns the refusal of a command that its late words may turn into one
+// judgeLate returns the refusal of a command that its late words may turn into one
 // that is not allowed, or nil.
-func (c *command) weigh() *finding {
+func (c *command) judgeLate() *finding {
 	late := c.firstLate()
 	if late == nil || c.p.rules.everything != nil {
 		return nil
@@ -28,15 +28,15 @@ func (c *command) weigh() *finding {
 		c.cost.spend(costSource * len(c.words) * len(c.words)) // see mayBeMode
 	}
 	var threat *rule
-	if c.rule == &tolerated {
-		if threat = c.threat(c.rule); threat == nil {
+	if c.rule == &noRuleDenies {
+		if threat = c.opposingRule(c.rule); threat == nil {
 			return nil
 		}
 		return c.mayBecome(threat, late)
 	}
 	for _, name := range c.ruleNamesOf() {
 		for _, allow := range c.surely(name) {
-			if threat = c.threat(allow); threat == nil {
+			if threat = c.opposingRule(allow); threat == nil {
 				return nil
 			}
 		}
@@ -47,7 +47,7 @@ func (c *command) weigh() *finding {
 // mayBeAllowed reports whether it is the late words that keep the command from
 // being one that a rule allows.
 func (c *command) mayBeAllowed() bool {
-	if !c.p.manner.blind || c.firstLate() == nil {
+	if !c.p.checks.opaque || c.firstLate() == nil {
 		return false
 	}
 	c.cost.spend(c.work())
@@ -95,9 +95,9 @@ func (c *command) surely(name string) []*rule {
 	return out
 }
 
-// threat returns a rule that denies or asks, may come to speak of the command,
+// opposingRule returns a rule that denies or asks, may come to speak of the command,
 // and does not give way to the one that allows it.
-func (c *command) threat(allow *rule) *rule {
+func (c *command) opposingRule(allow *rule) *rule {
 	var found *rule
 	names := c.ruleNamesOf()
 	if base := path.Base(names[0]); base != names[0] && allow.words0() != names[0] || allow.listed {
@@ -232,7 +232,7 @@ func (c *command) mayBecome(r *rule, late *word) *finding {
 // fixed refuses late words among those that decide which command is run by this
 // one: timeout "$n" echo rm runs rm if $n is -k.
 func (c *command) fixed(own []word) *finding {
-	if !c.p.manner.blind {
+	if !c.p.checks.opaque {
 		return nil
 	}
 	for _, w := range own {
@@ -248,11 +248,11 @@ func unsettled(name string, w word, hint string) *finding {
 		why: w.String() + " is only known at run time and decides what " + name + " runs", hint: hint}
 }
 
-// weighFind refuses late words that may make find run something else: one that
+// judgeLateFind refuses late words that may make find run something else: one that
 // becomes -exec runs the word behind it, unless that is an option, which names
 // no program; one that becomes ; ends the command before its time.
-func (c *command) weighFind(args []word) *finding {
-	if !c.p.manner.blind {
+func (c *command) judgeLateFind(args []word) *finding {
+	if !c.p.checks.opaque {
 		return nil
 	}
 	adrift := false // a word before may be a test that takes the next as its value

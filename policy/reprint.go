@@ -36,7 +36,7 @@ func Reprint(f *syntax.File) (string, Verdict) {
 	return text, Verdict{Effect: Allow}
 }
 
-// spelled prints the tree and reports whether it is read as what it was.
+// visible prints the tree and reports whether it is read as what it was.
 func spelled(f *syntax.File) (string, bool) {
 	var b strings.Builder
 	if err := syntax.NewPrinter().Print(&b, f); err != nil {
@@ -55,25 +55,25 @@ func portable(f *syntax.File, text string) bool {
 // foreign returns what is wrong with a tree that bash or another shell would
 // read differently.
 func foreign(f *syntax.File) *finding {
-	e := explorer{around: []surroundings{{}}}
+	e := treeVisitor{around: []nodeContext{{}}}
 	syntax.Walk(f, e.visit)
 	return e.bad
 }
 
-// An explorer goes through a tree and knows what is around each node.
-type explorer struct {
-	around []surroundings
+// An treeVisitor goes through a tree and knows what is around each node.
+type treeVisitor struct {
+	around []nodeContext
 	bodies map[*syntax.Word]bool // of here-documents
 	bad    *finding
 }
 
-type surroundings struct {
+type nodeContext struct {
 	test   bool // [[ ]]
 	quoted bool // double quotes, or a here-document
 	param  bool // ${ } in those
 }
 
-func (e *explorer) visit(n syntax.Node) bool {
+func (e *treeVisitor) visit(n syntax.Node) bool {
 	if n == nil {
 		e.around = e.around[:len(e.around)-1]
 		return true
@@ -81,7 +81,7 @@ func (e *explorer) visit(n syntax.Node) bool {
 	here := e.around[len(e.around)-1]
 	switch n := n.(type) {
 	case *syntax.CmdSubst, *syntax.ProcSubst:
-		here = surroundings{}
+		here = nodeContext{}
 	case *syntax.TestClause:
 		here.test = true
 	case *syntax.DblQuoted:
@@ -152,21 +152,21 @@ func continuesComment(src string) bool {
 // shapeOf spells a tree without its positions and comments, and without the
 // choice between two spellings of one thing.
 func shapeOf(f *syntax.File) string {
-	var s shaper
+	var s shapePrinter
 	s.stmts(reflect.ValueOf(f.Stmts))
 	return s.String()
 }
 
-type shaper struct{ strings.Builder }
+type shapePrinter struct{ strings.Builder }
 
-func (s *shaper) stmts(list reflect.Value) {
+func (s *shapePrinter) stmts(list reflect.Value) {
 	for i := range list.Len() {
 		s.node(list.Index(i))
 		s.WriteByte('\n')
 	}
 }
 
-func (s *shaper) node(v reflect.Value) {
+func (s *shapePrinter) node(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
 		if v.IsNil() {
@@ -199,7 +199,7 @@ func (s *shaper) node(v reflect.Value) {
 
 // fields spells a node field by field. Backquotes and $[ ] are printed in their
 // newer form.
-func (s *shaper) fields(v reflect.Value) {
+func (s *shapePrinter) fields(v reflect.Value) {
 	t := v.Type()
 	s.WriteString(t.Name() + "{")
 	for i := range v.NumField() {
@@ -217,7 +217,7 @@ func (s *shaper) fields(v reflect.Value) {
 
 // known spells the nodes that parsers of different languages name differently:
 // export A=b is a clause to one and a command to the other.
-func (s *shaper) known(n any) bool {
+func (s *shapePrinter) known(n any) bool {
 	switch n := n.(type) {
 	case *syntax.Word:
 		s.word("", n)
@@ -241,7 +241,7 @@ func (s *shaper) known(n any) bool {
 	return true
 }
 
-func (s *shaper) declared(a *syntax.Assign) {
+func (s *shapePrinter) declared(a *syntax.Assign) {
 	switch {
 	case a.Name == nil:
 		s.word("", a.Value)
@@ -256,7 +256,7 @@ func (s *shaper) declared(a *syntax.Assign) {
 	}
 }
 
-func (s *shaper) word(head string, w *syntax.Word) {
+func (s *shapePrinter) word(head string, w *syntax.Word) {
 	s.WriteByte('(')
 	s.text(head)
 	if w != nil {
@@ -268,7 +268,7 @@ func (s *shaper) word(head string, w *syntax.Word) {
 }
 
 // text spells literal text so that pieces of it add up to the whole.
-func (s *shaper) text(t string) {
+func (s *shapePrinter) text(t string) {
 	q := strconv.Quote(t)
 	s.WriteString(strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q[1 : len(q)-1]))
 }
