@@ -20,7 +20,7 @@ LDFLAGS = -ldflags '-s -w -X main.version=$(VERSION)'
 .PHONY: build man completions install uninstall release release-check image demo demo-agent test test-all test-short attacks format check fuzz bench bench-containers bench-scale images tiny tools bench-tools clean
 
 build:
-	go build $(LDFLAGS) -o bin/hako ./cmd/hako
+	go build $(LDFLAGS) -o bin/ ./cmd/hako ./cmd/llmsh
 
 # man and completions go where git does not look; install and release take them from there.
 SHARE = bin/share
@@ -104,8 +104,8 @@ format:
 
 check: format
 	go vet ./...
-	GOOS=darwin go build -o /dev/null ./cmd/hako
-	GOOS=windows go build -o /dev/null ./cmd/hako
+	GOOS=darwin go vet ./cmd/...
+	GOOS=windows go vet ./cmd/...
 	go tool staticcheck ./...
 
 FUZZTIME ?= 4s

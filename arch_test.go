@@ -70,8 +70,8 @@ var arrows = map[string]string{
 	"container/guest":                      "container/guest/wire run run/fault", // outside
 	"container/guest/usage":                "",
 	"container/guest/procgroup":            "run/fault",
-	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run/fault", // inside
-	"container/guest/joblog":               "container/guest",
+	"container/guest/server":               "container/egress container/guest container/guest/joblog container/guest/procgroup container/guest/usage container/guest/wire internal/editor run run/fault", // inside
+	"container/guest/joblog":               "container/guest run",
 	"container/guest/wire":                 "run/fault",
 	"container/proxyproc":                  "container/egress container/guest run/fault",
 	"container/lang":                       "internal/lazyregexp run/fault",
@@ -81,8 +81,8 @@ var arrows = map[string]string{
 	"llm":                           "quota run/fault",
 	"llm/wire":                      "internal/text llm run/fault",
 	"llm/openai":                    "llm llm/wire quota run/fault",
-	"llm/ollama":                    "llm llm/wire quota run/fault",
-	"llm/rules":                     "internal/lazyregexp internal/text llm quota run/fault",
+	"llm/ollama":                    "llm llm/wire quota",
+	"llm/rules":                     "internal/lazyregexp internal/text llm run/fault",
 	"llm/replay":                    "llm quota run/fault",
 	"llm/price":                     "quota run/fault",
 	"llm/tokens":                    "llm",
@@ -110,7 +110,8 @@ var arrows = map[string]string{
 	"internal/promtext": "",
 	"internal/markdown": "internal/text",
 	"internal/progress": "internal/text",
-	"internal/term":     "gate internal/text run run/fault shell shell/stream", // questions, line editing, errors at a terminal
+	"internal/term":     "gate internal/text run run/fault shell shell/stream",                                                 // questions, line editing, errors at a terminal
+	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/command shell/vfs", // settings become a closed shell
 	// doors
 	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
@@ -119,21 +120,22 @@ var arrows = map[string]string{
 	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
 	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
 	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
-	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run run/fault",
 	"internal/app/access":               "run/fault", // who is logged in
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
 	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
 	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
-	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
-	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/websearch llm llm/tokens quota run/fault", // run and chat
+	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/setup internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
+	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/setup internal/websearch llm llm/tokens quota run/fault", // run and chat
 	"internal/app": "agent agent/tool agent/tool/gated audit container container/clone container/deps container/engine container/guest container/lang container/proxyproc gate host host/sandbox " +
 		"agent/tool/mcpclient internal/app/access internal/app/asksocket internal/app/coder internal/app/coder/dispatch internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/coder/tasks internal/app/jobs internal/app/llmcmd/descriptors internal/app/mcpserver internal/app/mcpserver/remoteedit internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary internal/app/secretary/sessions internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store " +
-		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/web/auth internal/websearch internal/worker " +
-		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/command shell/vfs",
+		"internal/config internal/health internal/lazyregexp internal/ownerfile internal/redact internal/setup internal/web/auth internal/websearch internal/worker " +
+		"llm llm/ollama llm/openai llm/price llm/replay llm/rules policy quota run run/fault shell shell/vfs",
 	"cmd/hako/man": "",
 	"docker":       "",
 	"cmd/hako":     everything,
+	"cmd/llmsh":    "internal/config internal/setup internal/term internal/text quota run run/fault",
 	// tests
 	"run/runtest":               "run run/fault",
 	"llm/wire/wiretest":         "llm run/fault",
@@ -150,9 +152,9 @@ const everything = "*"
 // powers lists the packages that reach the outside world, and which of ours may
 // hold them.
 var powers = map[string]string{
-	"os":                       "agent/tool/mcpclient audit audit/sqlite cmd/hako cmd/hako/man container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app internal/app/ask internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/term internal/testload internal/web/auth internal/worker shell/command/internal/commandtest shell/vfs " + flagsOnly,
+	"os":                       "agent/tool/mcpclient audit audit/sqlite cmd/hako cmd/hako/man cmd/llmsh container container/clone container/deps container/disk container/engine container/guest container/guest/joblog container/guest/procgroup container/guest/server container/guest/usage container/proxyproc host host/sandbox internal/app internal/app/ask internal/app/ask/conversation internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/coder/store internal/app/jobs internal/app/llmcmd internal/app/mcpserver/remoteedit internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/config internal/editor internal/fakes/browser internal/fakes/forge internal/fakes/forge/show internal/fakes/serve internal/health internal/ownerfile internal/ownerfile/database internal/setup internal/term internal/testload internal/web/auth internal/worker shell/command/internal/commandtest shell/vfs " + flagsOnly,
 	"os/exec":                  "shell/command/internal/commandtest agent/tool/mcpclient container/clone container/disk internal/app/secretary/speech/player internal/fakes/browser internal/fakes/forge internal/fakes/forge/show",
-	"os/signal":                "cmd/hako container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve internal/term",
+	"os/signal":                "cmd/hako cmd/llmsh container/guest/procgroup container/guest/server host/sandbox internal/fakes/forge/show internal/fakes/serve internal/term",
 	"os/user":                  "",
 	"io/ioutil":                "",
 	"net":                      "container container/egress container/engine container/guest container/guest/server container/proxyproc internal/app/asksocket internal/app/coder/forge internal/app/coder/queue internal/app/mcpserver internal/app/secretary/speech internal/health internal/netlisten internal/web/api internal/websearch internal/worker llm/wire " + testsOnly,
@@ -165,7 +167,7 @@ var powers = map[string]string{
 	"log/slog":                 "cmd/hako internal/health internal/web/api",
 	"log/syslog":               "",
 	"plugin":                   "",
-	"syscall":                  "agent/tool/mcpclient cmd/hako container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/term internal/worker shell/vfs",
+	"syscall":                  "agent/tool/mcpclient cmd/hako cmd/llmsh container/clone container/guest container/guest/procgroup container/guest/server container/proxyproc host host/sandbox internal/app internal/app/secretary/speech/player internal/editor internal/fakes/forge/show internal/ownerfile internal/setup internal/term internal/worker shell/vfs",
 	"golang.org/x/sys/unix":    "cmd/hako container/disk container/guest container/guest/procgroup container/guest/server container/guest/usage host host/sandbox internal/app/asksocket internal/term internal/worker shell/vfs",
 	"golang.org/x/sys/windows": "cmd/hako internal/ownerfile internal/term",
 	"golang.org/x/term":        "cmd/hako internal/term",
@@ -257,6 +259,50 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// TestNoUnusedArrows checks that every arrow that is listed is used.
+func TestNoUnusedArrows(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		for path := range s.imports {
+			used[s.pkg+" "+strings.TrimPrefix(path, "hako/")] = true
+		}
+	}
+	for pkg, list := range arrows {
+		for _, dep := range strings.Fields(list) {
+			if dep != everything && !used[pkg+" "+dep] {
+				t.Errorf("nobody uses the arrow from %s to %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// TestLayers checks the order of the rooms: commands know app and web, those know
+// the public packages, and nobody knows a command. Only commands know cobra.
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		public, web := !strings.HasPrefix(s.pkg, "internal/") && !below(s.pkg, "cmd"), below(s.pkg, "internal/web")
+		for path := range s.imports {
+			dep, ours := strings.CutPrefix(path, "hako/")
+			switch {
+			case strings.HasPrefix(path, "github.com/spf13/cobra"):
+				if !below(s.pkg, "cmd") {
+					t.Errorf("%s: only commands know cobra", s.name)
+				}
+			case !ours:
+			case below(dep, "cmd") && !below(s.pkg, "cmd"):
+				t.Errorf("%s: %s knows the command %s", s.name, s.pkg, dep)
+			case public && (below(dep, "internal/app") || below(dep, "internal/web")):
+				t.Errorf("%s: the public package %s knows %s", s.name, s.pkg, dep)
+			case web && (below(dep, "container") || below(dep, "host")):
+				t.Errorf("%s: a page knows the runner %s", s.name, dep)
+			}
+		}
+	}
+}
+
+// below reports whether a package is a room or inside of it.
+func below(pkg, room string) bool { return pkg == room || strings.HasPrefix(pkg, room+"/") }
+
 // TestNobodyKnowsADoor checks that the list of arrows itself is sane: it has no
 // circle, names only packages that are there, and leads to no door.
 func TestNobodyKnowsADoor(t *testing.T) {
@@ -283,6 +329,23 @@ func reaches(from, to string) bool {
 	return from == to || slices.ContainsFunc(strings.Fields(arrows[from]), func(dep string) bool {
 		return dep != everything && reaches(dep, to)
 	})
+}
+
+// TestLlmshIsSmall checks that the shell that is started for every line of a script
+// links nothing that it does not use: no doors, no models, no servers.
+func TestLlmshIsSmall(t *testing.T) {
+	for _, far := range []string{"internal/app", "internal/web/api", "internal/worker", "agent", "llm", "host", "container", "cmd/hako"} {
+		if reaches("cmd/llmsh", far) {
+			t.Errorf("llmsh must not reach %s", far)
+		}
+	}
+	for _, s := range sources(t) {
+		for path := range s.imports {
+			if reaches("cmd/llmsh", s.pkg) && holds("net net/http crypto/tls database/sql os/exec github.com/spf13/cobra", path) {
+				t.Errorf("%s: llmsh must not link %s", s.name, path)
+			}
+		}
+	}
 }
 
 // TestPowers checks who touches the world.

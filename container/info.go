@@ -9,6 +9,7 @@ import (
 
 	"hako/container/engine"
 	"hako/container/guest"
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -123,11 +124,11 @@ func (d *Manager) WarmCount() map[string]int {
 
 // Descriptors is what can be asked about jobs; [*guest.Client] is one.
 type JobClient interface {
-	Jobs(ctx context.Context) ([]guest.Job, error)
-	Job(ctx context.Context, h guest.Handle) (guest.Job, error)
-	Wait(ctx context.Context, h guest.Handle) (guest.Job, error)
-	Kill(ctx context.Context, h guest.Handle) (guest.Job, error)
-	Output(ctx context.Context, h guest.Handle, from guest.Stream, offset int64, limit int) (guest.Page, error)
+	Jobs(ctx context.Context) ([]run.Job, error)
+	Job(ctx context.Context, h run.JobHandle) (run.Job, error)
+	Wait(ctx context.Context, h run.JobHandle) (run.Job, error)
+	Kill(ctx context.Context, h run.JobHandle) (run.Job, error)
+	Output(ctx context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage, error)
 }
 
 // Descriptors returns what answers about the jobs of a task. It starts nothing.

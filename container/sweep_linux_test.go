@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"hako/container/guest"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -72,7 +71,7 @@ func TestSweepWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.Kill(t.Context(), guest.Handle(strings.TrimSpace(handle.String()))); err != nil {
+	if _, err := desk.Kill(t.Context(), run.JobHandle(strings.TrimSpace(handle.String()))); err != nil {
 		t.Fatal(err)
 	}
 	used(t, d, task, 48*time.Hour)

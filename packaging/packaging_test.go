@@ -15,7 +15,7 @@ import (
 // TestInstall checks that what is installed is taken away again, and nothing else.
 func TestInstall(t *testing.T) {
 	built, dest := t.TempDir(), t.TempDir()
-	for _, name := range []string{"hako", "share/man/man1/hako.1", "share/man/man1/hako-env-up.1", "share/man/man1/llmsh.1",
+	for _, name := range []string{"hako", "llmsh", "share/man/man1/hako.1", "share/man/man1/hako-env-up.1", "share/man/man1/llmsh.1",
 		"share/completions/hako.bash", "share/completions/hako.zsh", "share/completions/hako.fish"} {
 		put(t, filepath.Join(built, name), name)
 	}
@@ -25,14 +25,14 @@ func TestInstall(t *testing.T) {
 
 	script(t, built, dest, "install")
 	for name, mode := range map[string]fs.FileMode{
-		"bin/hako": 0o755, "share/man/man1/hako-env-up.1": 0o644, "share/bash-completion/completions/hako": 0o644, "share/zsh/site-functions/_hako": 0o644,
+		"bin/hako": 0o755, "bin/llmsh": 0o755, "share/man/man1/hako-env-up.1": 0o644, "share/bash-completion/completions/hako": 0o644, "share/zsh/site-functions/_hako": 0o644,
 		"share/fish/vendor_completions.d/hako.fish": 0o644, "share/doc/hako/LICENSE": 0o644, "share/doc/hako/hako.yaml.example": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(dest, "opt/x", name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	for _, name := range []string{"aicli", "llmcmd", "llmsh"} {
+	for _, name := range []string{"aicli", "llmcmd"} {
 		if to, _ := os.Readlink(filepath.Join(dest, "opt/x/bin", name)); to != "hako" {
 			t.Errorf("%s leads to %q", name, to)
 		}

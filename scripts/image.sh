@@ -10,7 +10,7 @@ trap 'rm -rf "$context"' EXIT
 
 arch=$(docker version --format '{{.Server.Arch}}')
 CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -buildvcs=false \
-	-ldflags "-s -w -buildid= -X main.version=${VERSION:-devel}" -o "$context/hako" ./cmd/hako
+	-ldflags "-s -w -buildid= -X main.version=${VERSION:-devel}" -o "$context/" ./cmd/hako ./cmd/llmsh
 
 certificates() {
 	for file in "${CA_BUNDLE:-}" /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem; do

@@ -10,6 +10,7 @@ share=$built/share
 # files lists mode, source and place of each file.
 files() {
 	echo "755 $built/hako bin/hako"
+	echo "755 $built/llmsh bin/llmsh"
 	for page in "$share"/man/man1/*.1; do
 		echo "644 $page share/man/man1/${page##*/}"
 	done
@@ -20,15 +21,16 @@ files() {
 	echo "644 LICENSE share/doc/hako/LICENSE"
 }
 
-# names are the other names hako answers to.
-names="aicli llmcmd llmsh"
+# names are the other names hako answers to. llmsh is one too, but the program of that
+# name starts faster.
+names="aicli llmcmd"
 
 install_all() {
 	files | while read -r mode from to; do
 		mkdir -p "$root/${to%/*}"
 		cp "$from" "$root/$to.new"
 		chmod "$mode" "$root/$to.new"
-		mv "$root/$to.new" "$root/$to" # also while the old one runs
+		mv -f "$root/$to.new" "$root/$to" # also while the old one runs
 	done
 	for name in $names; do ln -sf hako "$root/bin/$name"; done
 	echo "installed in $root"
@@ -36,7 +38,7 @@ install_all() {
 
 # uninstall_all needs nothing to be built: pages are known by their names.
 uninstall_all() {
-	rm -f "$root/bin/hako" "$root"/share/man/man1/hako.1 "$root"/share/man/man1/hako-*.1 \
+	rm -f "$root/bin/hako" "$root/bin/llmsh" "$root"/share/man/man1/llmsh.1 "$root"/share/man/man1/hako.1 "$root"/share/man/man1/hako-*.1 \
 		"$root/share/bash-completion/completions/hako" "$root/share/zsh/site-functions/_hako" \
 		"$root/share/fish/vendor_completions.d/hako.fish"
 	for name in $names; do

@@ -1,12 +1,28 @@
-// Package shell is the virtual shell: an interpreter for bash as people and
-// models write it, over the syntax tree of mvdan.cc/sh, in which every command
-// is a Go function. It starts no process, knows no host, and charges everything
-// that can grow to one [quota.Limiter].
+// Package shell is a shell without processes: an interpreter for bash as people and
+// models write it, in which every command is a Go function. It runs scripts that
+// nobody has read yet: a script sees the files it was granted and nothing else of
+// the machine, starts no program, opens no connection, and ends when it passes a
+// limit.
 //
-// Expansion, variables, redirection, pipelines and the commands that need the
-// shell's own state live here; all other commands are in package builtin. The
-// rule to keep: nothing here reaches the outside except through the vfs tree
-// and the three streams of a request.
+//	files := vfs.New(vfs.Options{})
+//	if err := files.Mount("/data", "./logs", false); err != nil {
+//		return err
+//	}
+//	session := shell.New(shell.Options{FS: files, Commands: command.All()})
+//	res, err := session.Run(ctx, &run.Request{Script: `grep -c ERROR /data/app.log`, Stdout: os.Stdout})
+//
+// A [Session] keeps its directory, variables, functions and files from one request
+// to the next. Package gate puts rules, approval, a budget and a record before it.
+//
+// A [Command] is a name and a function, which gets a [Call]: its words, three
+// streams, the tree of files, the limits. It has no other way to the outside. The
+// hundred and twenty commands of package command are such functions, and so are
+// those that an embedding program adds. What depends on the shell's own state
+// (cd, export, read, test) is part of the interpreter.
+//
+// Everything that can grow is charged to one [quota.Limiter]: memory, output, loops,
+// nesting, time. The first limit that is passed ends the script with an error that
+// names it.
 package shell
 
 import (

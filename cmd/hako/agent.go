@@ -24,7 +24,7 @@ func newAgent(s streams) *cobra.Command {
 	var o agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent [once|produce|work|status|pause|resume|stop]",
-		Short: "Work on issues of GitHub and GitLab: each is planned, done in a container, verified and proposed",
+		Short: "Work on issues of GitHub and GitLab, each in a container",
 		Long: `agent takes issues and pull requests that have the label "coding agent": a model
 plans, works in a container of its own, the result is verified, pushed to a
 branch and proposed as a draft. Alone it picks up issues and works on them until

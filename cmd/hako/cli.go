@@ -97,7 +97,7 @@ func rootFor(s streams, words []string) *cobra.Command {
 		if len(words) > 0 && c.name == words[0] {
 			root := bareRoot(s)
 			root.CompletionOptions.DisableDefaultCmd = true
-			root.AddCommand(c.make(s))
+			root.AddCommand(c.build(s))
 			guideGroups(root)
 			return root
 		}
@@ -109,7 +109,7 @@ func rootFor(s streams, words []string) *cobra.Command {
 func newRoot(s streams) *cobra.Command {
 	root := bareRoot(s)
 	for _, c := range commands {
-		root.AddCommand(c.make(s))
+		root.AddCommand(c.build(s))
 	}
 	guide(root)
 	complete(root)
@@ -124,13 +124,13 @@ func bareRoot(s streams) *cobra.Command {
 		Long: `hako (箱, "box") lets a language model, or a person, run commands in which
 nothing outside the granted files can be touched, and writes down what was done.`,
 		Example: `  hako demo                                          # two minutes, no set-up
-  hako run --file app.log "top 5 error messages"     # ask about a file; works without a key
-  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell over one file
-  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets, page by page
-  hako host exec -- 'git log --oneline | head -n 3'  # real programs in a sandbox
-  hako secretary                                     # talk; she runs commands and keeps the to-do list
-  hako serve                                         # the same for a browser: watch, approve, talk
-  hako policy check "git -c alias.x='!id' x"         # would this be allowed, and why
+  hako run --file app.log "top 5 error messages"     # works without a key
+  hako sh -i app.log -c 'grep -c ERROR "$1"'         # a closed shell
+  hako exec --file app.log 'cat app.log | head -n 3' # what a model gets
+  hako host exec -- 'git log --oneline | head -n 3'  # programs in a sandbox
+  hako secretary                                     # talk; keeps a to-do list
+  hako serve                                         # the same in a browser
+  hako policy check "git -c alias.x='!id' x"         # allowed or not, and why
   hako audit verify                                  # is the record whole`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -145,6 +145,9 @@ nothing outside the granted files can be touched, and writes down what was done.
 		}
 	}
 	root.Version = version
+	root.AddGroup(groups()...)
+	root.SetHelpCommandGroupID(groupAdmin)
+	root.SetCompletionCommandGroupID(groupAdmin)
 	return root
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/run/fault"
 )
 
@@ -68,7 +68,7 @@ func writeNew(name, text string) error {
 	case errors.Is(err, fs.ErrExist):
 		return &fault.Error{Kind: fault.Invalid, Op: "write settings", Subject: name, Why: "the file is there already", Hint: "edit it, or move it away first"}
 	}
-	return &fault.Error{Op: "write settings", Subject: name, Err: app.ReasonOf(err)}
+	return &fault.Error{Op: "write settings", Subject: name, Err: setup.ReasonOf(err)}
 }
 
 func newConfigShow(s streams) *cobra.Command {
@@ -132,7 +132,7 @@ func (o *common) checkSettings() ([]string, error) {
 		return []string{}, err
 	}
 	files := append([]string{}, c.Sources()...)
-	p, err := app.LoadPolicy(c, "host")
+	p, err := setup.LoadPolicy(c, "host")
 	if err != nil {
 		return files, err
 	}

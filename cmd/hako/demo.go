@@ -18,6 +18,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/ask"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/quota"
 	"hako/run"
 	"hako/shell/stream"
@@ -228,7 +229,7 @@ func (d *demonstration) inShell(scripts ...string) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := (&app.ShellOptions{Roots: []string{d.dir}}).Open(conf)
+	b, err := app.OpenShell(&setup.ShellOptions{Roots: []string{d.dir}}, conf)
 	if err != nil {
 		return err
 	}

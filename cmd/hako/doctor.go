@@ -20,6 +20,7 @@ import (
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
+	"hako/internal/setup"
 	"hako/internal/web/api"
 	"hako/run/fault"
 )
@@ -81,7 +82,7 @@ func newDoctor(s streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor [PART]...",
-		Short: "Check settings, models, sandbox, containers, agent, secretary and the record, and say what to do",
+		Short: "Check settings, models, sandboxes and record; say what to do",
 		Long: `doctor looks at everything hako relies on, or at the parts that are named, all at
 the same time and for less than two seconds. A part is ok, off (not set up, which is
 fine), warn (it works, but look) or fail. It asks services only whether they are
@@ -271,7 +272,7 @@ func checkSearch(_ context.Context, at app.ModelSource) finding {
 
 func checkPolicy(_ context.Context, at app.ModelSource) finding {
 	conf := at.Conf
-	p, err := app.LoadPolicy(conf, "host")
+	p, err := setup.LoadPolicy(conf, "host")
 	if err == nil {
 		err = p.Test()
 	}
@@ -337,7 +338,7 @@ func checkFiles(_ context.Context, at app.ModelSource) finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return off("nothing is kept yet", "it will be in "+dir)
 	case err != nil:
-		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: app.ReasonOf(err), Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
+		return bad("", &fault.Error{Op: "look at", Subject: dir, Err: setup.ReasonOf(err), Hint: "make it yours, or set XDG_STATE_HOME to another directory"})
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
 		return finding{State: broken, What: fmt.Sprintf("others can change %s (mode %04o)", dir, info.Mode().Perm()), Hint: "chmod 700 " + dir}
 	}

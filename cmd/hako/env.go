@@ -17,7 +17,7 @@ import (
 func newEnv(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: "Run commands in a container of a language environment, one for each task",
+		Short: "Run commands in containers of Python, Node.js, Java, Go or conda",
 		Long: `env gives each task a container of its own: Python, Node.js, Java, Go or conda,
 with a repository cloned and its dependencies installed, without network but for
 a proxy, and without anything of this machine inside. docs/environments.md says more.`,

@@ -82,7 +82,7 @@ var withoutContainers = sync.OnceValue(func() string {
 // setupContainers gives a script a short directory for its sockets, and what
 // this machine needs to reach package registries.
 func setupContainers(env *testscript.Env) error {
-	if err := setup(env); err != nil {
+	if err := prepare(env); err != nil {
 		return err
 	}
 	state, err := os.MkdirTemp("", "hk")

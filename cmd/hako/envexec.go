@@ -286,11 +286,11 @@ func (o *envJobsOptions) run(ctx context.Context, s streams, args []string) erro
 		}
 		return o.printJobs(s, list)
 	}
-	return o.one(ctx, s, desk, guest.Handle(args[0]))
+	return o.one(ctx, s, desk, run.JobHandle(args[0]))
 }
 
-func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobClient, h guest.Handle) (err error) {
-	var j guest.Job
+func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobClient, h run.JobHandle) (err error) {
+	var j run.Job
 	switch {
 	case o.output:
 		return o.follow(ctx, s, desk, h)
@@ -304,7 +304,7 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobC
 	if err != nil {
 		return err
 	}
-	if err := o.printJobs(s, []guest.Job{j}); err != nil || !o.wait || j.Exit == 0 {
+	if err := o.printJobs(s, []run.Job{j}); err != nil || !o.wait || j.Exit == 0 {
 		return err
 	}
 	if j.Exit < 0 {
@@ -314,7 +314,7 @@ func (o *envJobsOptions) one(ctx context.Context, s streams, desk container.JobC
 }
 
 // follow prints the pages that are there.
-func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.JobClient, h guest.Handle) error {
+func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.JobClient, h run.JobHandle) error {
 	for at := o.offset; ; {
 		p, err := desk.Output(ctx, h, guest.Both, at, 1<<20)
 		if err != nil {
@@ -322,7 +322,7 @@ func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.J
 		}
 		if o.json {
 			return encode(s.out, struct {
-				guest.Page
+				run.JobPage
 				Text string `json:"text"`
 			}{p, strings.ToValidUTF8(string(p.Data), "\uFFFD")})
 		}
@@ -333,14 +333,14 @@ func (o *envJobsOptions) follow(ctx context.Context, s streams, desk container.J
 	}
 }
 
-func (o *envJobsOptions) printJobs(s streams, list []guest.Job) error {
+func (o *envJobsOptions) printJobs(s streams, list []run.Job) error {
 	if o.json {
 		return encode(s.out, list)
 	}
 	rows := [][]string{{"JOB", "STATE", "EXIT", "SINCE", "BYTES", "COMMAND"}}
 	for _, j := range list {
 		exit := ""
-		if j.State != guest.Running {
+		if j.State != run.JobRunning {
 			exit = fmt.Sprint(j.Exit)
 		}
 		rows = append(rows, []string{visible(string(j.Handle)), visible(string(j.State)), exit, j.Began.Local().Format("15:04:05"), fmt.Sprint(j.Bytes), inOneLine(j.Command)})

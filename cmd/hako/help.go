@@ -159,6 +159,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND]",
+		GroupID:           groupAdmin,
 		Short:             "Print the help of a command, or of a topic",
 		Example:           "  hako help env up\n  hako help exit-status",
 		ValidArgsFunction: completeHelp,

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"hako/internal/text"
 )
 
 // everyCommand calls f for each command that can be run and is shown.
@@ -83,4 +85,32 @@ func TestFlagsNameTheirValues(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestHelpFitsATerminal: hako --help is readable at 80 columns, and every command is
+// in one of its groups.
+func TestHelpFitsATerminal(t *testing.T) {
+	root := Tree()
+	root.InitDefaultHelpFlag()
+	root.InitDefaultVersionFlag()
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == "" {
+			t.Errorf("%s is in no group", c.CommandPath())
+		}
+	}
+	var help strings.Builder
+	root.SetOut(&help)
+	if err := root.Help(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(help.String()) {
+		if n := text.Cells(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, g := range groups() {
+		if !strings.Contains(help.String(), "\n"+g.Title+"\n") {
+			t.Errorf("no group %q", g.Title)
+		}
+	}
 }

@@ -24,7 +24,7 @@ func newMCP(s streams) *cobra.Command {
 	var o mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp [--http ADDRESS]",
-		Short: "Serve sandboxes to MCP clients: Claude Code, Codex, VS Code and others",
+		Short: "Serve sandboxes to MCP clients, as Claude Code and VS Code",
 		Long: `mcp offers tools to any client of the Model Context Protocol: sandbox_create makes
 a virtual shell, a place for programs of this machine or a container, and the
 other tools run commands, edit files and start jobs in it. Everything passes the

@@ -13,6 +13,7 @@ import (
 
 	"hako/internal/app"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/policy"
 	"hako/run/fault"
 )
@@ -84,9 +85,9 @@ func (o *policyOptions) policy() (*policy.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		return app.HostPolicy(conf, app.Resolve(root))
+		return app.HostPolicy(conf, setup.Resolve(root))
 	}
-	return app.LoadPolicy(conf, profile)
+	return setup.LoadPolicy(conf, profile)
 }
 
 func newPolicyCheck(s streams) *cobra.Command {

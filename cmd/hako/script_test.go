@@ -22,13 +22,13 @@ func TestScripts(t *testing.T) {
 			continue
 		}
 		t.Run(area.Name(), func(t *testing.T) {
-			testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", area.Name()), Setup: setup, Cmds: scriptCommands, RequireExplicitExec: true})
+			testscript.Run(t, testscript.Params{Dir: filepath.Join("testdata", area.Name()), Setup: prepare, Cmds: scriptCommands, RequireExplicitExec: true})
 		})
 	}
 }
 
-// setup gives each script a home of its own, where records and settings go.
-func setup(env *testscript.Env) error {
+// prepare gives each script a home of its own, where records and settings go.
+func prepare(env *testscript.Env) error {
 	fakes.Setup(env)
 	home := filepath.Join(env.WorkDir, ".home")
 	env.Setenv("HOME", home)

@@ -32,7 +32,7 @@ func newSecretary(s streams) *cobra.Command {
 	var o secretaryOptions
 	cmd := &cobra.Command{
 		Use:   "secretary [--model M] [--session NAME] [--no-audio] [--root DIR] [--once TEXT]",
-		Short: "Talk to a secretary who runs commands, keeps a to-do list and speaks",
+		Short: "Talk to a secretary who runs commands and keeps a to-do list",
 		Long: `secretary is a conversation with a model that answers, runs programs of this
 machine in a sandbox below --root, and keeps a to-do list. What the rules do not
 allow is refused; what they want asked is asked here. In the conversation:

@@ -17,6 +17,7 @@ import (
 	"hako/internal/app/access"
 	"hako/internal/config"
 	"hako/internal/health"
+	"hako/internal/setup"
 	"hako/internal/web/api"
 	"hako/internal/web/auth"
 	"hako/internal/web/console"
@@ -38,7 +39,7 @@ func newServe(s streams) *cobra.Command {
 	var o serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [--addr HOST:PORT] [--agent]",
-		Short: "Serve the console page, the HTTP API and MCP: watch, approve, stop, talk",
+		Short: "Serve the console page, the HTTP API and MCP",
 		Long: `serve opens a page for people and an API for programs: what models do now, what
 waits for an approval, the secretary, tasks, sandboxes, budget, record and rules,
 and an MCP endpoint at /mcp. It listens on this machine only and lets in who has a
@@ -112,7 +113,7 @@ type webServer struct {
 // open opens everything that is served.
 func (o *serveFlags) open(ctx context.Context, s streams, conf *config.Config) (h *webServer, err error) {
 	h = &webServer{serveFlags: o, s: s}
-	h.log = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), app.SecretsOf(conf))
+	h.log = health.Logger(s.err, config.AgentLogFormat.Of(conf).V, o.level(), setup.Secrets(conf))
 	h.Server, err = app.OpenServer(ctx, conf, app.ServerOptions{
 		Grants: app.Grants{Readable: o.readable, Writable: o.writable}, Model: o.model, NeedRoot: o.root != "",
 		Version: version, Caller: api.Caller, Warn: func(message string, err error) { h.log.Warn(message, "error", err) },

@@ -5,12 +5,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hako/internal/app"
 	"hako/internal/app/llmcmd"
+	"hako/internal/setup"
 	"hako/internal/term"
 	"hako/quota"
 	"hako/run"
@@ -34,7 +34,7 @@ func (o *shOptions) open() (*app.Shell, error) {
 	if o.Ask == nil {
 		o.Ask = askElsewhere(conf, o.show.note)
 	}
-	b, err := o.Open(conf)
+	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newSh(s streams) *cobra.Command {
 	var virtual bool
 	cmd := &cobra.Command{
 		Use:   "sh [-i FILE]... [-o FILE]... [--root DIR] [--rw DIR] [-c SCRIPT | SCRIPT.sh | -] [ARG]...",
-		Short: "Run a closed shell: no programs, no network, only the granted files",
+		Short: "Run a closed shell: no programs, no network, only granted files",
 		Long: `sh runs bash scripts in a shell whose every command is built in. It starts no
 process and sees no file but those granted: -i and -o give single files, --root
 and --rw whole trees. Everything else is a private tree in memory that is gone
@@ -78,7 +78,7 @@ at the end. Granted files are $1, $2… in the order given.`,
 // runSh decides where the script comes from and runs it.
 func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []string) error {
 	if !command && len(args) == 0 && isTerminal(s.in) {
-		o.Limits = unhurried
+		o.Limits = setup.Unhurried
 		b, err := o.open()
 		if err != nil {
 			return err
@@ -106,16 +106,9 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		}
 	}
 	if !o.Strict {
-		stdin = waiting(stdin, b.Gauge)
+		stdin = setup.Waiting(stdin, b.Gauge)
 	}
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
-}
-
-// unhurried are the limits at a terminal: whoever types can press Ctrl-C.
-func unhurried() quota.ScriptLimits {
-	l := quota.Lenient()
-	l.Time = 10 * time.Minute
-	return l
 }
 
 // readScript reads the script from a file, or from standard input if there is
@@ -124,7 +117,7 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 	if len(args) > 0 && args[0] != "-" {
 		src, err := os.ReadFile(args[0])
 		if err != nil {
-			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: app.ReasonOf(err),
+			err = &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: args[0], Err: setup.ReasonOf(err),
 				Hint: "to run a command rather than a file: hako sh -c '" + strings.Join(args, " ") + "'"}
 		}
 		return string(src), s.keys, args[1:], err
@@ -149,29 +142,8 @@ func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin 
 	return nil
 }
 
-// grace is how long a script that was told to stop may take to do so.
-const grace = 700 * time.Millisecond
-
 // watchdog ends the process if a script outlives its time limit: the last
 // resort against a command that does not notice that it was stopped.
 func watchdog(g *quota.Limiter, stderr io.Writer) (stop func()) {
-	return watch(g, func(err error) int { return report(err, stderr) })
-}
-
-// watch ends the process with the status that end returns.
-func watch(g *quota.Limiter, end func(error) int) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-			if err := g.Err(); err != nil && g.Overdue(grace) {
-				os.Exit(end(err))
-			}
-		}
-	}()
-	return func() { close(done) }
+	return setup.Watch(g, func(err error) int { return report(err, stderr) })
 }

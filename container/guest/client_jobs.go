@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"hako/container/guest/wire"
+	"hako/run"
 	"hako/run/fault"
 )
 
 // Start runs a command in the background. The job outlives ctx and the client,
 // but not the guest. It has no input; what it prints is kept, see [Client.Output].
-func (c *Client) Start(ctx context.Context, cmd Command) (Job, error) {
-	var j Job
+func (c *Client) Start(ctx context.Context, cmd Command) (run.Job, error) {
+	var j run.Job
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
 		return j, &fault.Error{Kind: fault.Invalid, Op: "start job", Why: "a job has no streams of its own", Hint: "leave them empty and read the output by handle"}
 	}
@@ -34,23 +35,23 @@ func (c *Client) Start(ctx context.Context, cmd Command) (Job, error) {
 }
 
 // Job tells how a job is.
-func (c *Client) Job(ctx context.Context, h Handle) (Job, error) {
+func (c *Client) Job(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallStatus, h)
 }
 
 // about asks something whose answer is how a job is.
-func (c *Client) about(ctx context.Context, verb string, h Handle) (Job, error) {
+func (c *Client) about(ctx context.Context, verb string, h run.JobHandle) (run.Job, error) {
 	var text json.RawMessage
 	if _, err := c.question(ctx, verb, wire.Parameters{Handle: string(h)}, &text); err != nil {
-		return Job{}, err
+		return run.Job{}, err
 	}
 	return readJob(text)
 }
 
 // readJob reads how a job is, and refuses what cannot be.
-func readJob(text []byte) (j Job, err error) {
+func readJob(text []byte) (j run.Job, err error) {
 	if json.Unmarshal(text, &j) != nil || !isExit(j.Exit) || !slices.Contains(states, j.State) {
-		return Job{}, lost(wire.ErrFrame)
+		return run.Job{}, lost(wire.ErrFrame)
 	}
 	return j, nil
 }
@@ -60,7 +61,7 @@ func readJob(text []byte) (j Job, err error) {
 const mostJobs = 8 << 10
 
 // Jobs lists the jobs as they were started, those that ended long ago left out.
-func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+func (c *Client) Jobs(ctx context.Context) ([]run.Job, error) {
 	var text json.RawMessage
 	if _, err := c.question(ctx, wire.CallList, wire.Parameters{}, &text); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 }
 
 // readJobs reads a list one by one, so that it takes no more memory than jobs do.
-func readJobs(text []byte) (list []Job, err error) {
+func readJobs(text []byte) (list []run.Job, err error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
 		return nil, lost(wire.ErrFrame)
@@ -89,13 +90,13 @@ func readJobs(text []byte) (list []Job, err error) {
 }
 
 // Kill ends a job and all that came of it, and waits for that.
-func (c *Client) Kill(ctx context.Context, h Handle) (Job, error) {
+func (c *Client) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallKill, h)
 }
 
 // Signal sends SIGINT or SIGTERM to a job and its group; SIGKILL is Kill without
 // waiting.
-func (c *Client) Signal(ctx context.Context, h Handle, s os.Signal) error {
+func (c *Client) Signal(ctx context.Context, h run.JobHandle, s os.Signal) error {
 	number, ok := s.(syscall.Signal)
 	if !ok {
 		return &fault.Error{Kind: fault.Invalid, Op: "signal job", Subject: s.String(), Why: "it is none of INT, TERM and KILL", Hint: "use one of them"}
@@ -105,7 +106,7 @@ func (c *Client) Signal(ctx context.Context, h Handle, s os.Signal) error {
 }
 
 // Wait waits for the end of a job.
-func (c *Client) Wait(ctx context.Context, h Handle) (Job, error) {
+func (c *Client) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	return c.about(ctx, wire.CallWait, h)
 }
 
@@ -122,7 +123,7 @@ const (
 // Output returns a page of what a job printed: at most limit bytes from offset
 // on, without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB. Beyond what was printed so far there is an empty page.
-func (c *Client) Output(ctx context.Context, h Handle, from Stream, offset int64, limit int) (p Page, err error) {
+func (c *Client) Output(ctx context.Context, h run.JobHandle, from Stream, offset int64, limit int) (p run.JobPage, err error) {
 	words, err := c.question(ctx, wire.CallOutput, wire.Parameters{Handle: string(h), Stream: string(from), Offset: offset, Limit: limit}, &p)
 	if err == nil && len(words) == 2 {
 		p.Data = words[1]
@@ -131,7 +132,7 @@ func (c *Client) Output(ctx context.Context, h Handle, from Stream, offset int64
 }
 
 // Tails returns the last megabyte of each stream of a job.
-func (c *Client) Tails(ctx context.Context, h Handle) (stdout, stderr Tail, err error) {
+func (c *Client) Tails(ctx context.Context, h run.JobHandle) (stdout, stderr Tail, err error) {
 	var cuts [2]int64
 	words, err := c.question(ctx, wire.CallTails, wire.Parameters{Handle: string(h)}, &cuts)
 	if err == nil && len(words) != 3 {

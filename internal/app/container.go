@@ -16,6 +16,7 @@ import (
 	"hako/container/proxyproc"
 	"hako/internal/app/coder/forge"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/quota"
 	"hako/run/fault"
 )
@@ -31,7 +32,7 @@ func GithubApp(conf *config.Config) (*forge.App, error) {
 	}
 	key, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file, Err: ReasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read github.app.private_key_file", Subject: file, Err: setup.ReasonOf(err), Hint: "name the file that GitHub gave you when you made the key"}
 	}
 	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
@@ -103,7 +104,7 @@ func ContainerOptions(conf *config.Config) (container.Options, error) {
 	}
 	if path := config.DockerCA.Of(conf).V; path != "" {
 		if o.CA, err = os.ReadFile(path); err != nil {
-			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: ReasonOf(err), Hint: "name a file of certificates in PEM form"}
+			return o, &fault.Error{Kind: fault.NotFound, Op: "read ca_certificates", Subject: path, Err: setup.ReasonOf(err), Hint: "name a file of certificates in PEM form"}
 		}
 	}
 	st := egressSettings(conf)

@@ -10,9 +10,11 @@ import (
 	"hako/host"
 	"hako/host/sandbox"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
+	"hako/run/fault"
 )
 
 // Asker puts a question to a person; nil means that nobody is there.
@@ -82,8 +84,8 @@ func hostOptions(conf *config.Config) (host.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Root = Resolve(root)
-	o.Hide, o.Protect = ownFiles(conf), ProtectedFiles(conf, o.Root)
+	o.Root = setup.Resolve(root)
+	o.Hide, o.Protect = setup.OwnFiles(conf), setup.ProtectedFiles(conf, o.Root)
 	return o, o.Least.UnmarshalText([]byte(config.BashSandbox.Of(conf).V))
 }
 
@@ -119,4 +121,30 @@ func ProbeHost(ctx context.Context, conf *config.Config, root string) (HostStatu
 	}
 	report, err := host.Probe(ctx, options)
 	return HostStatus{report, options.Least, report.Level >= options.Least, options.Root, options.Network}, err
+}
+
+// CheckRoot says at the start what would fail at the first command.
+func CheckRoot(conf *config.Config) error {
+	o, err := hostOptions(conf)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(o.Root)
+	switch {
+	case err != nil:
+		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: setup.ReasonOf(err), Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
+	case !info.IsDir():
+		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
+	}
+	return checkRoot(conf, o.Root)
+}
+
+// checkRoot is [setup.CheckGrants] for the root of programs. In one that they are not let loose
+// on anyway, as a home directory, everything else works, and the first program is
+// told why it does not.
+func checkRoot(conf *config.Config, root string) error {
+	if host.Usable(root) != nil {
+		return nil
+	}
+	return setup.CheckGrants(conf, root)
 }

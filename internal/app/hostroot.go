@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"hako/internal/setup"
 	"hako/policy"
 	"hako/run"
 	"hako/run/fault"
@@ -44,7 +45,7 @@ func (r *rootedRunner) outside(dir string) bool {
 		at = filepath.Join(r.dir, at)
 	}
 	// The shell takes .. off the text, whatever a link before it leads to.
-	below, err := filepath.Rel(r.root, Resolve(filepath.Clean(at)))
+	below, err := filepath.Rel(r.root, setup.Resolve(filepath.Clean(at)))
 	return (err != nil || !filepath.IsLocal(below)) && r.judge.CallAt(r.dir, []string{"cd", dir}).Effect != policy.Allow
 }
 

@@ -15,6 +15,7 @@ import (
 	"hako/internal/app/access"
 	"hako/internal/config"
 	yours "hako/internal/ownerfile"
+	"hako/internal/setup"
 	"hako/internal/web/auth"
 	"hako/run/fault"
 )
@@ -126,7 +127,7 @@ func tokenOf(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return "", &fault.Error{Op: "read token", Subject: path, Err: ReasonOf(err)}
+		return "", &fault.Error{Op: "read token", Subject: path, Err: setup.ReasonOf(err)}
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -141,7 +142,7 @@ func newTokenFile(path string) (token string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", &fault.Error{Op: "write token", Subject: path, Err: ReasonOf(err)}
+		return "", &fault.Error{Op: "write token", Subject: path, Err: setup.ReasonOf(err)}
 	}
 	return token, nil
 }

@@ -13,6 +13,7 @@ import (
 	"hako/agent"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/llm"
 	"hako/llm/ollama"
 	"hako/llm/openai"
@@ -228,7 +229,7 @@ func ollamaOptions(conf *config.Config) ollama.Options {
 func scriptModel(_ context.Context, _ ModelSource, name string) (Model, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: ReasonOf(err), Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
+		return Model{}, &fault.Error{Kind: fault.NotFound, Op: "read script", Subject: name, Err: setup.ReasonOf(err), Hint: "a script is a file of turns that were recorded", FlagHint: "a script of turns is what --record writes"}
 	}
 	defer f.Close()
 	m, err := replay.Parse(f)
@@ -365,7 +366,7 @@ func Prices(conf *config.Config) (price.Table, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: ReasonOf(err)}
+		return table, &fault.Error{Kind: fault.NotFound, Op: "read prices", Subject: name, Err: setup.ReasonOf(err)}
 	}
 	defer f.Close()
 	own, err := price.Parse(f)

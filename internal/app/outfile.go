@@ -9,6 +9,7 @@ import (
 
 	"hako/agent"
 	yours "hako/internal/ownerfile"
+	"hako/internal/setup"
 	"hako/run/fault"
 )
 
@@ -33,7 +34,7 @@ const (
 // NewOutFile begins a file. One that is there keeps its mode; a new one gets the
 // given one, and so does any that is to be private.
 func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
-	real := Resolve(name) // a link stays one; what it leads to is replaced
+	real := setup.Resolve(name) // a link stays one; what it leads to is replaced
 	info, err := os.Stat(real)
 	if err == nil && !info.Mode().IsRegular() || isSpecial(real) {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "write output", Subject: name, Why: "it is not a plain file", Hint: "name a file, or leave it out and redirect standard output"}
@@ -44,14 +45,14 @@ func NewOutFile(name string, mode os.FileMode) (*OutFile, error) {
 	sweepParts(filepath.Dir(real))
 	temp, cerr := newPart(filepath.Dir(real), mode)
 	if cerr != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: ReasonOf(cerr), Hint: "see that its folder is there and can be written"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "write output", Subject: name, Err: setup.ReasonOf(cerr), Hint: "see that its folder is there and can be written"}
 	}
 	o := &OutFile{Name: real, temp: temp}
 	if err == nil && mode != ownerOnly {
 		keepOwner(temp, info)
 		if err := temp.Chmod(info.Mode().Perm()); err != nil {
 			o.Discard()
-			return nil, &fault.Error{Op: "write output", Subject: name, Err: ReasonOf(err), Hint: "the permissions it has cannot be kept"}
+			return nil, &fault.Error{Op: "write output", Subject: name, Err: setup.ReasonOf(err), Hint: "the permissions it has cannot be kept"}
 		}
 	}
 	return o, nil
@@ -123,7 +124,7 @@ func (o *OutFile) Commit() error {
 	o.temp = nil
 	if err := install(temp, o.Name); err != nil {
 		os.Remove(temp.Name())
-		return &fault.Error{Op: "write output", Subject: o.Name, Err: ReasonOf(err), Hint: "what was there before is still there"}
+		return &fault.Error{Op: "write output", Subject: o.Name, Err: setup.ReasonOf(err), Hint: "what was there before is still there"}
 	}
 	return nil
 }

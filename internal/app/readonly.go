@@ -14,6 +14,7 @@ import (
 	"hako/audit"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/internal/websearch"
 	"hako/quota"
 	"hako/run/fault"
@@ -22,7 +23,7 @@ import (
 
 // ReadOnlyOptions is the box of execute: read-only commands over granted files.
 type ReadOnlyOptions struct {
-	ShellOptions
+	setup.ShellOptions
 	Files []string
 	URLs  []string // that may be fetched
 	Stdin []byte   // the contents of the file stdin; nil means that there is none
@@ -42,7 +43,7 @@ func (o *ReadOnlyOptions) Executor(conf *config.Config, actor string) (*tool.Exe
 	o.Strict, o.Inputs, o.Dir = true, o.Files, filepath.ToSlash(cwd)
 	if o.Stdin != nil {
 		files = append(files, StdinName)
-		o.texts = map[string][]byte{StdinName: o.Stdin}
+		o.Texts = map[string][]byte{StdinName: o.Stdin}
 	}
 	o.Only = func(all shell.Set) shell.Set { return tool.Commands(all, web) }
 	o.Limits = func() quota.ScriptLimits {
@@ -53,12 +54,12 @@ func (o *ReadOnlyOptions) Executor(conf *config.Config, actor string) (*tool.Exe
 		}
 		return l
 	}
-	b, err := o.Open(conf)
+	b, err := OpenShell(&o.ShellOptions, conf)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &tool.Executor{
-		Runner: b.Runner, Actor: actor, Files: files, Dir: o.Dir, Real: Resolve, Web: web,
+		Runner: b.Runner, Actor: actor, Files: files, Dir: o.Dir, Real: setup.Resolve, Web: web,
 		Secrets: b.Secrets, Verbatim: actor == "user",
 		Cache: tool.NewCache(), Fingerprint: tool.Fingerprint(files, web.Prefixes), State: o.fingerprint,
 		Refused: b.recordRefused, Remembered: b.recordCached, Prepare: o.secretFinder(b, actor),

@@ -21,6 +21,7 @@ import (
 	"hako/internal/app/asksocket"
 	"hako/internal/app/mcpserver"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/internal/web/auth"
 	"hako/internal/websearch"
 	"hako/internal/worker"
@@ -78,7 +79,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	// the slowest of many at once are twice as fast (docs/mcp.md has the figures).
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(192 << 20)
-	if err := cmp.Or(CheckRoot(conf), o.there(), CheckGrants(conf, o.Writable...)); err != nil {
+	if err := cmp.Or(CheckRoot(conf), o.there(), setup.CheckGrants(conf, o.Writable...)); err != nil {
 		return nil, err
 	}
 	b, err := Open(conf)
@@ -87,7 +88,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	}
 	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
 	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker), memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
-	if _, err = LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
+	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
 		m.Workers, err = StartWorkers(conf, m.memory.kept)
 	}
 	if err != nil {
@@ -154,7 +155,7 @@ func directoryThere(op, name, flag string) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: ReasonOf(err), Hint: "name a directory with " + flag}
+		return &fault.Error{Kind: fault.NotFound, Op: op, Subject: name, Err: setup.ReasonOf(err), Hint: "name a directory with " + flag}
 	case !info.IsDir():
 		return &fault.Error{Kind: fault.Invalid, Op: op, Subject: name, Why: "it is no directory", Hint: "name a directory with " + flag}
 	}
@@ -212,7 +213,7 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 		return nil, err
 	}
 	options.Network = options.Network && w.Network != string(container.None)
-	if w.Root != "" && Resolve(w.Root) != options.Root {
+	if w.Root != "" && setup.Resolve(w.Root) != options.Root {
 		return nil, &fault.Error{Kind: fault.Denied, Op: "make sandbox", Subject: w.Root, Why: "programs work in " + options.Root + " and nowhere else", Hint: "leave root out: the directory was chosen when the server was started"}
 	}
 	share, err := m.memory.open(caller)
@@ -381,21 +382,17 @@ func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (stri
 	return strings.TrimSpace(handle.String()), err
 }
 
-// JobOutput implements [mcp.Jobs].
-func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
+// JobOutput implements [mcpserver.Jobs].
+func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size int64) (j run.Job, p run.JobPage, err error) {
 	desk, err := b.manager.Desk(ctx, b.task)
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return j, p, err
 	}
-	j, err := desk.Job(ctx, guest.Handle(id))
-	if err != nil {
-		return mcpserver.JobPage{}, err
+	if j, err = desk.Job(ctx, run.JobHandle(id)); err != nil {
+		return j, p, err
 	}
-	page, err := desk.Output(ctx, guest.Handle(id), guest.Both, start, int(size))
-	if err != nil {
-		return mcpserver.JobPage{}, err
-	}
-	return jobPage(j, page), nil
+	p, err = desk.Output(ctx, run.JobHandle(id), guest.Both, start, int(size))
+	return j, p, err
 }
 
 // askJobs is how long a container may take to report its jobs.
@@ -408,22 +405,13 @@ func (b *containerSandbox) Working(ctx context.Context) bool {
 	return b.manager.Busy(ctx, b.task)
 }
 
-// KillJob implements [mcp.Jobs].
-func (b *containerSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
+// KillJob implements [mcpserver.Jobs].
+func (b *containerSandbox) KillJob(ctx context.Context, id string) (run.Job, error) {
 	desk, err := b.manager.Desk(ctx, b.task)
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return run.Job{}, err
 	}
-	j, err := desk.Kill(ctx, guest.Handle(id))
-	return jobPage(j, guest.Page{Next: j.Bytes, Total: j.Bytes}), err
-}
-
-func jobPage(j guest.Job, p guest.Page) mcpserver.JobPage {
-	out := mcpserver.JobPage{State: string(j.State), Why: j.Note, Text: p.Data, Next: p.Next, Total: p.Total, More: p.More}
-	if !j.Ended.IsZero() {
-		out.Exit = &j.Exit
-	}
-	return out
+	return desk.Kill(ctx, run.JobHandle(id))
 }
 
 // record puts on record that an MCP client calls a tool that has no gate, and

@@ -17,6 +17,7 @@ import (
 	"hako/internal/app/secretary/store"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/internal/websearch"
 	"hako/internal/worker"
 	"hako/llm"
@@ -110,7 +111,7 @@ func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
 	if c.Why != "" {
 		b.Note(c.Why)
 	}
-	if err := CheckGrants(b.conf, b.Record); err != nil {
+	if err := setup.CheckGrants(b.conf, b.Record); err != nil {
 		return err
 	}
 	turns, err := NewTurnRecorder(b.Record, b.App.Secrets)
@@ -211,7 +212,7 @@ func (b *secretaryBuilder) extra() string {
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: ReasonOf(err), Hint: "secretary.system names a text file"})
+		b.Warn(&fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: name, Err: setup.ReasonOf(err), Hint: "secretary.system names a text file"})
 		return ""
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD")

@@ -88,8 +88,8 @@ func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, 
 	if err != nil {
 		return "", err
 	}
-	if st, err := desk.Status(h); err == nil && st.State == jobs.Denied {
-		return "", &fault.Error{Kind: fault.Denied, Op: "start job", Subject: st.Command, Why: st.Err, Hint: st.Hint}
+	if st, err := desk.Status(h); err == nil && st.State == run.JobDenied {
+		return "", &fault.Error{Kind: fault.Denied, Op: "start job", Subject: st.Command, Why: st.Why, Hint: st.Hint}
 	}
 	return string(h), nil
 }
@@ -115,41 +115,27 @@ func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error
 	return l.Runner.Run(ctx, &own)
 }
 
-// JobOutput implements [mcp.Jobs].
-func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (mcpserver.JobPage, error) {
-	desk, err := b.open()
+// JobOutput implements [mcpserver.Jobs].
+func (b *shellSandbox) JobOutput(_ context.Context, id string, start, size int64) (j run.Job, p run.JobPage, err error) {
+	list, err := b.open()
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return j, p, err
 	}
-	st, err := desk.Status(jobs.Handle(id)) // before the page: what comes later is read next time
-	if err != nil {
-		return mcpserver.JobPage{}, err
+	// The status is read before the page: what comes later is read next time.
+	if j, err = list.Status(run.JobHandle(id)); err != nil {
+		return j, p, err
 	}
-	page, err := desk.Output(jobs.Handle(id), jobs.Both, start, size)
-	if err != nil {
-		return mcpserver.JobPage{}, err
-	}
-	out := pageOf(st)
-	out.Text, out.Next, out.Total, out.More = page.Data, page.Next, page.Total, page.More
-	return out, nil
+	p, err = list.Output(run.JobHandle(id), jobs.Both, start, size)
+	return j, p, err
 }
 
-// KillJob implements [mcp.Jobs].
-func (b *shellSandbox) KillJob(ctx context.Context, id string) (mcpserver.JobPage, error) {
-	desk, err := b.open()
+// KillJob implements [mcpserver.Jobs].
+func (b *shellSandbox) KillJob(ctx context.Context, id string) (run.Job, error) {
+	list, err := b.open()
 	if err != nil {
-		return mcpserver.JobPage{}, err
+		return run.Job{}, err
 	}
-	st, err := desk.Kill(ctx, jobs.Handle(id))
-	return pageOf(st), err
-}
-
-func pageOf(st jobs.Status) mcpserver.JobPage {
-	out := mcpserver.JobPage{State: string(st.State), Why: st.Err, Next: st.Bytes, Total: st.Bytes}
-	if !st.Ended.IsZero() {
-		out.Exit = &st.Exit
-	}
-	return out
+	return list.Kill(ctx, run.JobHandle(id))
 }
 
 // Working implements [mcp.Working].
@@ -164,8 +150,8 @@ func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
 	if desk == nil {
 		return nil
 	}
-	for _, st := range desk.All() {
-		list = append(list, sandboxes.Job{ID: string(st.Handle), Command: st.Command, State: string(st.State), Exit: pageOf(st).Exit, Started: st.Began})
+	for _, j := range desk.All() {
+		list = append(list, sandboxes.JobOf(j))
 	}
 	return list
 }

@@ -6,13 +6,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"hako/agent"
@@ -25,33 +18,15 @@ import (
 	"hako/internal/app/llmcmd/descriptors"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/internal/worker"
 	"hako/policy"
 	"hako/quota"
 	"hako/run"
 	"hako/run/fault"
 	"hako/shell"
-	"hako/shell/command"
 	"hako/shell/vfs"
 )
-
-// A ShellOptions is a virtual shell to be put together.
-type ShellOptions struct {
-	Inputs, Outputs []string
-	Roots, Writable []string
-	protect         []string // names in writable that cannot be changed; nil means the default
-	Strict          bool
-	Seed            uint64
-	Clock           string
-
-	Dir    string                    // where it starts; empty means the first granted tree, or /box
-	Only   func(shell.Set) shell.Set // which commands there are; nil means all builtins
-	Limits func() quota.ScriptLimits // nil means those of the profile
-	Budget quota.Limits              // what everything together may use; zero means no limit
-	texts  map[string][]byte         // files that are only in memory, by name
-	Ask    func(context.Context, gate.Question) (gate.Answer, error)
-	Hint   func(error) string // words hints in scripts; nil means for readers that have no flags
-}
 
 // App is what a process keeps open for all it does: the record, the budget,
 // what must not be shown, and the workers.
@@ -76,75 +51,22 @@ type Shell struct {
 	Granted []string // names of the granted files, for $1, $2…
 }
 
-// Open puts a virtual shell together and the gate before it.
-func (o *ShellOptions) Open(conf *config.Config) (*Shell, error) {
-	limits := conf.Limits(o.limits())
-	// The collector works harder as the heap nears what a session may hold.
-	debug.SetMemoryLimit(limits.Memory + limits.Memory/4)
-	debug.SetGCPercent(300)
-	if err := CheckGrants(conf, slices.Concat(o.Writable, o.Outputs)...); err != nil {
-		return nil, err
+// OpenShell puts a virtual shell together and the gate before it.
+func OpenShell(o *setup.ShellOptions, conf *config.Config) (*Shell, error) {
+	if o.Budget.Calls != 0 {
+		var err error
+		if o.Budget, err = ModelBudget(conf, o.Budget); err != nil {
+			return nil, err
+		}
 	}
-	o.protect = ProtectedFiles(conf, o.Writable...)
-	b := &Shell{Gauge: quota.NewLimiter(limits), Granted: slices.Concat(o.Inputs, o.Outputs)}
-	var err error
-	if b.Session, err = o.shell(b.Gauge); err != nil {
-		return nil, err
-	}
-	if b.Policy, err = LoadPolicy(conf, "virtual"); err != nil {
-		return nil, err
-	}
-	if b.App, err = Open(conf); err != nil {
-		return nil, err
-	}
-	if err := o.budgetFor(conf, b.App); err != nil {
-		b.Close()
-		return nil, err
-	}
-	b.Runner = b.gateParts().gate(b.Policy, b.Session, "", o.Ask, b.Gauge.Pause)
-	return b, nil
-}
-
-func (o *ShellOptions) limits() quota.ScriptLimits {
-	switch {
-	case o.Limits != nil:
-		return o.Limits()
-	case o.Strict:
-		return quota.Strict()
-	}
-	return quota.Lenient()
-}
-
-// shell makes the session with its tree.
-func (o *ShellOptions) shell(gauge *quota.Limiter) (*shell.Session, error) {
-	now, err := clock(o.Clock)
+	s, err := o.Open(conf)
 	if err != nil {
 		return nil, err
 	}
-	tree := vfs.New(vfs.Options{Limiter: gauge, Strict: o.Strict, Now: now, Seed: o.Seed, Protect: o.protect})
-	if err := o.grant(tree); err != nil {
-		return nil, err
-	}
-	set := command.All()
-	if o.Only != nil {
-		set = o.Only(set)
-	}
-	return shell.New(shell.Options{
-		Hint: o.Hint,
-		FS:   tree, Commands: set, Limiter: gauge, Dir: o.Dir, Now: now, Seed: o.Seed, Parse: policy.ParseScript,
-	}), nil
-}
-
-// budgetFor sets what everything together may use.
-func (o *ShellOptions) budgetFor(conf *config.Config, b *App) (err error) {
-	budget := conf.Budget(quota.Unlimited())
-	if o.Budget.Calls != 0 {
-		if budget, err = ModelBudget(conf, o.Budget); err != nil {
-			return err
-		}
-	}
-	b.Meter = quota.New(budget)
-	return nil
+	return &Shell{
+		App:    &App{Log: s.Log, Meter: s.Budget, Secrets: s.Secrets, AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()},
+		Runner: s.Runner, Session: s.Session, Gauge: s.Limiter, Policy: s.Policy, Granted: s.Granted,
+	}, nil
 }
 
 // ModelBudget is what a model may use: base, what the settings say, and what is
@@ -197,8 +119,8 @@ type gatedShell struct {
 }
 
 // shell makes a virtual room.
-func (g gateParts) shell(o *ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell, error) {
-	session, err := o.shell(gauge)
+func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *policy.Policy, ask Asker) (gatedShell, error) {
+	session, err := o.NewSession(gauge)
 	if err != nil {
 		return gatedShell{}, err
 	}
@@ -279,91 +201,8 @@ func (b *App) Record(actor, what string) (done func(error), err error) {
 
 // Open opens the record alone, for what needs no box.
 func Open(conf *config.Config) (*App, error) {
-	b := &App{Secrets: SecretsOf(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
+	b := &App{Secrets: setup.Secrets(conf), AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()}
 	var err error
 	b.Log, err = audit.Open(config.AuditPath.Of(conf).V, audit.Options{Secrets: b.Secrets})
 	return b, err
-}
-
-// SecretsOf gathers what must never be shown: keys of the environment and of
-// the settings.
-func SecretsOf(conf *config.Config) *redact.Set {
-	set := knownSecrets(os.Environ())
-	set.Add(conf.Secrets()...)
-	return set
-}
-
-// knownSecrets gathers the user's own keys from the environment: whatever they
-// look like, they are not to be shown or written down.
-func knownSecrets(environ []string) *redact.Set {
-	var set redact.Set
-	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		name = strings.ToUpper(name)
-		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASS", "_CREDENTIALS"} {
-			if strings.HasSuffix(name, end) && len(value) >= 8 {
-				set.Add(value)
-			}
-		}
-	}
-	return &set
-}
-
-// grant makes real files visible in the tree.
-func (o *ShellOptions) grant(tree *vfs.FS) error {
-	for _, g := range []struct {
-		names []string
-		write bool
-	}{{o.Roots, false}, {o.Writable, true}} {
-		for _, name := range g.names {
-			if err := o.mount(tree, name, g.write); err != nil {
-				return err
-			}
-		}
-	}
-	if o.Dir == "" {
-		o.Dir = "/box"
-	}
-	for _, g := range []struct {
-		names []string
-		write bool
-	}{{o.Inputs, false}, {o.Outputs, true}} {
-		for _, name := range g.names {
-			if err := tree.Inject(Within(o.Dir, name), name, g.write); err != nil {
-				return err
-			}
-		}
-	}
-	for name, text := range o.texts {
-		at := Within(o.Dir, name)
-		if err := errors.Join(tree.MkdirAll(path.Dir(at), 0o755), tree.WriteFile(at, text, 0o444)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mount grants a tree under its own path; the shell starts in the first.
-func (o *ShellOptions) mount(tree *vfs.FS, name string, write bool) error {
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return err
-	}
-	at := filepath.ToSlash(abs)
-	if o.Dir == "" {
-		o.Dir = at
-	}
-	return tree.Mount(at, abs, write)
-}
-
-// clock returns the clock of a session: the real one, or one that stands still.
-func clock(text string) (func() time.Time, error) {
-	if text == "" {
-		return time.Now, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "set clock", Subject: text, Why: "it is not a time", Hint: "write it as 2006-01-02T15:04:05Z"}
-	}
-	return func() time.Time { return t }, nil
 }

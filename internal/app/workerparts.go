@@ -9,6 +9,7 @@ import (
 
 	"hako/host"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/internal/worker"
 	"hako/policy"
 	"hako/quota"
@@ -99,7 +100,7 @@ func (w *workerParts) openVirtual(s SandboxSpec, d worker.Door) (worker.Box, err
 	if err != nil {
 		return worker.Box{}, err
 	}
-	o := ShellOptions{Roots: s.Readable, Writable: s.Writable, protect: ProtectedFiles(w.conf, s.Writable...)}
+	o := setup.ShellOptions{Roots: s.Readable, Writable: s.Writable, Protect: setup.ProtectedFiles(w.conf, s.Writable...)}
 	r, err := w.gateParts(d).shell(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
 		return worker.Box{}, err

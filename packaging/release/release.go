@@ -76,7 +76,7 @@ func (r *release) papers(work string) ([]entry, error) {
 
 // completions asks a program for this machine what it can complete.
 func (r *release) completions(work string) (all []entry, err error) {
-	program, err := r.program(runtime.GOOS+"/"+runtime.GOARCH, work)
+	program, err := r.program("hako", runtime.GOOS+"/"+runtime.GOARCH, work)
 	if err != nil {
 		return nil, err
 	}
@@ -95,19 +95,27 @@ func (r *release) completions(work string) (all []entry, err error) {
 func (r *release) platform(platform, work string, common []entry) ([]string, error) {
 	system, arch, _ := strings.Cut(platform, "/")
 	name := fmt.Sprintf("hako_%s_%s_%s", strings.TrimPrefix(r.version, "v"), system, arch)
-	program, pack := "hako", tarGz
+	ending, pack := "", tarGz
 	if system == "windows" {
-		program, pack = "hako.exe", zipped
+		ending, pack = ".exe", zipped
 	}
-	built, err := r.program(platform, work)
+	all := slices.Clone(common)
+	for _, program := range programs {
+		built, err := r.program(program, platform, work)
+		if err != nil {
+			return nil, err
+		}
+		text, err := os.ReadFile(built)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entry{program + ending, text, 0o755})
+	}
+	archive, suffix, err := pack(name, all)
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(built)
-	if err != nil {
-		return nil, err
-	}
-	archive, suffix, err := pack(name, append(slices.Clone(common), entry{program, text, 0o755}))
+	built, err := r.program("hako", platform, work) // llmsh has no module that hako lacks
 	if err != nil {
 		return nil, err
 	}
@@ -129,19 +137,22 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// program is that for a platform, which is built once.
-func (r *release) program(platform, work string) (string, error) {
-	file := filepath.Join(work, "hako-"+strings.ReplaceAll(platform, "/", "-"))
+// programs are what an archive holds.
+var programs = []string{"hako", "llmsh"}
+
+// program is one of them for a platform; each is built once.
+func (r *release) program(name, platform, work string) (string, error) {
+	file := filepath.Join(work, name+"-"+strings.ReplaceAll(platform, "/", "-"))
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	return file, r.build(platform, file)
+	return file, r.build(name, platform, file)
 }
 
 // build makes one program. Nothing of this machine goes into it.
-func (r *release) build(platform, out string) error {
+func (r *release) build(name, platform, out string) error {
 	system, arch, _ := strings.Cut(platform, "/")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/hako")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", out, "./cmd/"+name)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	return cmd.Run()

@@ -123,7 +123,7 @@ func inspect(t *testing.T, out string) {
 	t.Helper()
 	name := "hako_1.2.3_linux_" + runtime.GOARCH
 	script := "sha256sum -c checksums.txt && tar xzf " + name + ".tar.gz && cd " + name +
-		" && ls man/man1/hako.1 completions/hako.bash completions/hako.zsh completions/hako.fish LICENSE hako.yaml.example && ./hako version"
+		" && ls man/man1/hako.1 completions/hako.bash completions/hako.zsh completions/hako.fish LICENSE hako.yaml.example llmsh && ./hako version"
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir = out
 	text, err := cmd.CombinedOutput()

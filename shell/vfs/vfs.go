@@ -1,14 +1,19 @@
-// Package vfs is the tree of files that scripts live in: a private tree in
-// memory, real directories mounted into it, and single real files injected
-// into it. What was not granted does not exist.
+// Package vfs is a tree of files for scripts that are not trusted: a private tree in
+// memory, into which real directories are mounted and single real files injected.
+// What was not granted does not exist.
 //
-// Names are resolved here, element by element, over the whole tree: a symbolic
-// link always points into the tree, wherever its target would lie on the host.
-// The host itself is touched only through [os.Root], so a mistake in the
-// resolution would still end at the border of a granted directory.
+//	files := vfs.New(vfs.Options{})
+//	err := files.Mount("/data", "./logs", false)              // a directory, read-only
+//	err = files.Inject("/box/notes.txt", "notes.txt", true)   // one file, writable
 //
-// The one rule to keep: no backend follows a symbolic link, and nothing here
-// opens a host file by an absolute name after Mount or Inject has returned.
+// Names are resolved here, element by element, over the whole tree: a symbolic link
+// always points into the tree, wherever its target would lie on the host. The host
+// itself is reached only through [os.Root], so that a mistake in the resolution would
+// still end at the border of a granted directory. No backend follows a symbolic link,
+// and no host file is opened by an absolute name once Mount or Inject has returned.
+//
+// Files in memory are charged to a [quota.Limiter]. [FS.Fork] makes a copy that
+// shares what neither changes, and [Diff] tells what changed.
 package vfs
 
 import (

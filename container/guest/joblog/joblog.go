@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"hako/container/guest"
+	"hako/run"
 )
 
 // A Log keeps the end of an output on disk.
@@ -105,16 +106,16 @@ func (s *Log) Count() (total, kept int64, why string) {
 // Page cuts a page out of the output, without cutting a character of UTF-8.
 // Whether the job has ended must have been asked before, so that what was
 // printed last is not missed.
-func (s *Log) Page(offset int64, limit int, ended bool) (guest.Page, error) {
+func (s *Log) Page(offset int64, limit int, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
-		return guest.Page{}, os.ErrClosed
+		return run.JobPage{}, os.ErrClosed
 	}
-	p := guest.Page{Offset: max(offset, s.start), Total: s.total, Start: s.start, Ended: ended}
+	p := run.JobPage{Offset: max(offset, s.start), Total: s.total, Start: s.start, Ended: ended}
 	text, err := s.read(p.Offset, max(limit, utf8.UTFMax))
 	if err != nil {
-		return guest.Page{}, err
+		return run.JobPage{}, err
 	}
 	if p.Offset > offset {
 		n := leftover(text)

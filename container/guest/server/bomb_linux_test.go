@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hako/container/guest"
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -49,7 +50,7 @@ func TestBombsEnd(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		d.crowd(t, 500*time.Millisecond)
-		if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != guest.Killed {
+		if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != run.JobKilled {
 			t.Errorf("%s: %+v, %v", name, j, err)
 		}
 		d.empties(t, 2*time.Second)
@@ -78,7 +79,7 @@ func TestStopper(t *testing.T) {
 		}
 	}
 	t.Logf("%d were held before they began", held)
-	if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != guest.Killed {
+	if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != run.JobKilled {
 		t.Fatalf("%+v, %v", j, err)
 	}
 	if got := d.sh(t, "echo fine"); got != "fine\n" {
@@ -173,11 +174,11 @@ func TestLeftBehindByJob(t *testing.T) {
 	if err == nil {
 		j, err = d.Wait(t.Context(), j.Handle)
 	}
-	if err != nil || j.State != guest.Done {
+	if err != nil || j.State != run.JobDone {
 		t.Fatalf("%+v, %v", j, err)
 	}
 	eventually(t, "it has left somebody", func() bool { return alive(word) == 1 })
-	if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != guest.Done || alive(word) != 0 {
+	if j, err = d.Kill(t.Context(), j.Handle); err != nil || j.State != run.JobDone || alive(word) != 0 {
 		t.Errorf("%+v, %v, %d left", j, err, alive(word))
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"syscall"
 
-	"hako/container/guest"
 	"hako/container/guest/joblog"
 	"hako/container/guest/wire"
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -95,7 +95,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 		defer s.looks.take()()
 		return one(inJSON(s.stats(ctx, p.Disk)))
 	case wire.CallList:
-		list := []guest.Job{}
+		list := []run.Job{}
 		for _, j := range s.desk.list() {
 			list = append(list, j.report())
 		}
@@ -106,7 +106,7 @@ func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byt
 
 // jobCall does what a call asks for about one job.
 func (s *server) jobCall(ctx context.Context, verb string, p wire.Parameters) ([][]byte, error) {
-	j, err := s.desk.find(guest.Handle(p.Handle))
+	j, err := s.desk.find(run.JobHandle(p.Handle))
 	if err != nil {
 		return nil, err
 	}

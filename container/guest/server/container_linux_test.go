@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hako/container/guest"
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -269,7 +270,7 @@ func (d *den) checkMemory(t *testing.T) {
 	if err == nil {
 		j, err = d.Wait(t.Context(), j.Handle)
 	}
-	if err != nil || j.State != guest.Failed || j.Note != "killed: out of memory (limit 96 MB)" {
+	if err != nil || j.State != run.JobFailed || j.Why != "killed: out of memory (limit 96 MB)" {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if _, err := (guest.Runner{Client: d.Client}).Run(t.Context(), scriptRequest(bomb)); fault.KindOf(err) != fault.Exhausted {

@@ -8,15 +8,15 @@ import (
 	"sync"
 	"time"
 
-	"hako/container/guest"
 	"hako/container/guest/joblog"
 	"hako/container/guest/wire"
+	"hako/run"
 	"hako/run/fault"
 )
 
 // A scriptJob is one command in the background.
 type job struct {
-	handle    guest.Handle
+	handle    run.JobHandle
 	command   string
 	process   *runningCommand
 	began     time.Time
@@ -67,9 +67,9 @@ func (d *jobTable) spool(limit int64) *joblog.Log { return &joblog.Log{Dir: d.di
 
 // newHandle makes a name that no other job has, nor had: the guest may have been
 // started again while somebody still remembers one.
-func (d *jobTable) newHandle() guest.Handle {
+func (d *jobTable) newHandle() run.JobHandle {
 	for {
-		h := guest.Handle(fmt.Sprintf("job-%08x", rand.Uint32()))
+		h := run.JobHandle(fmt.Sprintf("job-%08x", rand.Uint32()))
 		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.handle == h }) {
 			return h
 		}
@@ -115,8 +115,8 @@ func (j *job) kill() {
 }
 
 // report is how the job is now.
-func (j *job) report() guest.Job {
-	r := guest.Job{Handle: j.handle, Command: j.command, Pid: j.process.Pid, State: guest.Running, Began: j.began}
+func (j *job) report() run.Job {
+	r := run.Job{Handle: j.handle, Command: j.command, Pid: j.process.Pid, State: run.JobRunning, Began: j.began}
 	total, kept, why := j.log.Count()
 	r.Bytes, r.Dropped, r.DropWhy = total, total-kept, why
 	if r.Dropped > 0 && why == "" {
@@ -127,28 +127,28 @@ func (j *job) report() guest.Job {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r.Exit, r.Signal, r.Ended, r.State, r.Note = j.how.Exit, j.how.Signal, j.at, j.outcome(), j.how.Note
-	if r.State == guest.TimedOut {
+	r.Exit, r.Signal, r.Ended, r.State, r.Why = j.how.Exit, j.how.Signal, j.at, j.outcome(), j.how.Note
+	if r.State == run.JobTimedOut {
 		r.Exit = -1
 	}
 	return r
 }
 
 // outcome names how the job ended.
-func (j *job) outcome() guest.State {
+func (j *job) outcome() run.JobState {
 	switch {
 	case j.how.TimedOut:
-		return guest.TimedOut
+		return run.JobTimedOut
 	case j.asked || j.how.DiskFull:
-		return guest.Killed
+		return run.JobKilled
 	case j.how.Exit == 0:
-		return guest.Done
+		return run.JobDone
 	}
-	return guest.Failed
+	return run.JobFailed
 }
 
 // find returns a job by its handle.
-func (d *jobTable) find(h guest.Handle) (*job, error) {
+func (d *jobTable) find(h run.JobHandle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
@@ -167,7 +167,7 @@ func (d *jobTable) list() []*job {
 }
 
 // wait returns when the job has ended.
-func (j *job) wait(ctx context.Context) (guest.Job, error) {
+func (j *job) wait(ctx context.Context) (run.Job, error) {
 	select {
 	case <-j.ended:
 		return j.report(), nil

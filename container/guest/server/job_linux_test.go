@@ -13,16 +13,17 @@ import (
 
 	"hako/container/guest"
 	"hako/container/guest/wire"
+	"hako/run"
 	"hako/run/fault"
 )
 
 func TestJob(t *testing.T) {
 	d := newDen(t, guest.Options{})
 	j, err := d.Start(t.Context(), guest.Command{Script: `echo one; echo two >&2; while ! test -e go; do sleep 0.01; done; echo "three $1"; exit 3`, Args: []string{"箱"}})
-	if err != nil || j.State != guest.Running || j.Handle == "" || j.Pid == 0 {
+	if err != nil || j.State != run.JobRunning || j.Handle == "" || j.Pid == 0 {
 		t.Fatalf("%+v, %v", j, err)
 	}
-	var p guest.Page
+	var p run.JobPage
 	eventually(t, "it printed", func() bool {
 		p, err = d.Output(t.Context(), j.Handle, guest.Both, 0, 0)
 		return err == nil && p.Total == 8
@@ -36,7 +37,7 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, err = c.Wait(t.Context(), j.Handle)
-	if err != nil || j.State != guest.Failed || j.Exit != 3 || j.Ended.Before(j.Began) || j.Bytes != 8+10 {
+	if err != nil || j.State != run.JobFailed || j.Exit != 3 || j.Ended.Before(j.Began) || j.Bytes != 8+10 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	p, err = c.Output(t.Context(), j.Handle, guest.Both, 8, 9)
@@ -68,7 +69,7 @@ func TestJobEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j, err := d.Wait(t.Context(), late.Handle); err != nil || j.State != guest.TimedOut || j.Exit != -1 {
+	if j, err := d.Wait(t.Context(), late.Handle); err != nil || j.State != run.JobTimedOut || j.Exit != -1 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	killed, err := d.Start(t.Context(), guest.Command{Script: "trap '' TERM; " + nap})
@@ -76,7 +77,7 @@ func TestJobEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it runs", func() bool { return alive(word) == 3 })
-	if j, err := d.Kill(t.Context(), killed.Handle); err != nil || j.State != guest.Killed || j.Exit != 137 || j.Signal != 9 {
+	if j, err := d.Kill(t.Context(), killed.Handle); err != nil || j.State != run.JobKilled || j.Exit != 137 || j.Signal != 9 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if n := alive(word); n > 0 {
@@ -93,7 +94,7 @@ func TestJobEnds(t *testing.T) {
 	if err := d.Signal(t.Context(), told.Handle, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := d.Wait(t.Context(), told.Handle); err != nil || j.State != guest.Done {
+	if j, err := d.Wait(t.Context(), told.Handle); err != nil || j.State != run.JobDone {
 		t.Errorf("%+v, %v", j, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -105,7 +106,7 @@ func TestJobEnds(t *testing.T) {
 	if _, err := d.Wait(ctx, again.Handle); fault.KindOf(err) != fault.Timeout || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	if j, err := d.Job(t.Context(), again.Handle); err != nil || j.State != guest.Running || j.Command != "sleep 600" {
+	if j, err := d.Job(t.Context(), again.Handle); err != nil || j.State != run.JobRunning || j.Command != "sleep 600" {
 		t.Errorf("%+v, %v", j, err)
 	}
 }
@@ -128,7 +129,7 @@ func TestJobTail(t *testing.T) {
 	}
 	p, err := d.Output(t.Context(), j.Handle, guest.Both, 0, largePage)
 	if err != nil || p.Offset != p.Start || p.Start != j.Dropped || !p.More {
-		t.Errorf("%v, %+v", err, guest.Page{Offset: p.Offset, Next: p.Next, Start: p.Start, More: p.More})
+		t.Errorf("%v, %+v", err, run.JobPage{Offset: p.Offset, Next: p.Next, Start: p.Start, More: p.More})
 	}
 	text := p.Data
 	for p.More {

@@ -9,6 +9,6 @@ import (
 )
 
 func main() {
-	server.Guest(os.Args[0], os.Args[1:])
+	server.Main(os.Args[0], os.Args[1:])
 	os.Exit(2)
 }

@@ -15,6 +15,7 @@ import (
 	"hako/internal/app"
 	"hako/internal/app/ask/conversation"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/internal/websearch"
 	"hako/llm"
 	"hako/quota"
@@ -100,7 +101,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if s.request.Files, err = s.grantedFiles(); err != nil {
 		return err
 	}
-	if err := app.CheckGrants(s.conf, s.Record); err != nil {
+	if err := setup.CheckGrants(s.conf, s.Record); err != nil {
 		return err
 	}
 	executor, b, err := s.Executor(s.conf, "model")
@@ -237,7 +238,7 @@ func (s *Session) instructions() (string, error) {
 	if s.System != "" {
 		own, err := os.ReadFile(s.System)
 		if err != nil {
-			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: app.ReasonOf(err), FlagHint: "--system names a text file"}
+			return "", &fault.Error{Kind: fault.NotFound, Op: "read instructions", Subject: s.System, Err: setup.ReasonOf(err), FlagHint: "--system names a text file"}
 		}
 		parts = append(parts, strings.ToValidUTF8(string(own), "\uFFFD"))
 	}

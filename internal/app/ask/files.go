@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"hako/internal/app"
+	"hako/internal/setup"
 	"hako/llm"
 	"hako/run/fault"
 )
@@ -18,7 +19,7 @@ func (o *Options) grantedFiles() (list []llm.File, err error) {
 	for _, name := range o.Files {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: app.ReasonOf(err), Hint: "check the name"}
+			return nil, &fault.Error{Kind: fault.NotFound, Op: "grant file", Subject: name, Err: setup.ReasonOf(err), Hint: "check the name"}
 		}
 		if info.IsDir() {
 			return nil, &fault.Error{Kind: fault.Invalid, Op: "grant file", Subject: name, Why: "it is a directory", Hint: "grant its files one by one", FlagHint: "grant its files one by one, each with --file"}
@@ -68,7 +69,7 @@ func checkReadable(names []string, limit int64) error {
 			err = readFirstByte(name)
 		}
 		if err != nil {
-			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: app.ReasonOf(err), Hint: "see that you may read it"}
+			return &fault.Error{Kind: fault.NotFound, Op: "read file", Subject: name, Err: setup.ReasonOf(err), Hint: "see that you may read it"}
 		}
 	}
 	return nil

@@ -12,39 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// A State is how a job is.
-type State string
-
-// The states. All but the first are final.
-const (
-	Running  State = "running"
-	Done     State = "done"      // it ended with status 0
-	Failed   State = "failed"    // it ended with another status, or could not go on
-	Killed   State = "killed"    // somebody stopped it, or the list was closed
-	TimedOut State = "timed out" // the time allowed ran out
-	Denied   State = "denied"    // the policy, or a person, said no
-)
-
-// A Status tells how a job is.
-type Status struct {
-	Handle  Handle    `json:"handle"`
-	Command string    `json:"command"`
-	Reason  string    `json:"reason,omitempty"` // why, in the asker's words
-	Actor   string    `json:"actor,omitempty"`
-	State   State     `json:"state"`
-	Exit    int       `json:"exit_code"` // zero only while it is running, and when it is done
-	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended,omitzero"`
-	Bytes   int64     `json:"bytes"`             // printed so far
-	Dropped int64     `json:"dropped,omitempty"` // of these, how many are not kept
-	DropWhy string    `json:"dropped_why,omitempty"`
-	Err     string    `json:"error,omitempty"` // why it did not run, or not to its end
-	Hint    string    `json:"hint,omitempty"`  // what to do about that
-}
-
 // A job is one request in the background.
 type job struct {
-	handle Handle
+	handle run.JobHandle
 	req    run.Request
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -55,7 +25,7 @@ type job struct {
 
 	mu     sync.Mutex // guards what follows
 	asked  bool       // to be killed
-	status Status
+	status run.Job
 }
 
 // work runs a job to its end.
@@ -102,7 +72,7 @@ func (j *job) finish(res run.Result, err error, now time.Time) {
 	s := &j.status
 	s.State, s.Exit, s.Ended = j.outcome(res, err), res.Exit, now
 	if err != nil {
-		s.Err, s.Hint = err.Error(), fault.Hint(err)
+		s.Why, s.Hint = err.Error(), fault.Hint(err)
 	}
 	if s.Exit == 0 {
 		s.Exit = exits[s.State]
@@ -112,22 +82,22 @@ func (j *job) finish(res run.Result, err error, now time.Time) {
 }
 
 // exits are the statuses of jobs that have none of their own, as shells have them.
-var exits = map[State]int{Failed: 1, Killed: 137, TimedOut: 124, Denied: 126}
+var exits = map[run.JobState]int{run.JobFailed: 1, run.JobKilled: 137, run.JobTimedOut: 124, run.JobDenied: 126}
 
 // outcome names how the job ended. Somebody who stopped it is the reason for
 // whatever the runner says about it.
-func (j *job) outcome(res run.Result, err error) State {
+func (j *job) outcome(res run.Result, err error) run.JobState {
 	switch {
 	case err == nil && res.Exit == 0 && !res.TimedOut:
-		return Done
+		return run.JobDone
 	case j.asked:
-		return Killed
+		return run.JobKilled
 	case res.TimedOut, fault.KindOf(err) == fault.Timeout, errors.Is(err, context.DeadlineExceeded):
-		return TimedOut
+		return run.JobTimedOut
 	case fault.KindOf(err) == fault.Denied:
-		return Denied
+		return run.JobDenied
 	}
-	return Failed
+	return run.JobFailed
 }
 
 // kill asks the job to end.
@@ -148,7 +118,7 @@ func (j *job) over() bool {
 }
 
 // wait returns the last status of the job.
-func (j *job) wait(ctx context.Context, op string) (Status, error) {
+func (j *job) wait(ctx context.Context, op string) (run.Job, error) {
 	select {
 	case <-j.ended:
 		return j.report(), nil
@@ -158,7 +128,7 @@ func (j *job) wait(ctx context.Context, op string) (Status, error) {
 }
 
 // report is the status as it is now.
-func (j *job) report() Status {
+func (j *job) report() run.Job {
 	j.mu.Lock()
 	s := j.status
 	j.mu.Unlock()

@@ -73,9 +73,6 @@ func (o Options) filled() Options {
 	return o
 }
 
-// A Handle names a job. It cannot be guessed.
-type Handle string
-
 // A List keeps background jobs. It is safe for concurrent use.
 type List struct {
 	opts    Options
@@ -113,7 +110,7 @@ const early = 50 * time.Millisecond
 
 // Start runs a request in the background. The job outlives ctx, but not the
 // list. A request that is refused is a job that has ended, see [List.Status].
-func (d *List) Start(ctx context.Context, req run.Request) (Handle, error) {
+func (d *List) Start(ctx context.Context, req run.Request) (run.JobHandle, error) {
 	if err := ctx.Err(); err != nil {
 		return "", &fault.Error{Op: "start job", Why: "the caller is gone", Err: err}
 	}
@@ -170,14 +167,14 @@ func (d *List) newJob(req run.Request) *job {
 	j.log = &spool{create: d.create, limit: d.opts.Limit}
 	j.errors = &spool{create: d.create, limit: d.opts.Limit}
 	j.ctx, j.cancel = context.WithCancel(d.ctx)
-	j.status = Status{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: Running, Began: d.opts.Now()}
+	j.status = run.Job{Handle: j.handle, Command: req.Script, Reason: req.Reason, Actor: req.Actor, State: run.JobRunning, Began: d.opts.Now()}
 	return j
 }
 
 // newHandle makes up a handle of 40 bits that no job has.
-func (d *List) newHandle() Handle {
+func (d *List) newHandle() run.JobHandle {
 	for {
-		h := Handle("job-" + strings.ToLower(rand.Text()[:8]))
+		h := run.JobHandle("job-" + strings.ToLower(rand.Text()[:8]))
 		if !slices.ContainsFunc(d.jobs, func(j *job) bool { return j.handle == h }) {
 			return h
 		}
@@ -192,7 +189,7 @@ func (d *List) Busy() bool {
 }
 
 // find returns a job by its handle.
-func (d *List) find(h Handle) (*job, error) {
+func (d *List) find(h run.JobHandle) (*job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
@@ -203,7 +200,7 @@ func (d *List) find(h Handle) (*job, error) {
 	return nil, d.unknown(h)
 }
 
-func (d *List) unknown(h Handle) error {
+func (d *List) unknown(h run.JobHandle) error {
 	return &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: fmt.Sprintf("%q", brief(string(h))),
 		Why: "there is no such job, or it ended long ago", Hint: d.opts.Lists}
 }
@@ -217,20 +214,20 @@ func brief(s string) string {
 }
 
 // Status tells how a job is.
-func (d *List) Status(h Handle) (Status, error) {
+func (d *List) Status(h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
-		return Status{}, err
+		return run.Job{}, err
 	}
 	return j.report(), nil
 }
 
 // List tells how all jobs are, in the order in which they were started.
-func (d *List) All() []Status {
+func (d *List) All() []run.Job {
 	d.mu.Lock()
 	jobs := slices.Clone(d.jobs)
 	d.mu.Unlock()
-	list := make([]Status, len(jobs))
+	list := make([]run.Job, len(jobs))
 	for i, j := range jobs {
 		list[i] = j.report()
 	}
@@ -239,20 +236,20 @@ func (d *List) All() []Status {
 
 // Wait waits until a job has ended. If ctx ends first the job goes on, and the
 // status that is returned with the error says how it is.
-func (d *List) Wait(ctx context.Context, h Handle) (Status, error) {
+func (d *List) Wait(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
-		return Status{}, err
+		return run.Job{}, err
 	}
 	return j.wait(ctx, "wait for job")
 }
 
 // Kill stops a job and waits until it has ended. One that has already stays as
 // it is.
-func (d *List) Kill(ctx context.Context, h Handle) (Status, error) {
+func (d *List) Kill(ctx context.Context, h run.JobHandle) (run.Job, error) {
 	j, err := d.find(h)
 	if err != nil {
-		return Status{}, err
+		return run.Job{}, err
 	}
 	j.kill()
 	return j.wait(ctx, "kill job")

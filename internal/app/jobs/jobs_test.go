@@ -55,7 +55,7 @@ func shut(t testing.TB, d *List) {
 	}
 }
 
-func start(t testing.TB, d *List, script string) Handle {
+func start(t testing.TB, d *List, script string) run.JobHandle {
 	t.Helper()
 	h, err := d.Start(t.Context(), run.Request{Actor: "user", Reason: "a test", Script: script})
 	if err != nil {
@@ -64,7 +64,7 @@ func start(t testing.TB, d *List, script string) Handle {
 	return h
 }
 
-func wait(t testing.TB, d *List, h Handle) Status {
+func wait(t testing.TB, d *List, h run.JobHandle) run.Job {
 	t.Helper()
 	s, err := d.Wait(context.Background(), h)
 	if err != nil {
@@ -84,15 +84,15 @@ func TestHowJobsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		res  run.Result
 		err  error
-		want Status
+		want run.Job
 	}{
-		"done":            {run.Result{}, nil, Status{State: Done}},
-		"failed":          {run.Result{Exit: 3}, nil, Status{State: Failed, Exit: 3}},
-		"broken off":      {run.Result{}, errors.New("no more"), Status{State: Failed, Exit: 1, Err: "no more"}},
-		"timed out":       {run.Result{Exit: 124, TimedOut: true}, nil, Status{State: TimedOut, Exit: 124}},
-		"timed out, said": {run.Result{}, &fault.Error{Kind: fault.Timeout, Op: "run"}, Status{State: TimedOut, Exit: 124, Err: "run"}},
-		"over a deadline": {run.Result{}, context.DeadlineExceeded, Status{State: TimedOut, Exit: 124, Err: "context deadline exceeded"}},
-		"denied":          {run.Result{}, refused, Status{State: Denied, Exit: 126, Err: "denied rm -rf /: it removes everything", Hint: "remove files by name"}},
+		"done":            {run.Result{}, nil, run.Job{State: run.JobDone}},
+		"failed":          {run.Result{Exit: 3}, nil, run.Job{State: run.JobFailed, Exit: 3}},
+		"broken off":      {run.Result{}, errors.New("no more"), run.Job{State: run.JobFailed, Exit: 1, Why: "no more"}},
+		"timed out":       {run.Result{Exit: 124, TimedOut: true}, nil, run.Job{State: run.JobTimedOut, Exit: 124}},
+		"timed out, said": {run.Result{}, &fault.Error{Kind: fault.Timeout, Op: "run"}, run.Job{State: run.JobTimedOut, Exit: 124, Why: "run"}},
+		"over a deadline": {run.Result{}, context.DeadlineExceeded, run.Job{State: run.JobTimedOut, Exit: 124, Why: "context deadline exceeded"}},
+		"denied":          {run.Result{}, refused, run.Job{State: run.JobDenied, Exit: 126, Why: "denied rm -rf /: it removes everything", Hint: "remove files by name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -111,7 +111,7 @@ func TestHowJobsEnd(t *testing.T) {
 // waited for.
 func TestStartWaitsALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for takes, want := range map[time.Duration]State{early / 2: Denied, 10 * early: Running} {
+		for takes, want := range map[time.Duration]run.JobState{early / 2: run.JobDenied, 10 * early: run.JobRunning} {
 			d := desk(t, Options{}, func(context.Context, *run.Request) (run.Result, error) {
 				time.Sleep(takes)
 				return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "denied"}
@@ -142,11 +142,11 @@ func TestTheJobOutlivesItsCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if s, err := d.Wait(ctx, h); fault.KindOf(err) != fault.Timeout || s.State != Running {
+	if s, err := d.Wait(ctx, h); fault.KindOf(err) != fault.Timeout || s.State != run.JobRunning {
 		t.Errorf("%+v: %v", s, err)
 	}
 	close(finish)
-	if s := wait(t, d, h); s.State != Done {
+	if s := wait(t, d, h); s.State != run.JobDone {
 		t.Errorf("%+v", s)
 	}
 	if _, err := d.Start(ctx, run.Request{Script: "x"}); !errors.Is(err, context.Canceled) {
@@ -164,7 +164,7 @@ func TestKill(t *testing.T) {
 	})
 	h := start(t, d, "x")
 	s, err := d.Kill(t.Context(), h)
-	if err != nil || !back.Load() || s.State != Killed || s.Exit != 137 || s.Bytes != 7 {
+	if err != nil || !back.Load() || s.State != run.JobKilled || s.Exit != 137 || s.Bytes != 7 {
 		t.Errorf("%+v: %v", s, err)
 	}
 	if again, err := d.Kill(t.Context(), h); again != s || err != nil {
@@ -185,11 +185,11 @@ func TestKillIsWaitedForAsLongAsTheCallerLikes(t *testing.T) {
 	h := start(t, d, "x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := d.Kill(ctx, h); fault.KindOf(err) != fault.Timeout || s.State != Running {
+	if s, err := d.Kill(ctx, h); fault.KindOf(err) != fault.Timeout || s.State != run.JobRunning {
 		t.Errorf("%+v: %v", s, err)
 	}
 	close(finish)
-	if s := wait(t, d, h); s.State != Done {
+	if s := wait(t, d, h); s.State != run.JobDone {
 		t.Errorf("it did come to its own end: %+v", s)
 	}
 }
@@ -238,7 +238,7 @@ func TestTheOldestGo(t *testing.T) {
 
 func TestUnknownHandle(t *testing.T) {
 	d := desk(t, Options{Lists: "hako jobs list"}, untilKilled)
-	for _, h := range []Handle{"", "job-nope", "../../etc/passwd", Handle(strings.Repeat("長", 1000) + "\x1b")} {
+	for _, h := range []run.JobHandle{"", "job-nope", "../../etc/passwd", run.JobHandle(strings.Repeat("長", 1000) + "\x1b")} {
 		for name, ask := range map[string]func() error{
 			"status": func() error { _, err := d.Status(h); return err },
 			"output": func() error { _, err := d.Output(h, Both, 0, 0); return err },
@@ -255,7 +255,7 @@ func TestUnknownHandle(t *testing.T) {
 
 func TestHandlesAreShortAndDiffer(t *testing.T) {
 	d := desk(t, Options{}, func(context.Context, *run.Request) (run.Result, error) { return run.Result{}, nil })
-	seen := map[Handle]bool{}
+	seen := map[run.JobHandle]bool{}
 	for range 100 {
 		h := start(t, d, "x")
 		if seen[h] || !regexp.MustCompile(`^job-[a-z2-7]{8}$`).MatchString(string(h)) {
@@ -298,13 +298,13 @@ func TestRunnersAreMadeAndPutAway(t *testing.T) {
 			return run.Result{}, nil
 		}), func() { away.Add(1) }, nil
 	}}, nil)
-	if s := wait(t, d, start(t, d, "x")); s.State != Done || away.Load() != 1 {
+	if s := wait(t, d, start(t, d, "x")); s.State != run.JobDone || away.Load() != 1 {
 		t.Errorf("%+v, %d away", s, away.Load())
 	}
-	if s := wait(t, d, start(t, d, "break")); s.State != Failed || away.Load() != 2 || !strings.Contains(s.Err, "something impossible") {
+	if s := wait(t, d, start(t, d, "break")); s.State != run.JobFailed || away.Load() != 2 || !strings.Contains(s.Why, "something impossible") {
 		t.Errorf("%+v, %d away", s, away.Load())
 	}
-	if s := wait(t, d, start(t, d, "x")); s.State != Failed || s.Err != "make runner" || s.Hint != "try again" {
+	if s := wait(t, d, start(t, d, "x")); s.State != run.JobFailed || s.Why != "make runner" || s.Hint != "try again" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -315,7 +315,7 @@ func TestClose(t *testing.T) {
 		return untilKilled(ctx, req)
 	})
 	h := start(t, d, "x")
-	ended := make(chan Status)
+	ended := make(chan run.Job)
 	go func() {
 		s, _ := d.Wait(context.Background(), h)
 		ended <- s
@@ -329,7 +329,7 @@ func TestClose(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := <-ended; s.State != Killed && s.State != "" {
+	if s := <-ended; s.State != run.JobKilled && s.State != "" {
 		t.Errorf("%+v", s)
 	}
 	if len(d.All()) != 0 {
@@ -380,7 +380,7 @@ func TestAThousandJobs(t *testing.T) {
 	})
 	files, goroutines := openFiles(), runtime.NumGoroutine()
 	for range 1000 {
-		if s := wait(t, d, start(t, d, "x")); s.State != Done || s.Bytes != 10_001 || s.Dropped != 0 {
+		if s := wait(t, d, start(t, d, "x")); s.State != run.JobDone || s.Bytes != 10_001 || s.Dropped != 0 {
 			t.Fatalf("%+v", s)
 		}
 	}

@@ -48,7 +48,7 @@ func errs(s string) func(*run.Request) {
 	return func(req *run.Request) { io.WriteString(req.Stderr, s) }
 }
 
-func page(t *testing.T, d *List, h Handle, from Stream, offset, limit int64) Page {
+func page(t *testing.T, d *List, h run.JobHandle, from Stream, offset, limit int64) run.JobPage {
 	t.Helper()
 	p, err := d.Output(h, from, offset, limit)
 	if err != nil {
@@ -57,7 +57,7 @@ func page(t *testing.T, d *List, h Handle, from Stream, offset, limit int64) Pag
 	return p
 }
 
-func expect(t *testing.T, p Page, data string, next int64, more, ended bool) {
+func expect(t *testing.T, p run.JobPage, data string, next int64, more, ended bool) {
 	t.Helper()
 	if string(p.Data) != data || p.Next != next || p.More != more || p.Ended != ended {
 		t.Errorf("%q, next %d, more %v, ended %v; want %q, %d, %v, %v", p.Data, p.Next, p.More, p.Ended, data, next, more, ended)
@@ -92,7 +92,7 @@ func TestOutputWhileItGrows(t *testing.T) {
 }
 
 // ended runs a job that prints a text and returns its handle.
-func ended(t *testing.T, o Options, text string) (*List, Handle) {
+func ended(t *testing.T, o Options, text string) (*List, run.JobHandle) {
 	t.Helper()
 	d := desk(t, o, func(_ context.Context, req *run.Request) (run.Result, error) {
 		n, err := io.WriteString(req.Stdout, text)
@@ -146,7 +146,7 @@ func TestOverTheLimit(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	s, _ := d.Status(h)
-	if s.State != Done || s.Bytes != 15 || s.Dropped != 5 || s.DropWhy != "it is over the limit of 10 bytes" {
+	if s.State != run.JobDone || s.Bytes != 15 || s.Dropped != 5 || s.DropWhy != "it is over the limit of 10 bytes" {
 		t.Errorf("%+v", s)
 	}
 	d, h = ended(t, Options{Limit: 15}, strings.Repeat("日", 5))
@@ -196,7 +196,7 @@ func TestFullDisk(t *testing.T) {
 			job.step()
 			job.next <- struct{}{}
 			s := wait(t, d, h)
-			if s.State != Done || s.Bytes != 14 || s.Dropped != 14-int64(len(c.want)) || s.DropWhy != "it cannot be written: "+syscall.ENOSPC.Error() {
+			if s.State != run.JobDone || s.Bytes != 14 || s.Dropped != 14-int64(len(c.want)) || s.DropWhy != "it cannot be written: "+syscall.ENOSPC.Error() {
 				t.Errorf("%+v", s)
 			}
 			expect(t, page(t, d, h, Both, 0, 0), c.want, int64(len(c.want)), false, true)
@@ -212,7 +212,7 @@ func TestSpoolIsGone(t *testing.T) {
 	os.RemoveAll(d.dir.Path)
 	job.step()
 	job.next <- struct{}{}
-	if s := wait(t, d, h); s.State != Done || s.Dropped != 1 || strings.Contains(s.DropWhy, d.dir.Path) {
+	if s := wait(t, d, h); s.State != run.JobDone || s.Dropped != 1 || strings.Contains(s.DropWhy, d.dir.Path) {
 		t.Errorf("%+v", s)
 	}
 }

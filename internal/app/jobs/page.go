@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -16,18 +17,6 @@ const (
 	Stderr Stream = "stderr" // standard error alone
 )
 
-// A Page is a part of the output of a job. The next one begins at Next; the
-// output is over when Ended is true and More is not.
-type Page struct {
-	Data    []byte
-	Offset  int64 // where Data begins; the offset asked for, or after the character that it was in the middle of
-	Next    int64
-	Total   int64 // bytes printed so far
-	Dropped int64 // of these, how many are not kept
-	More    bool  // there is something at Next already
-	Ended   bool  // the job has ended: nothing will be added
-}
-
 const (
 	usualPage = 4 << 10
 	largePage = 1 << 20
@@ -38,16 +27,16 @@ const (
 // without cutting a character of UTF-8. A limit of zero means 4096; it is at
 // most 1 MB, and a single character is returned even if it is longer. Beyond
 // what was printed so far there is an empty page.
-func (d *List) Output(h Handle, from Stream, offset, limit int64) (Page, error) {
+func (d *List) Output(h run.JobHandle, from Stream, offset, limit int64) (run.JobPage, error) {
 	if limit == 0 {
 		limit = usualPage
 	}
 	if err := checkPage(h, from, offset, limit); err != nil {
-		return Page{}, err
+		return run.JobPage{}, err
 	}
 	j, err := d.find(h)
 	if err != nil {
-		return Page{}, err
+		return run.JobPage{}, err
 	}
 	s := j.log
 	if from == Stderr {
@@ -55,12 +44,12 @@ func (d *List) Output(h Handle, from Stream, offset, limit int64) (Page, error) 
 	}
 	page, err := s.page(offset, limit, j.over())
 	if err != nil {
-		return Page{}, d.unreadable(j, err)
+		return run.JobPage{}, d.unreadable(j, err)
 	}
 	return page, nil
 }
 
-func checkPage(h Handle, from Stream, offset, limit int64) error {
+func checkPage(h run.JobHandle, from Stream, offset, limit int64) error {
 	why, hint := "", ""
 	switch {
 	case from != Both && from != Stderr:
@@ -86,14 +75,14 @@ func (d *List) unreadable(j *job, err error) error {
 
 // page cuts a page out of the output. Whether the job has ended must have been
 // asked before, so that what was printed last is not missed.
-func (s *spool) page(offset, limit int64, ended bool) (Page, error) {
+func (s *spool) page(offset, limit int64, ended bool) (run.JobPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := Page{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
+	p := run.JobPage{Offset: offset, Next: offset, Total: s.total, Dropped: s.total - s.size, Ended: ended}
 	begin := max(offset-margin, 0)
 	text, err := s.read(make([]byte, offset-begin+limit+margin), begin)
 	if err != nil {
-		return Page{}, err
+		return run.JobPage{}, err
 	}
 	end := begin + int64(len(text))
 	if end == s.size && (!ended || s.why != "") {

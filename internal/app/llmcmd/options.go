@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"hako/internal/app"
 	"hako/internal/app/llmcmd/plan"
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
+	"hako/internal/setup"
 	"hako/run/fault"
 )
 
@@ -48,7 +48,7 @@ func Presets(conf *config.Config) (list []preset.Preset) {
 func readPlan(name string) (*plan.Plan, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: app.ReasonOf(err), Hint: "--plan-only prints one"}
+		return nil, &fault.Error{Kind: fault.NotFound, Op: "read plan", Subject: name, Err: setup.ReasonOf(err), Hint: "--plan-only prints one"}
 	}
 	p, err := plan.Parse(string(text))
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"hako/internal/app/llmcmd/preset"
 	"hako/internal/config"
 	"hako/internal/redact"
+	"hako/internal/setup"
 	"hako/llm"
 	"hako/llm/rules"
 	"hako/llm/tokens"
@@ -35,7 +36,7 @@ import (
 // Options say what a session has and how it works. The zero value has no files,
 // takes the settings' model and writes to the standard output that it is given.
 type Options struct {
-	app.ShellOptions
+	setup.ShellOptions
 	Model, Record string // as in ask.Options
 	Prompt        string // stands before the instructions, instead of a preset
 	Preset        string // empty means that of the settings
@@ -107,10 +108,10 @@ func Open(conf *config.Config, o *Options, env Environment) (*Session, error) {
 	o.Only = c.Commands
 	names := o.Inputs
 	o.Inputs = withoutStdin(names)
-	if err := app.CheckGrants(conf, o.Output, o.Record, o.Metrics); err != nil {
+	if err := setup.CheckGrants(conf, o.Output, o.Record, o.Metrics); err != nil {
 		return nil, err
 	}
-	b, err := o.ShellOptions.Open(conf)
+	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +235,7 @@ func (c *Session) inputFile(name string) (descriptors.Input, error) {
 	if err := c.study(name); err != nil {
 		return descriptors.Input{}, inputFault(name, err)
 	}
-	f, err := c.shell.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
+	f, err := c.shell.Session.FS.Open(setup.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return descriptors.Input{}, inputFault(name, err)
 	}
@@ -243,7 +244,7 @@ func (c *Session) inputFile(name string) (descriptors.Input, error) {
 
 // study looks at an input by a handle of its own, before anybody reads it.
 func (c *Session) study(name string) error {
-	f, err := c.shell.Session.FS.Open(app.Within(c.Dir, name), os.O_RDONLY, 0)
+	f, err := c.shell.Session.FS.Open(setup.Within(c.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

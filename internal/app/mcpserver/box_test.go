@@ -268,16 +268,15 @@ func (w *workshop) StartJob(_ context.Context, req *run.Request) (string, error)
 	return "job-1", nil
 }
 
-func (w *workshop) JobOutput(_ context.Context, id string, start, size int64) (JobPage, error) {
+func (w *workshop) JobOutput(_ context.Context, id string, start, size int64) (run.Job, run.JobPage, error) {
 	if id != "job-1" {
-		return JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Why: "there is none"}
+		return run.Job{}, run.JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Why: "there is none"}
 	}
-	return JobPage{State: "running", Text: []byte(fmt.Sprint(start, size)), Next: 9, Total: 20, More: true}, nil
+	return run.Job{State: run.JobRunning}, run.JobPage{Data: []byte(fmt.Sprint(start, size)), Next: 9, Total: 20, More: true}, nil
 }
 
-func (w *workshop) KillJob(context.Context, string) (JobPage, error) {
-	exit := 137
-	return JobPage{State: "killed", Exit: &exit, Why: "on request"}, nil
+func (w *workshop) KillJob(context.Context, string) (run.Job, error) {
+	return run.Job{State: run.JobKilled, Exit: 137, Why: "on request"}, nil
 }
 
 func TestEditorAndJobs(t *testing.T) {

@@ -95,20 +95,20 @@ func (d *Door) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToolR
 		return refuse(err)
 	}
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
-		p, err := j.JobOutput(ctx, in.Job, in.Start, in.Size)
-		return d.jobOut(in.Job, p), err
+		job, p, err := j.JobOutput(ctx, in.Job, in.Start, in.Size)
+		return d.jobOut(in.Job, job, p), err
 	})
 }
 
 func (d *Door) jobKill(ctx context.Context, v *visit, in jobKillIn) *sdk.CallToolResult {
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
-		p, err := j.KillJob(ctx, in.Job)
-		return d.jobOut(in.Job, p), err
+		job, err := j.KillJob(ctx, in.Job)
+		return d.jobOut(in.Job, job, run.JobPage{Next: job.Bytes, Total: job.Bytes}), err
 	})
 }
 
-func (d *Door) jobOut(id string, p JobPage) jobOut {
-	shown := d.opts.Secrets.Text(validUTF8(p.Text))
+func (d *Door) jobOut(id string, j run.Job, p run.JobPage) jobOut {
+	shown := d.opts.Secrets.Text(validUTF8(p.Data))
 	n := redact.Marks(shown) // most were put there when it was printed
-	return jobOut{Job: id, State: p.State, ExitCode: p.Exit, Why: p.Why, Text: shown, Total: p.Total, NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
+	return jobOut{Job: id, State: string(j.State), ExitCode: j.ExitCode(), Why: j.Why, Text: shown, Total: p.Total, NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}
 }

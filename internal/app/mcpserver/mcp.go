@@ -81,9 +81,9 @@ type Jobs interface {
 	// StartJob returns what names the job from now on.
 	StartJob(ctx context.Context, req *run.Request) (id string, err error)
 	// JobOutput returns what it printed, at most size bytes from start on.
-	JobOutput(ctx context.Context, id string, start, size int64) (JobPage, error)
+	JobOutput(ctx context.Context, id string, start, size int64) (run.Job, run.JobPage, error)
 	// KillJob ends a job; one that has ended stays as it is.
-	KillJob(ctx context.Context, id string) (JobPage, error)
+	KillJob(ctx context.Context, id string) (run.Job, error)
 }
 
 // Working is [Jobs] that report whether one of them runs: such a sandbox does not
@@ -97,18 +97,6 @@ type Lister interface{ ListJobs() []sandboxes.Job }
 
 // Moored is a [Box] that is a container, known elsewhere by the name of a task.
 type Moored interface{ Task() string }
-
-// A JobPage is how a job is, and part of what it printed.
-type JobPage struct {
-	State string // running, exited…
-	Exit  *int   // nil while it runs
-	Why   string // it ended otherwise than by itself; empty if not
-
-	Text  []byte // whole characters
-	Next  int64  // where the next page begins
-	Total int64  // bytes printed so far
-	More  bool   // there is something at Next already
-}
 
 // Told is a [Box] that says more about itself.
 type Told interface{ Info() Info }

@@ -59,18 +59,18 @@ func (d *Door) JobOutput(ctx context.Context, id, job string, offset int64, most
 		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: brief(job), Why: "this sandbox has no jobs"}
 	}
 	if offset < 0 {
-		p, err := j.JobOutput(ctx, job, 0, 1)
+		_, p, err := j.JobOutput(ctx, job, 0, 1)
 		if err != nil {
 			return "", 0, err
 		}
 		offset = max(p.Total+offset, 0)
 	}
 	size := min(max(int64(most), 1), maxRead)
-	p, err := j.JobOutput(ctx, job, offset, size)
+	_, p, err := j.JobOutput(ctx, job, offset, size)
 	if err != nil {
 		return "", 0, err
 	}
-	return d.opts.Secrets.Text(string(p.Text)), p.Next, nil
+	return d.opts.Secrets.Text(string(p.Data)), p.Next, nil
 }
 
 // publicOf is the name for people of the box of an id. The id itself opens the

@@ -9,6 +9,7 @@ import (
 
 	"hako/container"
 	"hako/container/guest"
+	"hako/run"
 )
 
 // Containers manages containers; [*container.Manager] does.
@@ -130,15 +131,17 @@ const (
 	mostCommand = 2000
 )
 
-func (w *Service) jobsOf(all []guest.Job) (list []Job) {
+func (w *Service) jobsOf(all []run.Job) (list []Job) {
 	for _, j := range all[max(0, len(all)-mostJobs):] {
-		one := Job{ID: string(j.Handle), Command: w.Secrets.Text(shortened(j.Command)), State: string(j.State), Started: j.Began}
-		if j.State != guest.Running {
-			one.Exit = &j.Exit
-		}
-		list = append(list, one)
+		j.Command = w.Secrets.Text(shortened(j.Command))
+		list = append(list, JobOf(j))
 	}
 	return list
+}
+
+// JobOf is a job as people see it.
+func JobOf(j run.Job) Job {
+	return Job{ID: string(j.Handle), Command: j.Command, State: string(j.State), Exit: j.ExitCode(), Started: j.Began}
 }
 
 func shortened(text string) string {
@@ -156,13 +159,13 @@ func (w *Service) printed(ctx context.Context, task, job string, offset int64, m
 	}
 	fromEnd := offset < 0
 	if fromEnd {
-		j, err := desk.Job(ctx, guest.Handle(job))
+		j, err := desk.Job(ctx, run.JobHandle(job))
 		if err != nil {
 			return "", 0, err
 		}
 		offset = max(0, j.Bytes+offset)
 	}
-	page, err := desk.Output(ctx, guest.Handle(job), guest.Both, offset, most)
+	page, err := desk.Output(ctx, run.JobHandle(job), guest.Both, offset, most)
 	if err != nil {
 		return "", 0, err
 	}

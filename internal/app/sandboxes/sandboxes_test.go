@@ -15,6 +15,7 @@ import (
 	"hako/container"
 	"hako/container/guest"
 	"hako/internal/redact"
+	"hako/run"
 	"hako/run/fault"
 )
 
@@ -73,7 +74,7 @@ func (p *pier) Cleanup(ctx context.Context, task string) error {
 type desk struct {
 	container.JobClient
 	stats guest.Stats
-	jobs  []guest.Job
+	jobs  []run.Job
 	text  string
 	mute  bool
 	most  *crest
@@ -106,22 +107,22 @@ func (d *desk) Stats(_ context.Context, disk bool) (guest.Stats, error) {
 	return d.stats, nil
 }
 
-func (d *desk) Jobs(context.Context) ([]guest.Job, error) { return d.jobs, nil }
+func (d *desk) Jobs(context.Context) ([]run.Job, error) { return d.jobs, nil }
 
-func (d *desk) Job(_ context.Context, h guest.Handle) (guest.Job, error) {
+func (d *desk) Job(_ context.Context, h run.JobHandle) (run.Job, error) {
 	if h != "job-1" {
-		return guest.Job{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
+		return run.Job{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
 	}
-	return guest.Job{Handle: h, Bytes: int64(len(d.text))}, nil
+	return run.Job{Handle: h, Bytes: int64(len(d.text))}, nil
 }
 
-func (d *desk) Output(_ context.Context, h guest.Handle, from guest.Stream, offset int64, limit int) (guest.Page, error) {
+func (d *desk) Output(_ context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage, error) {
 	if h != "job-1" || from != guest.Both {
-		return guest.Page{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
+		return run.JobPage{}, &fault.Error{Kind: fault.NotFound, Op: "find job", Subject: string(h)}
 	}
 	from64 := min(offset, int64(len(d.text)))
 	end := min(from64+int64(limit), int64(len(d.text)))
-	return guest.Page{Data: []byte(d.text[from64:end]), Next: end}, nil
+	return run.JobPage{Data: []byte(d.text[from64:end]), Next: end}, nil
 }
 
 // A rack is a shelf in memory.
@@ -187,8 +188,8 @@ func TestContainers(t *testing.T) {
 	secrets := new(redact.Set)
 	secrets.Add("hunter2hunter2")
 	p := &pier{infos: []container.Info{info("a", container.Ready), info("made", container.Initializing), info("off", container.Stopped), info("afar", container.Ready), info("dead", container.Ready)},
-		desks: map[string]*desk{"a": {stats: busy, jobs: []guest.Job{
-			{Handle: "job-1", Command: "echo hunter2hunter2", State: guest.Running}, {Handle: "job-2", Command: strings.Repeat("é", 3000), State: guest.TimedOut, Exit: -1}}}},
+		desks: map[string]*desk{"a": {stats: busy, jobs: []run.Job{
+			{Handle: "job-1", Command: "echo hunter2hunter2", State: run.JobRunning}, {Handle: "job-2", Command: strings.Repeat("é", 3000), State: run.JobTimedOut, Exit: -1}}}},
 		details: map[string]container.Details{"afar": {Info: info("afar", container.Stopped), Usage: &busy}},
 	}
 	w := &Service{Containers: p, Secrets: secrets}
@@ -220,7 +221,7 @@ func TestContainers(t *testing.T) {
 func TestManyJobs(t *testing.T) {
 	d := &desk{}
 	for i := range 200 {
-		d.jobs = append(d.jobs, guest.Job{Handle: guest.Handle(fmt.Sprint("job-", i))})
+		d.jobs = append(d.jobs, run.Job{Handle: run.JobHandle(fmt.Sprint("job-", i))})
 	}
 	w := &Service{Containers: &pier{infos: []container.Info{info("a", container.Ready)}, desks: map[string]*desk{"a": d}}}
 	if j := byID(t, w)["task:a"].Jobs; len(j) != mostJobs || j[0].ID != "job-150" || j[mostJobs-1].ID != "job-199" {
@@ -304,7 +305,7 @@ func TestBrokenDock(t *testing.T) {
 // entryOf once.
 func TestShelf(t *testing.T) {
 	r := &printingRack{rack{boxes: []Sandbox{{ID: "sb-1", Kind: "container", State: "ready", Owner: "mcp:x"}, {ID: "sb-2", Kind: "virtual", State: "ready"}}}}
-	p := &pier{infos: []container.Info{info("mcp-1", container.Ready), info("mcp-2", container.Ready)}, desks: map[string]*desk{"mcp-1": {stats: busy, jobs: []guest.Job{{Handle: "j"}}}}}
+	p := &pier{infos: []container.Info{info("mcp-1", container.Ready), info("mcp-2", container.Ready)}, desks: map[string]*desk{"mcp-1": {stats: busy, jobs: []run.Job{{Handle: "j"}}}}}
 	secrets := new(redact.Set)
 	secrets.Add("hunter2hunter2")
 	book := &notebook{}

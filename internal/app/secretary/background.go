@@ -34,7 +34,7 @@ func (j spokenJobs) Start(ctx context.Context, req run.Request) (string, error) 
 
 // Ask implements [Jobs].
 func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) (string, error) {
-	h := jobs.Handle(handle)
+	h := run.JobHandle(handle)
 	switch verb {
 	case "list":
 		var b strings.Builder
@@ -52,7 +52,7 @@ func (j spokenJobs) Ask(ctx context.Context, verb, handle string, offset int64) 
 	return jobLine(st), err
 }
 
-func (j spokenJobs) output(h jobs.Handle, offset int64) (string, error) {
+func (j spokenJobs) output(h run.JobHandle, offset int64) (string, error) {
 	page, err := j.Output(h, jobs.Both, offset, 0)
 	if err != nil {
 		return "", err
@@ -67,15 +67,15 @@ func (j spokenJobs) output(h jobs.Handle, offset int64) (string, error) {
 	return s, nil
 }
 
-func jobLine(st jobs.Status) string {
+func jobLine(st run.Job) string {
 	line := fmt.Sprintf("%s %s: %s", st.Handle, st.State, st.Command)
-	if took := st.Ended.Sub(st.Began).Round(time.Millisecond); st.State == jobs.Done || st.State == jobs.Failed {
+	if took := st.Ended.Sub(st.Began).Round(time.Millisecond); st.State == run.JobDone || st.State == run.JobFailed {
 		line += fmt.Sprintf(" (exit %d, after %v)", st.Exit, took)
-	} else if st.State != jobs.Running {
+	} else if st.State != run.JobRunning {
 		line += fmt.Sprintf(" (after %v)", took)
 	}
-	if st.Err != "" && st.State != jobs.Killed {
-		line += ": " + st.Err
+	if st.Why != "" && st.State != run.JobKilled {
+		line += ": " + st.Why
 	}
 	return line
 }

@@ -1,16 +1,17 @@
-package main
+package setup
 
 import (
 	"io"
+	"os"
 	"sync"
 	"time"
 
 	"hako/quota"
 )
 
-// waiting is the standard input of somebody's own script: while nothing comes
+// Waiting is the standard input of somebody's own script: while nothing comes
 // and nobody does anything meanwhile, its clock stands still.
-func waiting(stdin io.Reader, g *quota.Limiter) io.Reader {
+func Waiting(stdin io.Reader, g *quota.Limiter) io.Reader {
 	if stdin == nil {
 		return nil
 	}
@@ -68,4 +69,34 @@ func (v *vigil) end() {
 	defer v.mu.Unlock()
 	v.over = true
 	v.timer.Stop()
+}
+
+// Unhurried are the limits at a terminal: whoever types can press Ctrl-C.
+func Unhurried() quota.ScriptLimits {
+	l := quota.Lenient()
+	l.Time = 10 * time.Minute
+	return l
+}
+
+// grace is how long a script that was told to stop may take to do so.
+const grace = 700 * time.Millisecond
+
+// Watch ends the process with the status that end returns if a script outlives its
+// time limit: the last resort against a command that does not notice that it was
+// stopped.
+func Watch(g *quota.Limiter, end func(error) int) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			if err := g.Err(); err != nil && g.Overdue(grace) {
+				os.Exit(end(err))
+			}
+		}
+	}()
+	return func() { close(done) }
 }

@@ -1,11 +1,9 @@
-package main
+package setup
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"hako/internal/app"
 )
 
 // TestResolveFollowsWhatLeadsToNothing checks that a link is judged by where it
@@ -21,9 +19,9 @@ func TestResolveFollowsWhatLeadsToNothing(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"gg": ".git/hooks/new", "abs": "x/y", "two": ".git/hooks/new", "gg/z": ".git/hooks/new/z", "none": "none"} {
-		if got := app.Resolve(filepath.Join(dir, name)); got != filepath.Join(dir, want) {
+		if got := Resolve(filepath.Join(dir, name)); got != filepath.Join(dir, want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	app.Resolve(filepath.Join(dir, "loop")) // comes back
+	Resolve(filepath.Join(dir, "loop")) // comes back
 }

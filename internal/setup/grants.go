@@ -1,11 +1,10 @@
-package app
+package setup
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 
-	"hako/host"
 	"hako/internal/config"
 	"hako/run/fault"
 )
@@ -19,7 +18,7 @@ func CheckGrants(conf *config.Config, granted ...string) error {
 		if name == "" || name == "-" {
 			continue
 		}
-		for _, own := range ownFiles(conf) {
+		for _, own := range OwnFiles(conf) {
 			if overlaps(name, own) {
 				return &fault.Error{Kind: fault.Invalid, Op: "grant", Subject: name, Why: "hako keeps its own record or state there (" + own + "), and what is recorded could destroy it",
 					Hint:     "name another directory or file; audit.path moves the record, XDG_STATE_HOME the state",
@@ -28,16 +27,6 @@ func CheckGrants(conf *config.Config, granted ...string) error {
 		}
 	}
 	return checkHardLinks(conf, granted)
-}
-
-// checkRoot is apart for the root of programs. In one that they are not let loose
-// on anyway, as a home directory, everything else works, and the first program is
-// told why it does not.
-func checkRoot(conf *config.Config, root string) error {
-	if host.Usable(root) != nil {
-		return nil
-	}
-	return CheckGrants(conf, root)
 }
 
 // overlaps reports whether one of two paths is the other or lies in it.
@@ -118,24 +107,8 @@ func ProtectedFiles(conf *config.Config, dirs ...string) []string {
 	return append(list, trustedFiles(conf, dirs...)...)
 }
 
-// CheckRoot says at the start what would fail at the first command.
-func CheckRoot(conf *config.Config) error {
-	o, err := hostOptions(conf)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(o.Root)
-	switch {
-	case err != nil:
-		return &fault.Error{Kind: fault.NotFound, Op: "work in", Subject: o.Root, Err: ReasonOf(err), Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
-	case !info.IsDir():
-		return &fault.Error{Kind: fault.Invalid, Op: "work in", Subject: o.Root, Why: "it is no directory", Hint: "name a directory with bash_executor.root", FlagHint: "name a directory with --root"}
-	}
-	return checkRoot(conf, o.Root)
-}
-
-// ownFiles are hako's own: no program is to read or write the record.
-func ownFiles(conf *config.Config) []string {
+// OwnFiles are hako's own: no program is to read or write the record.
+func OwnFiles(conf *config.Config) []string {
 	files := []string{filepath.Dir(conf.StateFile("x")), config.AuditPath.Of(conf).V, config.SecretaryDatabase.Of(conf).V}
 	for i, name := range files {
 		if abs, err := filepath.Abs(name); err == nil {
