@@ -56,7 +56,7 @@ func Elicitation(conf *config.Config) func(caller string) gate.Answer {
 // AskPage has a door ask at the page of hako serve, while that runs, for clients
 // who cannot ask or may not answer.
 func AskPage(o *mcpserver.Options, conf *config.Config) {
-	page := asksocket.Caller{Dir: AskSocketDir(conf)}
+	page := asksocket.Client{Dir: AskSocketDir(conf)}
 	o.Ask, o.Reaches = page.Ask, page.There
 }
 

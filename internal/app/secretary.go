@@ -244,7 +244,7 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 		return err
 	}
 	b.OnClose(own.Close)
-	b.Hands, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.rules()
+	b.Runner, b.Dir, b.Commands = own.Runner, b.Host.Options.Root, b.rules()
 	b.ReadOnly = func(script string) bool { return b.look(ctx, script).ReadOnly }
 	b.Declares = func(script string) bool { return b.look(ctx, script).Declares }
 	pool := &secretary.RunnerPool{New: func() (run.Runner, func(), error) {
@@ -252,7 +252,7 @@ func (b *secretaryBuilder) addRunners(ctx context.Context) error {
 		return h.Runner, h.Close, err
 	}}
 	b.OnClose(pool.Close)
-	b.Spare = pool.Lend
+	b.SpareRunner = pool.Lend
 	if err := b.RunInBackground(b.jobOptions()); err != nil {
 		b.Warn(err)
 	}

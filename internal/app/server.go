@@ -223,7 +223,7 @@ func (s *Server) recordAsked(actor, what string) (done func(words string, err er
 // works without.
 func (s *Server) OpenAskSocket() (closeIt func()) {
 	warn := func(err error) { s.o.Warn("other processes cannot ask at the page", err) }
-	closeIt, err := (&asksocket.Hatch{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked, Complain: warn}).Open()
+	closeIt, err := (&asksocket.Server{Dir: AskSocketDir(s.Conf), Ask: s.Questions.Ask, Record: s.recordAsked, Complain: warn}).Open()
 	if err != nil {
 		warn(err)
 		return func() {}
