@@ -32,7 +32,7 @@ import (
 // what must not be shown, and the workers.
 type App struct {
 	Log        *audit.File
-	Budget      *quota.Budget
+	Budget     *quota.Budget
 	Secrets    *redact.Set
 	AskTimeout time.Duration // of a question to a person
 	ID         string        // begins the ids of what models do, on record
@@ -46,7 +46,7 @@ type Shell struct {
 	*App
 	Runner  run.Runner // the gate; nobody gets at what is behind it
 	Session *shell.Session
-	Limiter   *quota.Limiter
+	Limiter *quota.Limiter
 	Policy  *policy.Policy
 	Granted []string // names of the granted files, for $1, $2…
 }
@@ -93,10 +93,10 @@ func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell
 
 // gateParts are what the gates of a process have in common.
 type gateParts struct {
-	log      audit.Log
-	budget    gate.Budget
+	log        audit.Log
+	budget     gate.Budget
 	askTimeout time.Duration // of a question to a person
-	secrets  *redact.Set
+	secrets    *redact.Set
 }
 
 func (b *App) gateParts() gateParts { return gateParts{b.Log, b.Budget, b.AskTimeout, b.Secrets} }
@@ -112,7 +112,7 @@ func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask Aske
 type gatedShell struct {
 	run.Runner
 	limiter *quota.Limiter
-	close func()
+	close   func()
 	// beside makes one more over the same files, for a job that runs at the same
 	// time and may take long.
 	another func(g gateParts, ask Asker) gatedShell

@@ -53,10 +53,10 @@ type workerParts struct {
 	virtual *quota.Limiter // all virtual shells hold together what one may
 	host    *quota.Limiter // and so do the shells around programs
 
-	mu     sync.Mutex // guards what follows
-	others worker.Held
+	mu       sync.Mutex // guards what follows
+	others   worker.Held
 	limiters map[*quota.Limiter]bool
-	rules  map[string]*policy.Policy
+	rules    map[string]*policy.Policy
 }
 
 // NewWorkerParts assembles a worker.

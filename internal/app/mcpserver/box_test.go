@@ -253,7 +253,7 @@ type workshop struct {
 }
 
 func (w *workshop) Make(context.Context, string, SandboxOptions) (Sandbox, error) { return w, nil }
-func (w *workshop) Info() Info                                        { return Info{Environment: "python", Directory: "/workspace"} }
+func (w *workshop) Info() Info                                                    { return Info{Environment: "python", Directory: "/workspace"} }
 
 func (w *workshop) Edit(_ context.Context, req *run.Request, call []byte) (string, error) {
 	w.calls = append(w.calls, string(call)+" by "+req.Actor)

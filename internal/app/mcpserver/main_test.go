@@ -160,7 +160,7 @@ func (m *virtual) Make(ctx context.Context, caller string, w SandboxOptions) (Sa
 // fake makes boxes whose commands are functions.
 type fake func(ctx context.Context, req *run.Request) (run.Result, error)
 
-func (f fake) Make(context.Context, string, SandboxOptions) (Sandbox, error)             { return f, nil }
+func (f fake) Make(context.Context, string, SandboxOptions) (Sandbox, error) { return f, nil }
 func (f fake) Run(ctx context.Context, req *run.Request) (run.Result, error) { return f(ctx, req) }
 func (fake) Close(context.Context) error                                     { return nil }
 

@@ -122,9 +122,9 @@ type Options struct {
 	Instructions  string // for the model behind the client; empty means the usual ones
 
 	Maker   Maker
-	Kinds   []Kind // that Maker can make; nil means all
+	Kinds   []Kind         // that Maker can make; nil means all
 	Default SandboxOptions // what is made for a caller who runs a command and has no sandbox; zero means virtual
-	Egress  bool   // commands may reach the network; clients are told
+	Egress  bool           // commands may reach the network; clients are told
 
 	Tools  []tool.Tool // offered as they are: web_search, web_fetch; they pass their gate by themselves
 	Policy Judge       // for policy_check; nil means that it is not offered

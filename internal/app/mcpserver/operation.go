@@ -20,7 +20,7 @@ const longestDeed = 4 << 10
 
 type deedKey struct{}
 
-// OperationOf is what the context of a tool's call belongs to; the zero Deed if that
+// OperationOf is what the context of a tool's call belongs to; the zero Operation if that
 // is no call of a client.
 func OperationOf(ctx context.Context) Operation {
 	deed, _ := ctx.Value(deedKey{}).(Operation)
