@@ -1,67 +1,19 @@
 package shell
 
-// own is a command that needs the state of the shell itself.
-type own struct {
-	args, summary string
+import "slices"
+
+// shellCommands lists the commands of the shell itself, which need its state. What
+// they do is in [proc.ownCommand], their texts in package spec; a test keeps the
+// three in step.
+var shellCommands = []string{
+	":", ".", "source", "[", "test", "true", "false", "echo", "printf", "cd", "pwd", "pushd", "popd", "dirs",
+	"exit", "return", "break", "continue", "export", "readonly", "declare", "typeset", "local", "unset", "set",
+	"shift", "shopt", "eval", "exec", "command", "builtin", "type", "hash", "read", "mapfile", "readarray", "let",
+	"getopts", "trap", "wait", "jobs", "kill", "alias", "unalias", "umask", "ulimit", "times", "sh", "bash",
+	"llmsh",
 }
 
-// Usage returns its usage line.
-func (c own) Usage(name string) string { return Command{Name: name, Usage: c.args}.UsageLine() }
-
-// shellCommands lists the commands of the shell itself. What they do is in
-// [proc.ownCommand]; a test keeps the two in step.
-var shellCommands = map[string]own{
-	":":         {"[word...]", "do nothing"},
-	".":         {"file [word...]", "run the commands of a file in this shell"},
-	"source":    {"file [word...]", "run the commands of a file in this shell"},
-	"[":         {"expression ]", "test a condition"},
-	"test":      {"expression", "test a condition"},
-	"true":      {"", "succeed"},
-	"false":     {"", "fail"},
-	"echo":      {"[-neE] [word...]", "print words"},
-	"printf":    {"[-v name] format [word...]", "print words by a format"},
-	"cd":        {"[dir]", "change the current directory"},
-	"pwd":       {"[-LP]", "print the current directory"},
-	"pushd":     {"[dir]", "change the directory and remember the old one"},
-	"popd":      {"", "go back to the directory remembered last"},
-	"dirs":      {"", "list the remembered directories"},
-	"exit":      {"[status]", "end the script"},
-	"return":    {"[status]", "end a function"},
-	"break":     {"[levels]", "end a loop"},
-	"continue":  {"[levels]", "go on with the next turn of a loop"},
-	"export":    {"[-np] [name[=value]...]", "make variables visible to commands"},
-	"readonly":  {"[-ap] [name[=value]...]", "make variables unchangeable"},
-	"declare":   {"[-aAfFgilnprux] [name[=value]...]", "declare variables"},
-	"typeset":   {"[-aAfFgilnprux] [name[=value]...]", "declare variables"},
-	"local":     {"[name[=value]...]", "declare variables of a function"},
-	"unset":     {"[-fvn] name...", "forget variables or functions"},
-	"set":       {"[-abefhkmnptuvxBCEHPT] [-o option] [word...]", "set options and positional parameters"},
-	"shift":     {"[n]", "drop positional parameters"},
-	"shopt":     {"[-pqsu] [option...]", "set shell options"},
-	"eval":      {"[word...]", "run words as a script"},
-	"exec":      {"[command [word...]]", "run a command instead of the rest, or keep redirections"},
-	"command":   {"[-pvV] name [word...]", "run a command, passing over functions"},
-	"builtin":   {"name [word...]", "run a builtin, passing over functions"},
-	"type":      {"[-afptP] name...", "say what a name stands for"},
-	"hash":      {"", "do nothing: there are no programs to remember"},
-	"read":      {"[-ers] [-a array] [-d delim] [-n count] [-N count] [-p prompt] [-t seconds] [-u fd] [name...]", "read a line into variables"},
-	"mapfile":   {"[-d delim] [-n count] [-O origin] [-s skip] [-t] [-u fd] [array]", "read lines into an array"},
-	"readarray": {"[-d delim] [-n count] [-O origin] [-s skip] [-t] [-u fd] [array]", "read lines into an array"},
-	"let":       {"expression...", "evaluate arithmetic"},
-	"getopts":   {"optstring name [word...]", "read options"},
-	"trap":      {"[action signal...]", "run an action at EXIT, ERR or RETURN"},
-	"wait":      {"[-n] [id...]", "wait for background jobs, if there are any"},
-	"jobs":      {"[-lpr]", "list background jobs, if there are any"},
-	"kill":      {"[-s signal | -signal] id...", "end background jobs"},
-	"alias":     {"", "refused: aliases do not exist in scripts"},
-	"unalias":   {"", "do nothing: there are no aliases"},
-	"umask":     {"[mask]", "print the file mode mask"},
-	"ulimit":    {"", "print that the session has limits of its own"},
-	"times":     {"", "print used time"},
-	"sh":        {"[-ceux] [script [word...]]", "run a script in a subshell"},
-	"bash":      {"[-ceux] [script [word...]]", "run a script in a subshell"},
-	"llmsh":     {"[-ceux] [script [word...]]", "run a script in a subshell"},
-}
+func isShellCommand(name string) bool { return slices.Contains(shellCommands, name) }
 
 // ownCommand returns the function behind a command of the shell itself.
 func (p *proc) ownCommand(name string) func([]string) error {

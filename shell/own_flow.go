@@ -293,7 +293,7 @@ func (p *proc) kindOf(name string) string {
 	if _, ok := p.funcs[name]; ok {
 		return "function"
 	}
-	if _, ok := shellCommands[name]; ok && p.ses.has(name) {
+	if isShellCommand(name) && p.ses.has(name) {
 		return "builtin"
 	}
 	if _, ok := p.find(name); ok {

@@ -206,7 +206,7 @@ func Compare(a, b *Session) []vfs.Change { return vfs.Diff(a.FS, b.FS) }
 
 func (s *Session) names() []string {
 	out := slices.Collect(maps.Keys(s.Commands))
-	for name := range shellCommands {
+	for _, name := range shellCommands {
 		if s.has(name) {
 			out = append(out, name)
 		}

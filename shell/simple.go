@@ -218,7 +218,7 @@ func (p *proc) settle(name string, err error) {
 // a name of the script, which must not get a capital letter.
 func (p *proc) reasonFor(name string, err error) string {
 	words := vfs.Reason(err)
-	if _, own := shellCommands[name]; own && strings.EqualFold(words, err.Error()) {
+	if isShellCommand(name) && strings.EqualFold(words, err.Error()) {
 		return err.Error()
 	}
 	return words
@@ -228,7 +228,7 @@ func (p *proc) usage(name string) string {
 	if c, ok := p.find(name); ok {
 		return c.UsageLine()
 	}
-	return shellCommands[name].Usage(name)
+	return Command{Name: name}.UsageLine()
 }
 
 // unknown reports a command that does not exist, with the names nearest to it.
@@ -368,8 +368,8 @@ func (p *proc) within(name string) (Command, bool) {
 	if c, ok := p.ses.Commands[name]; ok {
 		return c, true
 	}
-	if c, ok := shellCommands[name]; ok && p.ses.has(name) {
-		return Command{Name: name, Usage: c.args, Summary: c.summary, Help: ownHelp[name]}, true
+	if isShellCommand(name) && p.ses.has(name) {
+		return Command{Name: name}, true
 	}
 	return Command{}, false
 }

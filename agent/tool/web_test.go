@@ -12,9 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer/codec"
-
 	"hako/internal/websearch"
+	"hako/llm/tokens"
 	"hako/run/fault"
 )
 
@@ -115,18 +114,17 @@ func TestWebFetchRefuses(t *testing.T) {
 }
 
 func TestWebTokens(t *testing.T) {
-	count := codec.NewO200kBase()
 	for _, tt := range []struct {
 		tool Tool
 		most int
 	}{
-		{WebSearch(nil), 100},
+		{WebSearch(nil), 105}, // estimates are high for JSON
 		{WebFetch(nil), 100},
 	} {
-		n, err := count.Count(tt.tool.Name + "\n" + tt.tool.Text + "\n" + string(tt.tool.Schema))
-		prose, _ := count.Count(tt.tool.Text)
-		if err != nil || n > tt.most || prose > 60 {
-			t.Errorf("%s: %d tokens, %d of prose; %v", tt.tool.Name, n, prose, err)
+		n := tokens.Count(tt.tool.Name + "\n" + tt.tool.Text + "\n" + string(tt.tool.Schema))
+		prose := tokens.Count(tt.tool.Text)
+		if n > tt.most || prose > 60 {
+			t.Errorf("%s: %d tokens, %d of prose", tt.tool.Name, n, prose)
 		}
 		t.Logf("%s: %d tokens, %d of prose, %s", tt.tool.Name, n, prose, tt.tool.Schema)
 	}

@@ -154,7 +154,7 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	if o.dryRun {
 		return o.describe(s.out, session)
 	}
-	defer watchdog(session.Shell.Gauge, s.err)()
+	defer watchdog(session.Shell.Limiter, s.err)()
 	err = session.Run(ctx)
 	if o.stats {
 		w.endText()
@@ -201,7 +201,7 @@ func (o *runOptions) describe(w io.Writer, session *ask.Session) error {
 		fmt.Fprintf(w, "file:     %s (%d bytes)\n", visible(f.Name), f.Bytes)
 	}
 	fmt.Fprintf(w, "request:  %s\n", term.Brief(d.Request, 200))
-	fmt.Fprintf(w, "fixed:    %d tokens (o200k) in every request:\n", d.Fixed)
+	fmt.Fprintf(w, "fixed:    about %d tokens in every request:\n", d.Fixed)
 	for _, p := range d.Parts {
 		fmt.Fprintf(w, "          %5d  %s\n", p.Tokens, p.Name)
 	}

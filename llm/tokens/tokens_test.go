@@ -1,15 +1,16 @@
 package tokens
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"hako/llm"
 )
 
-// known has counts that others published for o200k: the sentences about itself
-// with which OpenAI introduced it, and the examples of its cookbook. The emoji
-// and the code are what this package said when it agreed on all of those.
+// known has counts of o200k: the sentences about itself with which OpenAI introduced it, and the examples of its
+// cookbook.
 var known = map[string]int{
 	"":              0,
 	"hello world":   2,
@@ -21,66 +22,45 @@ var known = map[string]int{
 	"안녕하세요, 제 이름은 GPT-4o입니다. 저는 새로운 유형의 언어 모델입니다, 만나서 반갑습니다!":                            27,
 	"Привет, меня зовут GPT-4o. Я — новая языковая модель, приятно познакомиться!":       23,
 	"We know what we are, but know not what we may be.":                                  14,
-	"antidisestablishmentarianism":              6,
-	"2 + 2 = 4":                                 7,
-	"お誕生日おめでとう":                                 8,
-	"🎉":                                         2,
-	"👩‍👩‍👧‍👦":                                   11,
+	"antidisestablishmentarianism": 6,
+	"2 + 2 = 4":                    7,
+	"お誕生日おめでとう":                    8,
+	"🎉":                            2,
 	"func main() {\n\tfmt.Println(\"hi\")\n}\n": 10,
-	"<|endoftext|>":                             7, // a text, not what it is called after
 }
 
-func TestCount(t *testing.T) {
+// TestKnown: of short texts an estimate may be off by a third and two tokens.
+func TestKnown(t *testing.T) {
 	for text, want := range known {
-		if got, err := Count(text); err != nil || got != want {
-			t.Errorf("%q: %d tokens, want %d, %v", text, got, want, err)
+		if got := Count(text); got < want*2/3-2 || got > want*4/3+2 {
+			t.Errorf("%q: %d tokens, o200k makes %d", text, got, want)
 		}
 	}
 }
 
-// long texts of every kind: what is cut must count as much as what is not.
-func TestLongTexts(t *testing.T) {
-	for _, text := range []string{
-		"It's what they've said: don't, DON'T, 'til 12,345 o'clock…\n\n  \tElsewhere; and so on. ",
-		"これは長い文章です。改行も\nありますし、ＡＢＣや123も、カタカナーも混ざっています！　全角の空白も。",
-		"if err := f(x[i+1], \"it's\"); err != nil {\r\n\treturn fmt.Errorf(\"%w\", err) // naïve café\n}\n",
-		"नमस्ते, मेरा नाम है। ",
-		"2025-08-07,12345678,0.25;½²\n",
-		"👩‍👩‍👧‍👦 🎉🎉 a\u0301b ",
-	} {
-		text = strings.Repeat(text, 1+6000/len(text))
-		for shift := range 3 {
-			part := text[shift:]
-			want, _ := o200k().Count(part)
-			if got, err := Count(part); err != nil || got != want {
-				t.Errorf("%.20q…: %d tokens, want %d, %v", part, got, want, err)
-			}
+// TestSamples: of texts of some kilobytes it may be off by 8 %. The counts are those of the o200k tokenizer.
+func TestSamples(t *testing.T) {
+	for name, want := range map[string]int{"english": 1605, "code": 1606, "japanese": 2104, "mixed": 1028} {
+		text, err := os.ReadFile("testdata/" + name + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Count(string(text))
+		if off := 100 * float64(got-want) / float64(want); off < -8 || off > 8 {
+			t.Errorf("%s: %d tokens, o200k makes %d: %+.1f %%", name, got, want, off)
 		}
 	}
 }
 
-// A word without an end must not take forever: the tokenizer takes n² steps for
-// n bytes, so it never gets many.
-func TestEndlessWords(t *testing.T) {
-	for _, text := range []string{"ab", "日本", "-=", " ", "\n", "\xff", "🎉", "a\u0301", "7"} {
-		text = strings.Repeat(text, 8_000/len(text))
-		if n, err := Count(text); err != nil || n < 8 {
-			t.Errorf("%.8q…: %d tokens, %v", text, n, err)
+// TestLinear: a word without an end takes no longer than any other text.
+func TestLinear(t *testing.T) {
+	for _, text := range []string{"ab", "日本", "-=", "-", " ", "\n", "\xff", "🎉", "a\u0301", "7", "\x7f", "\x00", "aB"} {
+		text = strings.Repeat(text, (1<<20)/len(text))
+		began := time.Now()
+		n := Count(text)
+		if d := time.Since(began); n < 1 || d > 20*time.Second {
+			t.Errorf("%.8q…: %d tokens in %v", text, n, d)
 		}
-		for rest := text; rest != ""; {
-			at, _ := cut(rest, window)
-			if at > window || at < window-4 && at < len(rest) {
-				t.Fatalf("%.8q…: a part of %d bytes", text, at)
-			}
-			rest = rest[at:]
-		}
-	}
-}
-
-func TestNotUTF8(t *testing.T) {
-	want, _ := Count("a\ufffd\ufffdb")
-	if got, err := Count("a\xff\xfeb"); err != nil || got != want {
-		t.Errorf("%d tokens, want %d, %v", got, want, err)
 	}
 }
 
@@ -90,8 +70,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%d, %v", got, err)
 	}
 	d.Tools = []llm.Tool{{Name: "hello", Text: "hello world", Schema: []byte(`{"type": "object"}`)}, {Name: "world"}}
-	schema, _ := Count(`{"type":"object"}`)
-	if got, err := Request(d); err != nil || got != 2+1+2+schema+1 {
+	if got, err := Request(d); err != nil || got != 2+1+2+Count(`{"type":"object"}`)+1 {
 		t.Errorf("%d, %v", got, err)
 	}
 	d.Tools[0].Schema = []byte("{")
@@ -100,24 +79,14 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// FuzzCut: a cut at the end of a word changes no count.
-func FuzzCut(f *testing.F) {
-	f.Add("It's what they've said", 7)
-	f.Add("日本語、日本\n\n  語", 9)
-	f.Add("a\u0301 \xff'S  x", 3)
-	f.Fuzz(func(t *testing.T, text string, most int) {
-		if most < 1 || len(text) > 300 {
-			return
-		}
-		at, exact := cut(text, most)
-		if at > len(text) || at > most || at == 0 && text != "" {
-			t.Fatalf("%q is cut at %d", text, at)
-		}
-		whole, _ := o200k().Count(text)
-		one, _ := o200k().Count(text[:at])
-		two, _ := o200k().Count(text[at:])
-		if exact && one+two != whole {
-			t.Errorf("%q | %q: %d + %d tokens, together %d", text[:at], text[at:], one, two, whole)
+// FuzzCount: every text has a count, and a longer text none that is much smaller.
+func FuzzCount(f *testing.F) {
+	f.Add("It's what they've said")
+	f.Add("日本語、日本\n\n  語")
+	f.Add("a\u0301 \xff'S  x\x00")
+	f.Fuzz(func(t *testing.T, text string) {
+		if n := Count(text); n < 0 || n > 4*len(text)+1 {
+			t.Errorf("%q: %d tokens", text, n)
 		}
 	})
 }

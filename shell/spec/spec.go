@@ -199,7 +199,7 @@ func Lookup(name string) *Spec {
 	if s, ok := parsed.Load(name); ok {
 		return s.(*Spec)
 	}
-	text, err := files.ReadFile(name + ".txt")
+	text, err := files.ReadFile(fileName(name))
 	if err != nil {
 		return nil
 	}
@@ -209,6 +209,19 @@ func Lookup(name string) *Spec {
 	}
 	s, _ := parsed.LoadOrStore(name, list[0])
 	return s.(*Spec)
+}
+
+// fileName is the file of a command. Some names cannot be those of files.
+func fileName(name string) string {
+	switch name {
+	case ":":
+		name = "colon"
+	case ".":
+		name = "dot"
+	case "[":
+		name = "bracket"
+	}
+	return name + ".txt"
 }
 
 // Executable lists hako's commands that the read-only tool may call, sorted. It

@@ -23,9 +23,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %v", e.Name(), err)
 			continue
 		}
-		name := strings.TrimSuffix(e.Name(), ".txt")
-		if len(list) != 1 || list[0].Name != name || Lookup(name) == nil {
-			t.Errorf("%s does not hold the one spec of %s", e.Name(), name)
+		if len(list) != 1 || fileName(list[0].Name) != e.Name() || Lookup(list[0].Name) == nil {
+			t.Errorf("%s does not hold one spec of that name", e.Name())
 		}
 		if s := list[0]; s.Summary == "" || s.Help == "" {
 			t.Errorf("%s has no summary or no help", e.Name())

@@ -273,11 +273,11 @@ func (t *tarCall) excluded(name string) bool {
 // matches tries the patterns on a name and on what follows its slashes.
 func (t *tarCall) matches(name string) bool {
 	for _, pattern := range t.exclude {
-		if wildMatch(pattern, name) {
+		if cli.Fnmatch(pattern, name, false) {
 			return true
 		}
 		for i := range len(name) {
-			if name[i] == '/' && wildMatch(pattern, name[i+1:]) {
+			if name[i] == '/' && cli.Fnmatch(pattern, name[i+1:], false) {
 				return true
 			}
 		}

@@ -147,7 +147,7 @@ func (r *tarReader) wanted(name string) (dir string, ok bool) {
 		o := &r.operands[i]
 		want := strings.TrimSuffix(o.name, "/")
 		plain := strings.TrimSuffix(name, "/")
-		if plain == want || strings.HasPrefix(plain, want+"/") || r.wild && wildMatch(want, plain) {
+		if plain == want || strings.HasPrefix(plain, want+"/") || r.wild && cli.Fnmatch(want, plain, false) {
 			o.found = true
 			return o.dir, !r.excluded(name)
 		}

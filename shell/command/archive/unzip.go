@@ -180,7 +180,7 @@ func (u *unzip) chosen(r *zip.Reader) (files []*zip.File) {
 	for _, f := range r.File {
 		want := len(u.members) == 0
 		for i, m := range u.members {
-			if wildMatch(m, f.Name) {
+			if cli.Fnmatch(m, f.Name, false) {
 				want, hit[i] = true, true
 			}
 		}

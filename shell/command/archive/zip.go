@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hako/shell"
+	"hako/shell/command/internal/cli"
 	"hako/shell/vfs"
 )
 
@@ -205,7 +206,7 @@ func (z *zipCall) add(item zipItem) {
 
 func zipMatches(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if wildMatch(p, name) {
+		if cli.Fnmatch(p, name, false) {
 			return true
 		}
 	}

@@ -18,8 +18,6 @@ import (
 	"hako/shell/vfs"
 )
 
-const awkArgs = "[-F fs] [-v var=value] [-f program-file | 'program'] [file | var=value...]"
-
 var (
 	Awk  = shell.Command{Name: "awk", Run: runAwk}
 	Gawk = shell.Command{Name: "gawk", Run: runAwk}

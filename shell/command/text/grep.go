@@ -15,8 +15,6 @@ import (
 	"hako/shell/vfs"
 )
 
-const grepArgs = "[option]... PATTERNS [file...]"
-
 var Grep = shell.Command{Name: "grep", Run: runGrep}
 
 var Egrep = shell.Command{Name: "egrep", Run: runGrep}

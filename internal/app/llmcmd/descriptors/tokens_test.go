@@ -4,18 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tiktoken-go/tokenizer/codec"
+	"hako/llm/tokens"
 )
 
 // TestTokens keeps the tools cheap: every request begins with them.
 func TestTokens(t *testing.T) {
-	count := codec.NewO200kBase()
 	total := 0
 	for _, tool := range newBox(t, Options{}).Tools() {
-		n, err := count.Count(tool.Name + "\n" + tool.Text + "\n" + string(tool.Schema))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := tokens.Count(tool.Name + "\n" + tool.Text + "\n" + string(tool.Schema))
 		t.Logf("%s: %d tokens, %s", tool.Name, n, tool.Schema)
 		total += n
 	}
