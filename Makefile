@@ -79,6 +79,7 @@ test-all: tools tiny check
 	HAKO_REQUIRE_TOOLS=1 go test -json -timeout 20m $(LONG) | $(REPORT)
 	CGO_ENABLED=1 go test -race -short -json -timeout 20m ./... | $(REPORT)
 	cd internal/fakes/clients && go vet ./... && go test -timeout 20m ./...
+	cd bench/scale && go vet ./... && go test -timeout 20m ./...
 	$(MAKE) fuzz
 	$(MAKE) demo >/dev/null
 
@@ -120,7 +121,7 @@ bench-containers: images
 	go run ./bench/containers
 
 bench-scale:
-	go run ./bench/scale
+	cd bench/scale && go run .
 
 # images needs Docker. Where there is none and none can be installed, it says so
 # and the tests that need containers are skipped aloud, unless they must not be.

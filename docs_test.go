@@ -38,9 +38,6 @@ func pages(t *testing.T) map[string]string {
 // TestPageWidth checks that documents can be read in a terminal and in a diff.
 // Rows of tables and what is typed or printed cannot be broken.
 func TestPageWidth(t *testing.T) {
-	if os.Getenv("HAKO_PAGES") == "" {
-		t.Skip("while rooms are renamed")
-	}
 	for name, text := range pages(t) {
 		n, fenced := 0, false
 		for line := range strings.Lines(text) {
@@ -59,17 +56,41 @@ func TestPageWidth(t *testing.T) {
 	}
 }
 
-var pageLink = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+var (
+	pageLink   = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+	sourceName = regexp.MustCompile("`([a-z][a-z0-9]*(?:/[A-Za-z0-9._-]+)+/?)`")
+)
 
-// TestPageFiles checks that links lead somewhere.
+// TestPageFiles checks that links lead somewhere, and that the files of this
+// repository that are named in documents exist.
 func TestPageFiles(t *testing.T) {
+	rooms := topLevel(t)
 	for name, text := range pages(t) {
 		for _, m := range pageLink.FindAllStringSubmatch(text, -1) {
 			if !exists(path.Join(path.Dir(name), m[1])) {
 				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
 			}
 		}
+		for _, m := range sourceName.FindAllStringSubmatch(text, -1) {
+			if room, _, _ := strings.Cut(m[1], "/"); rooms[room] && !strings.Contains(m[1], "NAME") && !exists(m[1]) {
+				t.Errorf("%s: there is no %s", name, m[1])
+			}
+		}
 	}
+}
+
+// topLevel returns the directories of the repository that hold sources or documents.
+func topLevel(t *testing.T) map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, e := range entries {
+		all[e.Name()] = e.IsDir() && e.Name() != "bin" && e.Name() != "dist"
+	}
+	return all
 }
 
 func exists(name string) bool {

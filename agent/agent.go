@@ -69,7 +69,7 @@ type Request struct {
 	Found string     // what a search beforehand found; empty means nothing was searched
 }
 
-// An ResponseBody is what came of a request.
+// An Answer is what came of a request.
 type Answer struct {
 	Text    string // the model's last words, or as much as there is of them
 	Words   string // of the last whole turn without calls, unless calls came after it; those beside Leave too

@@ -37,7 +37,7 @@ type seenCall struct {
 // carryOut runs the calls of a turn and adds their results, one for each, in
 // the order of the calls. In the last turn only the tool that ends it is run.
 // That tool comes last wherever it stands: what a model wants done in the same
-// lockTask it wants done before the end.
+// turn it wants done before the end.
 func (l *loop) carryOut(ctx context.Context, calls []llm.Call, last bool) error {
 	results := make([]outcome, len(calls))
 	skip := l.turnedDown(calls, results, last)

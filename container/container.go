@@ -63,7 +63,7 @@ type Options struct {
 	// Gate puts the gate before a runner of a task. Nil runs nothing.
 	Gate func(task string, r run.Runner) run.Runner
 	// Record puts on record what is about to be done for a task other than
-	// foregroundCommand a script, and returns what puts on record how it ended. What it
+	// running a script, and returns what puts on record how it ended. What it
 	// refuses is not done; nil refuses everything.
 	Record func(task, what string) (done func(error), err error)
 	// Allowed lists the commands that the policy allows, for prompts. Nil

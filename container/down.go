@@ -120,7 +120,7 @@ func (d *Manager) remove(ctx context.Context, b *box) error {
 
 // removeEach removes what was made for a box. The engine may still be busy with
 // what was asked for by somebody who was killed, or did not wait: such a box is
-// errorReader a little.
+// watched a little.
 func (d *Manager) removeEach(ctx context.Context, b *box) error {
 	err := d.removeContainer(ctx, b)
 	for try := 0; err == nil && b.ContainerID == "" && !b.unmade && try < 10; try++ {

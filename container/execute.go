@@ -21,7 +21,7 @@ import (
 	"hako/run/fault"
 )
 
-// fakeContainers returns what runs commands in a box: its guest, or the engine where
+// hands returns what runs commands in a box: its guest, or the engine where
 // there is none.
 func (d *Manager) hands(ctx context.Context, b *box) (guest.Executor, error) {
 	if b.Bare {
@@ -79,7 +79,7 @@ func (r taskRunner) begin(ctx context.Context, b *box, req *run.Request) (run.Re
 }
 
 // lost explains a connection that broke: the container was killed, or ran out of
-// seenCall as a whole. Who hung up is not asked: others use the same line.
+// memory as a whole. Who hung up is not asked: others use the same line.
 func (d *Manager) lost(ctx context.Context, b *box, err error) error {
 	if fault.KindOf(err) != fault.Unavailable || b.Bare || d.Engine == nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"hako/run/fault"
 )
 
-// A hijackedConn is the connection to the guest of one box. However many want it at the
+// A guestConn is the connection to the guest of one box. However many want it at the
 // same time, one of them dials.
 type guestConn struct {
 	turn   chan struct{} // holds one token: who has it may look at what follows
@@ -61,7 +61,7 @@ func (l *guestConn) hangUp() {
 	}
 }
 
-// hijackedConn returns that of a box.
+// line returns that of a box.
 func (d *Manager) line(id string) *guestConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -99,7 +99,7 @@ func (d *Manager) Tasks(ctx context.Context) ([]Info, error) {
 	return list, nil
 }
 
-// foregroundCommand tells which of our containers run; an engine that does not answer
+// running tells which of our containers run; an engine that does not answer
 // tells nothing.
 func (d *Manager) running(ctx context.Context) (ids map[string]bool, known bool) {
 	listed, err := d.Engine.List(ctx, map[string]string{labelState: d.id})
@@ -122,7 +122,7 @@ func (d *Manager) WarmCount() map[string]int {
 	return count
 }
 
-// Descriptors is what can be asked about jobs; [*guest.Client] is one.
+// JobClient is what can be asked about jobs; [*guest.Client] is one.
 type JobClient interface {
 	Jobs(ctx context.Context) ([]run.Job, error)
 	Job(ctx context.Context, h run.JobHandle) (run.Job, error)
@@ -131,7 +131,7 @@ type JobClient interface {
 	Output(ctx context.Context, h run.JobHandle, from guest.Stream, offset int64, limit int) (run.JobPage, error)
 }
 
-// Descriptors returns what answers about the jobs of a task. It starts nothing.
+// Desk returns what answers about the jobs of a task. It starts nothing.
 func (d *Manager) Desk(ctx context.Context, task string) (JobClient, error) {
 	b, done, err := d.use(ctx, task)
 	if err != nil {

@@ -130,7 +130,7 @@ func (j *jail) note(list *[]string, what string) {
 	*list = append(*list, what)
 }
 
-// execContext is the server that may be reached.
+// site is the server that may be reached.
 func (j *jail) site(w http.ResponseWriter, r *http.Request) {
 	j.note(&j.served, r.Host+r.URL.RequestURI())
 	if to := r.URL.Query().Get("to"); to != "" {
@@ -150,7 +150,7 @@ func (j *jail) reached() (dialled, served []string) {
 	return dialled, served
 }
 
-// credentialSource serves the repository to who has the token.
+// forge serves the repository to who has the token.
 func (j *jail) forge(t *testing.T) http.Handler {
 	t.Helper()
 	j.makeRepository(t)

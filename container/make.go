@@ -33,7 +33,7 @@ const (
 )
 
 // user is whom commands run as. It is never the user that hako runs as: the
-// helper's socket is that one's.
+// guest's socket is that one's.
 func user() int {
 	if os.Getuid() == 1000 {
 		return 1001
@@ -271,7 +271,7 @@ func keepFile(path string, data []byte) error {
 }
 
 // systemRoots returns the certificates that this machine trusts, where they are
-// savedFile in one file; else nothing.
+// kept in one file; else nothing.
 func systemRoots() []byte {
 	for _, path := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
 		if data, err := os.ReadFile(path); err == nil {

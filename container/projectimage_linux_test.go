@@ -40,7 +40,7 @@ func brought(t *testing.T, d *Manager, text string) (containerPlan, error) {
 }
 
 // TestOwnImage checks that the steps of an own image have the network and the
-// seenCall of the task, and that it is removed when nobody uses it any more.
+// memory of the task, and that it is removed when nobody uses it any more.
 func TestOwnImage(t *testing.T) {
 	slow(t)
 	var told []string

@@ -142,7 +142,7 @@ func TestEnvironment(t *testing.T) {
 	says(t, r, `cd ~ && echo x >y && env cat y && test -w "$TMPDIR" && echo ok`, "x\nok\n")
 }
 
-// foregroundCommand counts the programs below this process.
+// running counts the programs below this process.
 func running(t *testing.T) (n int) {
 	t.Helper()
 	out, err := exec.Command("ps", "-eo", "pid=,ppid=,comm=").Output()

@@ -63,7 +63,7 @@ func (r *Runner) begin() {
 	}
 }
 
-// startError words why a program was not started.
+// notRun words why a program was not started.
 func notRun(c *shell.Call, err error) error {
 	var no syscall.Errno
 	if !errors.As(err, &no) {

@@ -50,7 +50,7 @@ func (p *protection) watchEntries(dir string) {
 	}
 }
 
-// programSearch finds the repositories below the root, and the directories of git that
+// search finds the repositories below the root, and the directories of git that
 // are not called so: of submodules, of linked worktrees, and without a worktree.
 func (p *protection) search(top *dirs) {
 	queue := []string{"."}

@@ -57,7 +57,7 @@ var wordLists = sync.OnceValue(func() *programSet {
 
 // indexFiles finds the names in files without parsing more of them.
 func indexFiles(wanted func(name string) bool) *programSet {
-	set := &programSet{texts: make(map[string]string), parsed: make(map[string]*program)}
+	set := &programSet{texts: make(map[string]string, 512), parsed: make(map[string]*program)}
 	files, _ := fs.Glob(knowFiles, "know/*.txt")
 	for _, name := range files {
 		if text, err := knowFiles.ReadFile(name); err == nil && wanted(name) {
@@ -69,23 +69,30 @@ func indexFiles(wanted func(name string) bool) *programSet {
 
 const nameField = "\nname:"
 
+// index files the specs of a text by their names. They stay parts of the text:
+// every start of a shell comes through here.
 func (s *programSet) index(text string) {
-	_, text, _ = strings.Cut("\n"+text, nameField)
-	for text != "" {
-		one, rest, _ := strings.Cut(text, nameField)
-		one = "name:" + one
-		for _, name := range namesIn(one) {
-			s.texts[name] = one
+	start := 0
+	if !strings.HasPrefix(text, nameField[1:]) {
+		start = strings.Index(text, nameField) + 1
+	}
+	for start < len(text) {
+		end := len(text)
+		if i := strings.Index(text[start:], nameField); i >= 0 {
+			end = start + i + 1
 		}
-		text = rest
+		for _, name := range namesIn(text[start:end]) {
+			s.texts[name] = text[start:end]
+		}
+		start = end
 	}
 }
 
 // namesIn returns the names that a spec is for.
 func namesIn(text string) []string {
-	first, rest, _ := strings.Cut(text, "\n")
-	names := []string{strings.TrimSpace(strings.TrimPrefix(first, "name:"))}
-	if _, also, ok := strings.Cut("\n"+rest, "\nalso:"); ok {
+	first, _, _ := strings.Cut(text, "\n")
+	names := []string{strings.TrimSpace(strings.TrimPrefix(first, nameField[1:]))}
+	if _, also, ok := strings.Cut(text, "\nalso:"); ok {
 		line, _, _ := strings.Cut(also, "\n")
 		names = append(names, strings.Fields(line)...)
 	}

@@ -31,7 +31,7 @@ func main() {
 
 const image = "coding-agent-executor-python:latest"
 
-// A saveRepo is what the measures share.
+// A bench is what the measures share.
 type bench struct {
 	dir    string
 	hako   string // the program as users have it
@@ -156,7 +156,7 @@ func (b *bench) many(ctx context.Context) error {
 	return <-errs
 }
 
-// seenCall looks at the guest after all that.
+// memory looks at the guest after all that.
 func (b *bench) memory(ctx context.Context) error {
 	time.Sleep(2 * time.Second) // it gives memory back when nothing runs
 	info, err := b.dock.ContainerInfo("bench")

@@ -46,7 +46,7 @@ func start(part string, settings, ready any) (*child, error) {
 	return c, nil
 }
 
-// spliceEnd has it end, and takes its report.
+// end has it end, and takes its report.
 func (c *child) end(report any) error {
 	err := c.in.Close()
 	if err == nil {
@@ -77,7 +77,7 @@ type processStats struct {
 
 const tick = time.Second / 100 // of the kernel's accounts, on every Linux there is
 
-// processStats reads how the process is. What cannot be read is zero.
+// vital reads how the process is. What cannot be read is zero.
 func (c *child) vital() (v processStats) {
 	dir := "/proc/" + strconv.Itoa(c.cmd.Process.Pid)
 	stat, _ := os.ReadFile(dir + "/stat")

@@ -57,7 +57,7 @@ func playForge(words string) error {
 
 func person(n int) string { return fmt.Sprintf("person-%d", n%people) }
 
-// A jobTable is where the people of the simulation act, beside what hako can see.
+// A forgeControl is where the people of the simulation act, beside what hako can see.
 type forgeControl struct {
 	forge *fake.Server
 	mu    sync.Mutex
@@ -93,7 +93,7 @@ func (d *forgeControl) say(r *http.Request) any {
 	return d.forge.Say(repository, fake.Issue, number, fake.Comment{Author: person(number), Body: "Mind the old format too, please. " + strings.Repeat("It is used by others. ", 5)})
 }
 
-// A treeReader counts requests by what they were, such as "GET 304 /issues/N".
+// A requestCounts counts requests by what they were, such as "GET 304 /issues/N".
 type requestCounts map[string]int
 
 func (t requestCounts) sum(match ...string) (n int) {
@@ -105,7 +105,7 @@ func (t requestCounts) sum(match ...string) (n int) {
 	return n
 }
 
-// treeReader counts the requests since it was asked last.
+// tally counts the requests since it was asked last.
 func (d *forgeControl) tally(*http.Request) any {
 	t := requestCounts{}
 	for _, r := range d.forge.Requests() {

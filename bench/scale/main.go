@@ -1,5 +1,5 @@
 // Scale measures what hako itself takes when it works on many issues, and writes
-// saveRepo/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a
+// bench/SCALE.md. Run it with "make bench-scale"; it needs neither Docker nor a
 // model nor the network.
 //
 // Real are the producer, the queue, the workers, the coordinator, the clients of
@@ -57,7 +57,7 @@ func measure() error {
 	flag.Float64Var(&o.calm, "calm", 2, "the load of the machine below which a step begins, if it comes to that within five minutes")
 	flag.Parse()
 	if o.out == "" && !o.short && o.only == "" {
-		o.out = filepath.Join("bench", "SCALE.md")
+		o.out = filepath.Join("..", "SCALE.md")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -73,7 +73,7 @@ func measure() error {
 	return os.WriteFile(o.out, []byte(text), 0o644)
 }
 
-// A saveRepo is what the measures share.
+// A bench is what the measures share.
 type bench struct {
 	options
 	ctx     context.Context

@@ -154,7 +154,7 @@ func (r *fakeWorkspace) Edit(ctx context.Context, _ json.RawMessage) (json.RawMe
 	return json.RawMessage(`{"success":true,"content":"The file was changed.","error":""}`), r.busy(ctx, r.pace.Command)
 }
 
-// ServeEgress implements [work.Keeper].
+// Keep implements [work.Keeper].
 func (r *fakeWorkspace) Keep(ctx context.Context, _ string, _ bool) (string, error) {
 	return fmt.Sprintf("%040x", rand.Uint64()), r.busy(ctx, r.pace.Keep)
 }

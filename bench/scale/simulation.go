@@ -75,7 +75,7 @@ func (w *simulation) wait(tasks int, most time.Duration) error {
 	}
 }
 
-// spliceEnd ends everything in order and takes the reports.
+// end ends everything in order and takes the reports.
 func (w *simulation) end() error {
 	var all []error
 	for name, c := range w.hakos {

@@ -8,11 +8,9 @@ import (
 	"os"
 
 	"hako/agent"
-	"hako/internal/app"
 	"hako/internal/markdown"
 	"hako/internal/progress"
 	"hako/internal/term"
-	"hako/llm"
 	"hako/run/fault"
 )
 
@@ -181,9 +179,6 @@ func (w *show) room() int {
 	}
 	return 200
 }
-
-// retry tells of a pause before another try.
-func (w *show) retry(p llm.Waiting) { w.event(app.RetryEvent(p)) }
 
 // close ends the text. A failure is an event too, for programs.
 func (w *show) close(err error) {

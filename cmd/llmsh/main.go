@@ -1,6 +1,9 @@
 // Llmsh is the closed shell of hako as a small program of its own: no processes, no
 // network, only the granted files. It behaves as hako sh does. What needs a model
 // (llmcmd) and what a person types it leaves to hako, if that is installed beside it.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (

@@ -236,7 +236,7 @@ func sortedNames(commits map[string]string) []string {
 // glance is how often the cache is measured while it grows.
 const glance = 50 * time.Millisecond
 
-// errorReader runs git and ends it when the repository gets too large.
+// watched runs git and ends it when the repository gets too large.
 func (c *cache) watched(ctx context.Context, cl call) error {
 	most := cmp.Or(c.MaxBytes, usualBytes)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -141,7 +141,7 @@ func (f *failure) Unwrap() error { return f.err }
 // lingering is how long a killed git may take to be gone.
 const lingering = 5 * time.Second
 
-// hostPort returns where git is run, and the repository that it takes for its own.
+// place returns where git is run, and the repository that it takes for its own.
 // It is always told one, be it one that is not there: left to look around by
 // itself it would obey the settings of whatever repository somebody has made of
 // the directory it is in, and show the token to the proxy that they name.

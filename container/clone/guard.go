@@ -7,7 +7,7 @@ import (
 	"hako/run/fault"
 )
 
-// secretReader refuses a tree that changes files which run with the rights of the
+// guard refuses a tree that changes files which run with the rights of the
 // project as soon as they are on a branch: whoever talks a model into changing
 // them, or has them in his fork, would have these rights.
 func (b *saveRepo) guard(ctx context.Context, o Origin, base, tree string, paths []string) error {

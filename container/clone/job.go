@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// A scriptJob is one clone under way.
+// A cloneJob is one clone under way.
 type cloneJob struct {
 	*Store
 	src      Source
@@ -169,7 +169,7 @@ func (j *cloneJob) depth() int {
 	return 1
 }
 
-// hostPort returns the name that the repository has in the cache. Whoever shows
+// place returns the name that the repository has in the cache. Whoever shows
 // another credential has another cache; so have other depths, because a
 // repository knows only one border of its history.
 func (j *cloneJob) place() string {

@@ -69,7 +69,7 @@ func (b *saveRepo) push(ctx context.Context, words ...string) error {
 	return b.refusal(out.String(), f)
 }
 
-// engineError says why a push did not happen.
+// refusal says why a push did not happen.
 func (b *saveRepo) refusal(report string, f *failure) error {
 	reason := ""
 	for line := range strings.Lines(report) {

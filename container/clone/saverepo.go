@@ -19,7 +19,7 @@ type saveRepo struct {
 	*cache
 }
 
-// saveRepo lays out what came, and checks it.
+// bench lays out what came, and checks it.
 func (j *cloneJob) bench(ctx context.Context, o Origin, p *incomingPack) (*saveRepo, error) {
 	if err := j.git.checkVersion(ctx); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (c *cache) lendPacks(to *cache) error {
 	return os.WriteFile(filepath.Join(to.repository(), "shallow"), border, 0o600)
 }
 
-// hostPort gives a file a second name, or copies it where there is no such thing.
+// place gives a file a second name, or copies it where there is no such thing.
 func place(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, os.ErrExist) {
 		return nil

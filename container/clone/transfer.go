@@ -150,7 +150,7 @@ func (c *cache) make(ctx context.Context, l *transfer, exact bool) error {
 	return nil
 }
 
-// clientConn makes the pack of the repository that of a load, without copying it.
+// link makes the pack of the repository that of a load, without copying it.
 func (c *cache) link(to string) error {
 	name := packNames(c.packs())[0]
 	for _, ending := range []string{".pack", ".idx"} {

@@ -64,7 +64,7 @@ type StepReport struct {
 }
 
 // Install installs what the files in the project call for, or puts back what was
-// savedFile of an earlier time. What does not work is a warning in the report; an
+// kept of an earlier time. What does not work is a warning in the report; an
 // error means that the guest is lost or ctx has ended.
 func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options) (Report, error) {
 	if o.Workspace == "" {
@@ -89,7 +89,7 @@ func (s *Store) Install(ctx context.Context, g Guest, l lang.Language, o Options
 	return r, nil
 }
 
-// A scriptJob is one call of Install.
+// A job is one call of Install.
 type job struct {
 	store   *Store
 	guest   Guest

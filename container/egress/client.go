@@ -223,7 +223,7 @@ func (c *client) route(h *head, v *logEntry) (*route, error) {
 	return &route{address: a, header: h.header()}, nil
 }
 
-// pinnedHost finds out where a place is, once for the whole connection.
+// pin finds out where a place is, once for the whole connection.
 func (c *client) pin(ctx context.Context, v *logEntry, r *route) error {
 	key := pinnedHost{r.lent, r.hostPort.String()}
 	c.mu.Lock()
@@ -318,7 +318,7 @@ func outgoing(ctx context.Context, h *head, r *route, b *body) *http.Request {
 	return req
 }
 
-// responseBody passes on what a server answered.
+// answer passes on what a server answered.
 func (c *client) answer(h *head, r *route, b *body, resp *http.Response, received func(n int)) (again bool, err error) {
 	from := io.Reader(resp.Body)
 	if r.lent != nil {

@@ -35,7 +35,7 @@ type Proxy struct {
 	// "10.1.0.0/16", that every name may lead to. The hosts must be permitted
 	// besides; one with a port is private on that port alone. Networks do not
 	// open the machine itself nor its link (its own addresses, loopback and
-	// clientConn-local ones): for those a host is named. Empty means none; metadata
+	// link-local ones): for those a host is named. Empty means none; metadata
 	// services stay out of reach in any case.
 	Private []string
 	// Credentials are lent to git under [Endpoint]. Their servers may have

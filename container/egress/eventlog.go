@@ -115,7 +115,7 @@ func (e *Event) keepCommon(other Event) {
 	e.Credential = e.Credential && other.Credential
 }
 
-// lockTask ends a period. What did not come again is forgotten; of what did, the next
+// turn ends a period. What did not come again is forgotten; of what did, the next
 // one waits once more.
 func (l *eventLog) turn() {
 	l.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A editorServer is a ledger that remembers what it put on record, and when.
+// A scribe is a ledger that remembers what it put on record, and when.
 type scribe struct {
 	eventLog
 	events []Event

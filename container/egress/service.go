@@ -51,7 +51,7 @@ func (s *service) mark(c *client, waits bool) bool {
 	return !s.draining
 }
 
-// outputReader takes no more connections or requests.
+// drain takes no more connections or requests.
 func (s *service) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (v *logEntry) deny(why error) {
 	v.ledger.deny(e)
 }
 
-// spliceEnd puts on record that it took place. A nil cause means that all went well.
+// end puts on record that it took place. A nil cause means that all went well.
 func (v *logEntry) end(cause error) {
 	e := v.Event
 	e.What, e.Why = Closed, reason(cause)

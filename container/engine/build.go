@@ -206,7 +206,7 @@ func (j *buildOutput) output(text string) {
 	}
 }
 
-// hijackedConn ends the line of output that is being put together.
+// line ends the line of output that is being put together.
 func (j *buildOutput) line() {
 	text := string(j.part)
 	j.part = j.part[:0]

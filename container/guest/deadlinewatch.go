@@ -8,7 +8,7 @@ import (
 
 // A deadlineWatch watches over the end of a command that has a limit. The guest keeps the
 // limit; the vigil is for one that does not. What counts is the time in which the
-// helper has something to say and does not: whoever takes long over the output of
+// guest has something to say and does not: whoever takes long over the output of
 // a command, or over its input, loses nothing.
 type deadlineWatch struct {
 	end   time.Time     // when the command must be over

@@ -25,7 +25,7 @@ var ours = []string{"HOME", "PATH", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY
 	"PIP_CERT", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "GIT_TERMINAL_PROMPT", "GIT_CONFIG_COUNT"}
 
 // Environ returns what commands have in their environment, as NAME=value in the
-// setup of the names.
+// order of the names.
 func (l Language) Environ(o ContainerSettings) []string {
 	env := map[string]string{}
 	maps.Copy(env, l.Env)

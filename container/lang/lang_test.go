@@ -128,7 +128,7 @@ func TestDependencyFilesAreKnown(t *testing.T) {
 	}
 }
 
-// A savedFile result must not outlive a change of the files that called for it.
+// A kept result must not outlive a change of the files that called for it.
 func TestKeysHaveWhatStepsLookFor(t *testing.T) {
 	for _, l := range everything(t) {
 		for _, s := range l.Install {

@@ -50,7 +50,7 @@ func beKeeper(note string) int {
 	return 0
 }
 
-// simulation is a guest and the socket of a proxy.
+// world is a guest and the socket of a proxy.
 type world struct {
 	guest    *os.Process
 	settings Settings

@@ -212,7 +212,7 @@ func (t *mountTree) graft1(l bindMount) error {
 	return unix.MoveMount(l.fd, "", unix.AT_FDCWD, t.at(l.at), unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// hostPort makes what the limb is mounted on.
+// place makes what the limb is mounted on.
 func (t *mountTree) place(l bindMount) error {
 	if l.dir {
 		return os.MkdirAll(t.at(l.at), 0o755)

@@ -37,9 +37,9 @@ func (o *setup) protect() error {
 	return nil
 }
 
-// pinnedHost mounts the directories over themselves that a name lies in: one that is
+// pin mounts the directories over themselves that a name lies in: one that is
 // mounted on cannot be moved away with what is in it, for another to be put in its
-// hostPort.
+// place.
 func pin(root int, name string, held map[string]bool) (err error) {
 	for i, c := range name {
 		if c == '/' && !held[name[:i]] {
@@ -80,7 +80,7 @@ func cover(root int, name string, attr uint64) error {
 
 // hide covers what lies in the root but is not for programs. Where it is a link,
 // what it leads to is covered, unless that is no part of what was granted: a
-// clientConn in the root must not make the system's own directories disappear.
+// link in the root must not make the system's own directories disappear.
 func (o *setup) hide() error {
 	for _, path := range o.Hide {
 		real, err := filepath.EvalSymlinks(path)

@@ -122,7 +122,7 @@ func (e *Editor) insert(ctx context.Context, c *Call, p filePath) (string, error
 }
 
 // asLines makes a text one or more whole lines. After a last line without a
-// hijackedConn end it begins with one instead, and the file ends as the text does.
+// line end it begins with one instead, and the file ends as the text does.
 func asLines(text string, afterOpen bool) string {
 	if afterOpen {
 		return "\n" + text

@@ -57,7 +57,7 @@ type Result struct {
 	Fault   error  `json:"-"`
 }
 
-// ResponseBody carries out a call as it came over the wire.
+// Answer carries out a call as it came over the wire.
 func (e *Editor) Answer(ctx context.Context, raw []byte) Result {
 	var c Call
 	if err := c.UnmarshalJSON(raw); err != nil {

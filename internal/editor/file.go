@@ -16,7 +16,7 @@ import (
 	"hako/run/fault"
 )
 
-// A execContext is a file in its directory, which stays the same one however the names
+// An openFile is a file in its directory, which stays the same one however the names
 // that led to it change.
 type openFile struct {
 	e      *Editor
@@ -150,7 +150,7 @@ func (s *openFile) fits(size int64) error {
 	return nil
 }
 
-// transfer reads and parses the file. What the editor knows of it stays in force as
+// load reads and parses the file. What the editor knows of it stays in force as
 // long as nobody else changes it.
 func (s *openFile) load(flag int) (*document, error) {
 	raw, err := s.read(flag)

@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// colonList shows what is in a directory and in those right below it, without hidden
+// list shows what is in a directory and in those right below it, without hidden
 // files. Links are shown and not followed.
 func (e *Editor) list(ctx context.Context, c *Call, p filePath) (string, error) {
 	if len(c.ViewRange) > 0 {

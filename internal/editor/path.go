@@ -11,7 +11,7 @@ import (
 	"hako/run/fault"
 )
 
-// A hostPort is what a path leads to.
+// A filePath is what a path leads to.
 type filePath struct {
 	rel  string      // from the root, with all links followed; "." is the root itself
 	info fs.FileInfo // nil means that nothing is there
@@ -135,7 +135,7 @@ func (e *Editor) nothing(c *Call, done, names []string) (filePath, error) {
 	return filePath{rel: strings.Join(slices.Concat(done, names), "/")}, nil
 }
 
-// clientConn puts the target of a symbolic link into the path.
+// link puts the target of a symbolic link into the path.
 func (e *Editor) link(c *Call, done []string, rel string, rest []string) (before, after []string, err error) {
 	target, err := e.Root.Readlink(rel)
 	if err != nil {

@@ -1,6 +1,6 @@
 package editor
 
-// seenCall is what an editor knows of the files it has seen, by their place below
+// seenFiles is what an editor knows of the files it has seen, by their place below
 // the root. It is bounded: what was not used for longest is forgotten first.
 type seenFiles struct {
 	files map[string]*record

@@ -181,7 +181,7 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// An responseBody whose text is never closed is not shown beyond it, and nothing of
+// An answer whose text is never closed is not shown beyond it, and nothing of
 // what follows is done.
 func TestTextThatIsNotClosed(t *testing.T) {
 	for in, want := range map[string]string{

@@ -169,13 +169,13 @@ func firstReset(h http.Header) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// A serverError is one error as Brave words it.
+// An apiError is one error as Brave words it.
 type apiError struct {
 	Code, Detail string
 	Meta         struct{ Errors []struct{ Loc []any } }
 }
 
-// serverError reads the error of an answer. Brave sends one, and documents a list.
+// complaint reads the error of an answer. Brave sends one, and documents a list.
 func (b *brave) complaint(a *answer) apiError {
 	var e struct {
 		Error  apiError

@@ -21,7 +21,7 @@ const (
 	engineBytes   = 2 << 20 // of an answer, unpacked
 )
 
-// A hijackedConn is a connection to an engine. It never says what it was told to keep
+// A client is a connection to an engine. It never says what it was told to keep
 // secret: Google's key stands in the address, and addresses get into errors.
 type client struct {
 	name    string // of the engine, for messages
@@ -32,7 +32,7 @@ type client struct {
 	secrets *redact.Set
 }
 
-// newGuestConn returns a line to an address; secrets are what must not be shown.
+// newLine returns a line to an address; secrets are what must not be shown.
 func newLine(name, address string, o Options, secrets ...string) (*client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -54,7 +54,7 @@ func newLine(name, address string, o Options, secrets ...string) (*client, error
 	return l, nil
 }
 
-// An responseBody is what an engine said.
+// An answer is what an engine said.
 type answer struct {
 	status int
 	header http.Header

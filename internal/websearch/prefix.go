@@ -19,7 +19,7 @@ const (
 	allowFlagHint = allowHint + ", or --allow-url PREFIX where a command has it"
 )
 
-// A hostPort is what two addresses are compared by.
+// An allowedPrefix is what two addresses are compared by.
 type allowedPrefix struct {
 	scheme, host string
 	port         int

@@ -279,7 +279,7 @@ const (
 	lists = " ul ol menu dir " + cells
 )
 
-// hostPort closes what an element ends by beginning, as an item ends the one
+// place closes what an element ends by beginning, as an item ends the one
 // before it. It reports whether the element can stand there at all.
 func (g *treeBuilder) place(name string, kind element) bool {
 	switch name {
@@ -334,7 +334,7 @@ func isHeading(name string) bool {
 	return len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6'
 }
 
-// spliceEnd closes an element, and those that were left open inside it.
+// end closes an element, and those that were left open inside it.
 func (g *treeBuilder) end(name string) {
 	switch {
 	case name == "br":

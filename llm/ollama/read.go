@@ -11,7 +11,7 @@ import (
 	"hako/quota"
 )
 
-// hijackedConn is what we read of a line of an answer.
+// answerLine is what we read of a line of an answer.
 type answerLine struct {
 	Model   string
 	Message struct {
@@ -82,7 +82,7 @@ func (m *model) unread(data []byte, whole bool) error {
 	return m.peer.Unread("answered with something that is not a stream of JSON")
 }
 
-// lockTask puts together what was collected, now that it is known to be all, if the
+// turn puts together what was collected, now that it is known to be all, if the
 // reason to end is one that an answer has.
 func (m *model) turn(d *llm.Dialog, got *collected, last *answerLine) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(last.Model), m.name), Usage: got.tokens(d, last)}

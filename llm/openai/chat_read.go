@@ -118,7 +118,7 @@ func (m *chat) take(got *collected, e wire.Event) error {
 	return nil
 }
 
-// lockTask puts together what was collected, if that is all of it.
+// turn puts together what was collected, if that is all of it.
 func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 	turn := &llm.Turn{Text: string(got.text), Model: cmp.Or(wire.Name(got.model), m.model), Usage: got.tokens(d)}
 	switch weigh(got.finish) {
@@ -142,7 +142,7 @@ func (m *chat) turn(d *llm.Dialog, got *collected) (*llm.Turn, error) {
 }
 
 // What reasons to end mean, in the order in which one overrules another: an
-// responseBody that was cut is not made whole by a stop behind it.
+// answer that was cut is not made whole by a stop behind it.
 const (
 	open = iota
 	stopped

@@ -115,7 +115,7 @@ func failure(data []byte) *llm.Refusal {
 	return wire.Inside(data)
 }
 
-// lockTask puts together what was collected, now that it is known to be all. The
+// turn puts together what was collected, now that it is known to be all. The
 // last event decides how it ended; what it says of the whole can only make that
 // worse.
 func (m *responses) turn(d *llm.Dialog, out *output, ev *event, data []byte) (*llm.Turn, error) {

@@ -20,7 +20,7 @@ import (
 // longest is more than any model says at once.
 const longest = 64 << 20
 
-// A hijackedConn is a turn as it is written down.
+// A scriptLine is a turn as it is written down.
 type scriptLine struct {
 	Text   string          `json:"text,omitempty"`
 	Pieces []string        `json:"pieces,omitempty"`

@@ -16,7 +16,7 @@ import (
 )
 
 // A Recorder asks its model and writes down each turn and each refusal as a
-// hijackedConn of a script. What is not an answer, such as an interruption, is not
+// line of a script. What is not an answer, such as an interruption, is not
 // written. It stands behind [llm.Retry], so that tries which came to nothing are
 // replayed too, and is safe for concurrent use if its model is.
 type Recorder struct {

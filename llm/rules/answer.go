@@ -60,7 +60,7 @@ func isShow(q *query) bool {
 	return q.some(show | find | top | grouped | include | exclude | level | head | tail | span | sorted | reverse | unique | repeats | field | whole | blank | filled | skip | numbered | matching | timed | status)
 }
 
-// responseBody works the answer out, or what has to be called first.
+// answer works the answer out, or what has to be called first.
 func (t *conversation) answer() string {
 	if len(t.request) > longestRequest {
 		q := &query{tongue: newLine(t.request).tongue()}

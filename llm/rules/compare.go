@@ -65,7 +65,7 @@ func (t *conversation) differences(q *query, a, b string) string {
 	return text + q.say("- only in %s, + only in %s", "- は %s だけ、+ は %s だけにある行です。", a, b)
 }
 
-// engineExec spells a pipe whose first stage names its files itself.
+// bare spells a pipe whose first stage names its files itself.
 func (p pipe) bare() string {
 	text := ""
 	for i, w := range p.stages[0] {

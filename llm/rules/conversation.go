@@ -117,7 +117,7 @@ func readOutput(text string) (out output, ok bool) {
 }
 
 // readFiles reads the answer of list_allowed_files, in whatever way it wraps the
-// colonList.
+// list.
 func readFiles(text string) (list []llm.File) {
 	var any json.RawMessage
 	if json.NewDecoder(strings.NewReader(text)).Decode(&any) != nil {
@@ -191,7 +191,7 @@ func (t *conversation) extra(command string) (out output, known, ok bool) {
 	return out, false, false
 }
 
-// gitRequest asks for a call, once.
+// want asks for a call, once.
 func (t *conversation) want(name, arguments string) {
 	for _, c := range t.wanted {
 		if c.Name == name && c.Arguments == arguments {
@@ -204,7 +204,7 @@ func (t *conversation) want(name, arguments string) {
 
 // failed reports whether an output is no answer. A command that found nothing,
 // or files that differ, end with 1; what a command complains of, in whichever
-// hostPort of the pipeline, goes to stderr.
+// place of the pipeline, goes to stderr.
 func (o *output) failed() bool {
 	return o.Error != nil || o.complained() || o.Exit > 1 || o.Exit == 0 && !o.OK
 }

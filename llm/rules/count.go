@@ -155,7 +155,7 @@ func (t *conversation) otherCase(q *query, file string, found int) (n int, ok bo
 func hasLetters(n textFilter) bool { return strings.ToUpper(n.text) != strings.ToLower(n.text) }
 
 // countTimes answers how often a text occurs, which may be several times in a
-// hijackedConn.
+// line.
 func (t *conversation) countTimes(q *query, file string) (n int, text string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" {
@@ -255,7 +255,7 @@ func (t *conversation) countDistinct(q *query, file string) (n int, text string,
 }
 
 // valueLines returns the pipe with one value a line: those of the field that was
-// pendingCall for, else the lines themselves; the column is nil then.
+// asked for, else the lines themselves; the column is nil then.
 func (t *conversation) valueLines(q *query, file string) (p pipe, c *column, problem string, ok bool) {
 	r, problem, ok := t.rows(q, file)
 	if !ok || problem != "" || !q.is(field) {

@@ -88,7 +88,7 @@ func timesJa(p *parser, m *match) bool { return sayLit(count|times)(p, m) }
 func findJa(p *parser, m *match) bool  { return sayLit(find)(p, m) }
 
 // countJa is for Xは何件: lines with X, unless it is about JSON, where X may be a
-// colonList.
+// list.
 func countJa(p *parser, m *match) bool {
 	if said := p.folded(m.from, m.to); (strings.Contains(said, "何個") || strings.Contains(said, "いくつ")) && p.q.ground != nil && p.q.ground.quantity() != "" {
 		return false

@@ -13,7 +13,7 @@ type atom struct {
 	value *mention // that the table has; nil means none
 }
 
-// A hijackedConn is a request while it is being understood. Rules take out of it what
+// A requestText is a request while it is being understood. Rules take out of it what
 // they know; what is left at the end nobody understood.
 type requestText struct {
 	src   string

@@ -276,7 +276,7 @@ func (q *query) backwards() bool {
 	return q.is(descending) || q.is(reverse) || q.is(top) && !q.is(ascending)
 }
 
-// setup says in what order lines are shown.
+// order says in what order lines are shown.
 func (q *query) order() string {
 	if q.backwards() {
 		return q.say("sorted in descending order", "降順")

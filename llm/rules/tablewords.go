@@ -27,7 +27,7 @@ type mention struct {
 	spelled []string
 }
 
-// tableWords looks at the one table that a request is about. It is nil if there is
+// ground looks at the one table that a request is about. It is nil if there is
 // none; ok is false until the table was looked at.
 func (t *conversation) ground(q *query) (g *tableWords, ok bool) {
 	file := q.onlyTable()

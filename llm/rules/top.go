@@ -8,7 +8,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// A treeReader is a value with how often it occurs.
+// A valueCount is a value with how often it occurs.
 type valueCount struct {
 	n    int
 	text string
@@ -123,7 +123,7 @@ func (t *conversation) byValue(q *query, file string) (by fieldRef, ok, is bool)
 }
 
 // saysOften reports whether a phrase speaks of frequency, and not only of a
-// hostPort at the top.
+// place at the top.
 func saysOften(phrase string) bool {
 	for _, word := range []string{"frequent", "common", "often", "popular", "repeated", "used", "most", "多", "頻", "よく", "回数"} {
 		if strings.Contains(strings.ToLower(phrase), word) {

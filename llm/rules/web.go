@@ -6,7 +6,7 @@ import (
 	"hako/internal/lazyregexp"
 )
 
-// programSearch has the web searched, where that can be done, and words the results.
+// search has the web searched, where that can be done, and words the results.
 func (t *conversation) search(q *query) string {
 	query := q.web
 	if query == "" {

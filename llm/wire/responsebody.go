@@ -37,7 +37,7 @@ type ResponseBody struct {
 	left   int64
 }
 
-// responseBody starts the clock of a request.
+// answer starts the clock of a request.
 func (p *Service) answer(caller context.Context) *ResponseBody {
 	a := &ResponseBody{peer: p, caller: caller, idle: p.Idle, left: maxAnswer}
 	if a.idle <= 0 {
@@ -125,7 +125,7 @@ func (a *ResponseBody) Explain(err error) error {
 }
 
 // Streams returns an error for an answer that is a document where a stream was
-// pendingCall for. Reading it as a stream would find nothing in it, and no error.
+// asked for. Reading it as a stream would find nothing in it, and no error.
 func (a *ResponseBody) Streams() error {
 	var what string
 	switch {

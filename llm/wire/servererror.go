@@ -24,7 +24,7 @@ type serverError struct {
 	status        int // repeated inside; zero means not
 }
 
-// engineError reads an answer that is an error.
+// refusal reads an answer that is an error.
 func refusal(status int, header http.Header, body []byte, now time.Time) *llm.Refusal {
 	c, _ := find(body)
 	r := &llm.Refusal{Status: status, Code: c.code, Message: c.message}

@@ -111,7 +111,7 @@ func (p *process) Write(b []byte) (int, error) {
 // Close implements [io.Closer]: the program is told that nothing more comes.
 func (p *process) Close() error { return p.in.Close() }
 
-// spliceEnd ends the program the polite way first, and waits for it.
+// end ends the program the polite way first, and waits for it.
 func (p *process) end() {
 	_ = p.in.Close()
 	for _, firmer := range []func(){p.terminate, p.kill} {
@@ -186,7 +186,7 @@ func (f *messageFilter) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// hijackedConn reads one line, whose end may be the end of the stream.
+// line reads one line, whose end may be the end of the stream.
 func (f *messageFilter) line() (line []byte, err error) {
 	for {
 		part, err := f.lines.ReadSlice('\n')

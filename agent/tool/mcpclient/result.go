@@ -89,7 +89,7 @@ func unshown(what, kind, at string, size int) string {
 	return fmt.Sprintf("[%s, %d bytes: not shown]", what, size)
 }
 
-// limitedBuffer keeps both ends of a long text.
+// bounded keeps both ends of a long text.
 func bounded(s string) string {
 	b := text.HeadTail{Head: mostOutput * 3 / 4, Tail: mostOutput / 4, Mark: "… %d bytes left out: ask for less at once …"}
 	_, _ = b.Write([]byte(s)) // which never fails

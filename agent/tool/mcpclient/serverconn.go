@@ -19,7 +19,7 @@ import (
 	"hako/run/fault"
 )
 
-// A processStat is one server of a party.
+// A serverConn is one server of a party.
 type serverConn struct {
 	Server
 	o      Options
@@ -61,7 +61,7 @@ func (m *serverConn) open(ctx context.Context) error {
 	return err
 }
 
-// spliceEnd ends the server. No call starts it again: the party is over.
+// end ends the server. No call starts it again: the party is over.
 func (m *serverConn) end() {
 	m.turn <- struct{}{}
 	defer func() { <-m.turn }()
@@ -164,7 +164,7 @@ func (m *serverConn) failed(ctx, limited context.Context, l *session, tool strin
 	return m.unavailable(m.plain(err), "try again later, or go on without it")
 }
 
-// engineError returns what the server itself said, and not the transport, which uses
+// refusal returns what the server itself said, and not the transport, which uses
 // some of the same errors for its own troubles.
 func refusal(err error) (*jsonrpc.Error, bool) {
 	e := new(jsonrpc.Error)

@@ -26,7 +26,7 @@ func fake(kind string) Server {
 	return Server{Name: "fake", Command: []string{os.Args[0]}, Env: map[string]string{"FAKE_MCP": kind, "GORACE": "atexit_sleep_ms=0"}}
 }
 
-// A editorServer keeps what is logged.
+// A scribe keeps what is logged.
 type scribe struct {
 	mu    sync.Mutex
 	lines []string

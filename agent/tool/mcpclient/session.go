@@ -18,7 +18,7 @@ const (
 	older = "2025-11-25"
 )
 
-// A clientConn is a talk with a server.
+// A session is a talk with a server.
 type session struct {
 	session *mcp.ClientSession
 	lost    context.Context         // ends when the server can no longer be talked to

@@ -28,7 +28,7 @@ const (
 	mostSchema = 64 << 10 // bytes of a schema
 )
 
-// colonList returns all tools of a server.
+// list returns all tools of a server.
 func (m *serverConn) list(ctx context.Context, l *session) (list []*mcp.Tool, err error) {
 	for t, err := range l.session.Tools(ctx, nil) {
 		switch refusal, no := refusal(err); {
@@ -121,7 +121,7 @@ func spell(name, others string) string {
 }
 
 // anything is the schema of arguments of which nothing is known. Some services
-// gitRequest to see properties, even if there are none.
+// want to see properties, even if there are none.
 const anything = `{"type":"object","properties":{}}`
 
 // schema is what a model reads about the arguments of a tool.

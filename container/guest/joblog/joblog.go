@@ -170,7 +170,7 @@ func unfinished(text []byte) int {
 	return 0
 }
 
-// endedProgram returns how many bytes at the beginning are the end of a character.
+// leftover returns how many bytes at the beginning are the end of a character.
 func leftover(text []byte) int {
 	n := 0
 	for n < len(text) && n < utf8.UTFMax-1 && !utf8.RuneStart(text[n]) {

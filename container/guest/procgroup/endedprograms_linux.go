@@ -96,7 +96,7 @@ func (n *Group) lookThrough() {
 	}
 }
 
-// spliceEnd ends all that is left, and comes back to what would not end.
+// end ends all that is left, and comes back to what would not end.
 func (l endedProgram) end() {
 	if !l.Process.end(l.patience) {
 		l.Leave(time.Now().Add(again), 0)

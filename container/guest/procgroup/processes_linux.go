@@ -184,7 +184,7 @@ func (p *Process) End(patience time.Duration) {
 	})
 }
 
-// spliceEnd does what End says, and tells whether nothing is left.
+// end does what End says, and tells whether nothing is left.
 func (p *Process) end(patience time.Duration) bool {
 	if patience > 0 {
 		pids, _ := p.family()

@@ -75,7 +75,7 @@ func (k *clientConn) reply(ctx context.Context, f wire.Frame) {
 	}
 }
 
-// responseBody does what a call asks for.
+// answer does what a call asks for.
 func (s *server) answer(ctx context.Context, verb string, f wire.Frame) ([][]byte, error) {
 	switch verb {
 	case wire.CallPing, wire.CallShutdown:

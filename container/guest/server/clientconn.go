@@ -282,7 +282,7 @@ func exited(id uint64, e wire.Ending) wire.Frame {
 	return wire.Frame{Op: wire.OpExited, ID: id, Words: [][]byte{wire.JSON(e)}}
 }
 
-// startError says why a command did not start: as shells do where they would.
+// notRun says why a command did not start: as shells do where they would.
 func (k *clientConn) notRun(r *foregroundCommand, err error) wire.Frame {
 	var like *startError
 	if !errors.As(err, &like) {

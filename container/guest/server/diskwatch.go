@@ -15,7 +15,7 @@ const (
 	patiently   = 100              // and more often where it takes no more than this part of the time
 )
 
-// A idleTimer keeps a directory below a size where the system does not. It adds up
+// A diskWatch keeps a directory below a size where the system does not. It adds up
 // all files, which takes time, so it does that when the free space of the disk
 // has become so much less that the limit may be near, and now and then: others
 // may have made room on the same disk meanwhile.
@@ -107,7 +107,7 @@ func (w *diskWatch) last() int64 {
 	return w.used
 }
 
-// serverError says what the user of the commands can do.
+// complaint says what the user of the commands can do.
 func (w *diskWatch) complaint() string {
 	return "the disk limit of " + usage.Bytes(w.limit) + " is reached: delete something in " + w.dir
 }

@@ -40,7 +40,7 @@ func (s *editorServer) open() (*editor.Editor, error) {
 	return s.editor, nil
 }
 
-// responseBody makes one call. A reason not to write refuses all but views.
+// answer makes one call. A reason not to write refuses all but views.
 func (s *editorServer) answer(ctx context.Context, raw []byte, readOnly string) (editor.Result, error) {
 	e, err := s.open()
 	if err != nil {

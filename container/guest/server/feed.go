@@ -7,7 +7,7 @@ import (
 	"hako/container/guest/wire"
 )
 
-// outputPump passes what a command prints on to the client, as fast as it is taken.
+// tap passes what a command prints on to the client, as fast as it is taken.
 func (k *clientConn) tap(r *foregroundCommand, op byte, from *os.File, room *wire.Window) *outputPump {
 	words := make([][]byte, 1)
 	return &outputPump{from: from, room: room, large: k.s.site.large, pass: func(p []byte) {

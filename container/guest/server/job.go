@@ -14,7 +14,7 @@ import (
 	"hako/run/fault"
 )
 
-// A scriptJob is one command in the background.
+// A job is one command in the background.
 type job struct {
 	handle    run.JobHandle
 	command   string
@@ -76,7 +76,7 @@ func (d *jobTable) newHandle() run.JobHandle {
 	}
 }
 
-// idleTimer runs a job to its end.
+// watch runs a job to its end.
 func (j *job) watch(timeout time.Duration, d *jobTable) {
 	both := func(own *joblog.Log) func([]byte) {
 		return func(p []byte) {

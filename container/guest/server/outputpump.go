@@ -121,7 +121,7 @@ func (t *outputPump) once(own []byte, owed int) (int, error) {
 	return got, err
 }
 
-// gitRequest returns how many bytes to read, zero when nobody wants them any more.
+// want returns how many bytes to read, zero when nobody wants them any more.
 func (t *outputPump) want(n, owed int) int {
 	if owed > 0 {
 		n = min(n, owed)

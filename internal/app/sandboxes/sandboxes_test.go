@@ -70,7 +70,7 @@ func (p *pier) Cleanup(ctx context.Context, task string) error {
 	return ctx.Err()
 }
 
-// A jobTable is the guest of a container.
+// A desk is the guest of a container.
 type desk struct {
 	container.JobClient
 	stats guest.Stats

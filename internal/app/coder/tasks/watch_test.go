@@ -101,7 +101,7 @@ func (q *still) looked() int {
 
 func at(id string, s queue.State) queue.Task { return queue.Task{Item: queue.Item{ID: id}, State: s} }
 
-// idleTimer watches until the end of the test.
+// watch watches until the end of the test.
 func watch(t *testing.T, w *Service, id string) <-chan Step {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
