@@ -84,11 +84,11 @@ type Options struct {
 // come at the same time wait for each other.
 type Session struct {
 	Options
-	mu       sync.Mutex
-	root     *proc
-	seen     *requestLog
+	mu   sync.Mutex
+	root *proc
+	seen *requestLog
 	jobs *jobTable // the jobs of the request; nil if Jobs is false
-	open     openCount
+	open openCount
 }
 
 // New returns a session.
