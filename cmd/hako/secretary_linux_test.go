@@ -243,7 +243,7 @@ func TestSecretarySpeaksUp(t *testing.T) {
 		m := &thinker{text: `{"text": "牛乳の期限は今日です。", "bashActions": [{"command": "ls", "reason": ""}]}`, asked: make(chan *llm.Dialog), speak: make(chan struct{})}
 		f := newSecretaryTerminal(streams{err: io.Discard}, nil, false)
 		f.Conversation = secretary.NewConversation(f.event)
-		f.Use(&secretary.Secretary{Model: m, Jobs: board{}, Hands: noHands{t}})
+		f.Use(&secretary.Secretary{Model: m, Jobs: board{}, Runner: noHands{t}})
 		lines, heard := make(chan typed), make(chan typed)
 		var screen bytes.Buffer
 		began := time.Now()

@@ -11,7 +11,7 @@ import (
 // PageAsker returns what puts a question to who watches the page of hako serve, and
 // calls before first. Nil means that hako serve does not run.
 func PageAsker(conf *config.Config, before func(gate.Question)) Asker {
-	page := asksocket.Caller{Dir: AskSocketDir(conf)}
+	page := asksocket.Client{Dir: AskSocketDir(conf)}
 	if !page.There() {
 		return nil
 	}

@@ -102,10 +102,10 @@ func TestOthersAreNotAsked(t *testing.T) {
 		return
 	}
 	defer door.Close()
-	if (Caller{Dir: dir}).There() {
+	if (Client{Dir: dir}).There() {
 		t.Error("they pass for hako serve")
 	}
-	if a, err := (Caller{Dir: dir}).Ask(t.Context(), push); a != gate.No || err == nil {
+	if a, err := (Client{Dir: dir}).Ask(t.Context(), push); a != gate.No || err == nil {
 		t.Errorf("%v, %v", a, err)
 	}
 }

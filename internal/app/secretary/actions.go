@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ func (t *turn) tell(ctx context.Context, results []Result) {
 
 // possible leaves out what there is nothing to run with.
 func (t *turn) possible(actions []Action) []Action {
-	if t.Hands != nil {
+	if t.Runner != nil {
 		return actions
 	}
 	var rest []Action
@@ -107,7 +108,7 @@ func (s *Secretary) process(ctx context.Context, actions []Action) []Result {
 // to know a variable: spare hands have none of them.
 func (s *Secretary) looking(actions []Action, i int) int {
 	n := i
-	for n < len(actions) && s.Spare != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
+	for n < len(actions) && s.SpareRunner != nil && s.onlyLooks(actions[n]) && !strings.Contains(actions[n].Command, "$") {
 		n++
 	}
 	return max(1, n-i)
@@ -164,7 +165,7 @@ func (s *Secretary) settled(ctx context.Context, a Action, r *Result, n int) boo
 
 // tooMany holds the number of commands down.
 func (s *Secretary) tooMany(r *Result) bool {
-	limit := orDefault(s.RateLimit, 30)
+	limit := cmp.Or(s.RateLimit, 30)
 	if limit < 0 {
 		return false
 	}
@@ -175,7 +176,7 @@ func (s *Secretary) tooMany(r *Result) bool {
 	return !ok
 }
 
-func (s *Secretary) ttl() time.Duration { return orDefault(s.CacheTTL, 10*time.Second) }
+func (s *Secretary) ttl() time.Duration { return cmp.Or(s.CacheTTL, 10*time.Second) }
 
 // seenBefore answers a command that only looks with what it showed just now.
 // Whatever may change something makes that worthless, a job in the background too.
@@ -208,12 +209,12 @@ func (s *Secretary) spread(ctx context.Context, actions []Action, results []Resu
 	close(work)
 	dir := s.dir
 	var wg sync.WaitGroup
-	for range min(orDefault(s.Parallel, 4), len(open)) - 1 {
+	for range min(cmp.Or(s.Parallel, 4), len(open)) - 1 {
 		wg.Go(func() {
 			if len(work) == 0 {
 				return
 			}
-			hands, giveBack, err := s.Spare()
+			hands, giveBack, err := s.SpareRunner()
 			if err != nil {
 				return // the others do it
 			}
@@ -237,7 +238,7 @@ type pair struct {
 	own bool
 }
 
-func (s *Secretary) own() pair { return pair{s.Hands, "", true} }
+func (s *Secretary) own() pair { return pair{s.Runner, "", true} }
 
 // do runs one command.
 func (s *Secretary) do(ctx context.Context, hands pair, a Action, r *Result) {
@@ -254,7 +255,7 @@ func (s *Secretary) request(script string, a Action) *run.Request {
 	if a.Timeout > 0 {
 		limit = min(max(time.Duration(a.Timeout)*time.Second, leastTimeout), mostTimeout)
 	}
-	id := orDefault(s.ID, "secretary") + "/" + strconv.FormatInt(s.requests.Add(1), 10)
+	id := cmp.Or(s.ID, "secretary") + "/" + strconv.FormatInt(s.requests.Add(1), 10)
 	return &run.Request{ID: id, Actor: s.actor(), Reason: a.Reason, Script: script, Timeout: limit, Confirm: a.Confirm}
 }
 

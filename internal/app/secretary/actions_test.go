@@ -143,7 +143,7 @@ func TestOutputs(t *testing.T) {
 
 func TestNoHands(t *testing.T) {
 	s, _, _ := newSecretary(t, wants("ls", "@todo list", "pwd"))
-	s.Hands, s.Todos = nil, &errands{}
+	s.Runner, s.Todos = nil, &errands{}
 	a := chat(t, s, "x")
 	if len(a.Results) != 1 || a.Results[0].Error != "" || !slices.Equal(a.Warnings, []string{"コマンドを実行する手段がないため、2件のbashActionsを無視しました"}) {
 		t.Errorf("%+v", a)
@@ -242,7 +242,7 @@ func TestParallel(t *testing.T) {
 		var lent, running, most int
 		s.Actions, s.Dir, s.Parallel = 9, "/w", 3
 		s.ReadOnly = func(script string) bool { return strings.HasPrefix(script, "look") }
-		s.Spare = func() (run.Runner, func(), error) {
+		s.SpareRunner = func() (run.Runner, func(), error) {
 			mu.Lock()
 			defer mu.Unlock()
 			lent++
@@ -287,7 +287,7 @@ func TestParallel(t *testing.T) {
 func TestNoSpareHands(t *testing.T) {
 	s, _, h := newSecretary(t, wants("look 1", "look 2", "look 3"))
 	s.ReadOnly = func(string) bool { return true }
-	s.Spare = func() (run.Runner, func(), error) { return nil, nil, errors.New("none") }
+	s.SpareRunner = func() (run.Runner, func(), error) { return nil, nil, errors.New("none") }
 	a := chat(t, s, "x")
 	if len(h.reqs) != 3 || slices.ContainsFunc(a.Results, func(r Result) bool { return r.Output == nil }) {
 		t.Errorf("%+v", a.Results)
@@ -374,7 +374,7 @@ func TestTimeoutHasAResult(t *testing.T) {
 	}
 }
 
-// Spare hands stand where they are told to; where they end up does not matter.
+// SpareRunner hands stand where they are told to; where they end up does not matter.
 func TestSpareHandsDoNotMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, h := newSecretary(t, wants("look 1", "look 2"))
@@ -384,7 +384,7 @@ func TestSpareHandsDoNotMove(t *testing.T) {
 			spare.does[c] = outcome{do: func(context.Context) { time.Sleep(2 * time.Second) }, dir: "/elsewhere"}
 		}
 		s.ReadOnly, s.Dir = func(string) bool { return true }, "/w"
-		s.Spare = func() (run.Runner, func(), error) { return spare, func() {}, nil }
+		s.SpareRunner = func() (run.Runner, func(), error) { return spare, func() {}, nil }
 		if a := chat(t, s, "x"); a.Dir != "/w" || len(spare.reqs) != 1 || spare.reqs[0].Dir != "/w" || h.reqs[0].Dir != "" {
 			t.Errorf("stands in %s, %+v", a.Dir, spare.reqs)
 		}
@@ -396,7 +396,7 @@ func TestConfirmedIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, h := newSecretary(t, `{"text":"a","bashActions":[{"command":"ls"},{"command":"ls","confirm":true},{"command":"ls","confirm":true}]}`)
 		s.ReadOnly = func(string) bool { return true }
-		s.Spare = func() (run.Runner, func(), error) {
+		s.SpareRunner = func() (run.Runner, func(), error) {
 			t.Error("spare hands were asked for")
 			return nil, nil, errors.New("none")
 		}

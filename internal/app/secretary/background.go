@@ -94,7 +94,7 @@ type pooledRunner struct {
 	close func()
 }
 
-// Lend returns a runner and what gives it back. It fits [Secretary.Spare].
+// Lend returns a runner and what gives it back. It fits [Secretary.SpareRunner].
 func (p *RunnerPool) Lend() (run.Runner, func(), error) {
 	r, ok := p.take()
 	if !ok {

@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type capture struct {
 }
 
 func (s *Secretary) capture() *capture {
-	half := max(1, orDefault(s.Output, 8192)/2)
+	half := max(1, cmp.Or(s.Output, 8192)/2)
 	c := &capture{kept: text.HeadTail{Head: half, Tail: half, Mark: cutMark}}
 	c.clean = redact.NewWriter(&c.kept, s.Secrets)
 	return c

@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +96,7 @@ func (t *turn) talk(ctx context.Context) error {
 	if t.ThreeStep && !t.o.Proactive {
 		return t.threeSteps(ctx)
 	}
-	rounds := orDefault(t.Rounds, 3)
+	rounds := cmp.Or(t.Rounds, 3)
 	for round := 0; ; round++ {
 		reply, err := t.ask(ctx)
 		if err != nil {

@@ -343,7 +343,7 @@ func TestPrompt(t *testing.T) {
 	if d.Format == nil || d.Format.Name != "secretary_reply" || strings.ContainsAny(strings.ReplaceAll(d.System, "{\n", ""), "$") || strings.Contains(d.System, "{commands}") {
 		t.Errorf("%+v", d.Format)
 	}
-	s.Lang, s.Hands, s.Todos = "en", nil, nil
+	s.Lang, s.Runner, s.Todos = "en", nil, nil
 	if p := s.Prompt(); strings.Contains(p, "bashActions field") || strings.Contains(p, "## Running") || !strings.Contains(p, "Answer with exactly one JSON object") {
 		t.Errorf("got %s", p)
 	}

@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -85,7 +86,7 @@ func (h *hands) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	}
 	req.Stdout.Write([]byte(o.out))
 	req.Stderr.Write([]byte(o.errs))
-	return run.Result{Exit: o.exit, Dir: orDefault(o.dir, "/w"), TimedOut: o.timedOut, Duration: o.took}, o.err
+	return run.Result{Exit: o.exit, Dir: cmp.Or(o.dir, "/w"), TimedOut: o.timedOut, Duration: o.took}, o.err
 }
 
 func (h *hands) scripts() (all []string) {
@@ -148,7 +149,7 @@ func (v *voice) Say(_ context.Context, s Speech) error {
 func newSecretary(t *testing.T, answers ...string) (*Secretary, *says, *hands) {
 	m, h := &says{t: t, answers: answers}, &hands{does: map[string]outcome{}}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &Secretary{Model: m, Hands: h, Now: func() time.Time { return now }, Unlisted: func(err error) (string, bool) { return "", errors.Is(err, errUnlisted) },
+	s := &Secretary{Model: m, Runner: h, Now: func() time.Time { return now }, Unlisted: func(err error) (string, bool) { return "", errors.Is(err, errUnlisted) },
 		Commands: "- Git: git status, git log"}
 	return s, m, h
 }

@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -128,8 +129,8 @@ func (s *Secretary) left() string {
 
 // room is how many tokens a dialog may have.
 func (s *Secretary) room() int64 {
-	context := orDefault(s.Context, 8192)
-	return context - min(orDefault(s.MaxOutput, context/4), context/2)
+	context := cmp.Or(s.Context, 8192)
+	return context - min(cmp.Or(s.MaxOutput, context/4), context/2)
 }
 
 // Resume takes up what was said before, the oldest first.

@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,7 +31,7 @@ type Call struct {
 // as what they need is there, and the user's own, which never replace them.
 func (s *Secretary) plugins() map[string]Plugin {
 	all := map[string]Plugin{}
-	if s.Hands != nil {
+	if s.Runner != nil {
 		for name, script := range s.Scripts {
 			all[name] = scripted(name, s.clean(script))
 		}
@@ -158,7 +159,7 @@ func (s *Secretary) background(ctx context.Context, c Call) (Output, error) {
 	}
 	req := s.request(c.Line, c.Action)
 	if c.Action.Timeout == 0 {
-		req.Timeout = orDefault(s.JobTimeout, time.Hour) // a job is there to take its time
+		req.Timeout = cmp.Or(s.JobTimeout, time.Hour) // a job is there to take its time
 	}
 	req.Dir = s.dir
 	s.started = true

@@ -52,7 +52,7 @@ func (s *Secretary) Prompt() string {
 	if s.Name != "" {
 		parts[0] = s.named() + parts[0]
 	}
-	if s.Hands != nil {
+	if s.Runner != nil {
 		parts = append(parts, fill(s.read("bash"), "{commands}", strings.TrimSpace(s.Commands), "{timeout}", fmt.Sprint(int(s.timeout().Seconds())),
 			"{actions}", fmt.Sprint(s.mostActions())))
 	}

@@ -4,13 +4,14 @@
 //
 // It knows no provider, no runner, no database and no voice; it is handed them
 // behind small interfaces. Charging and recording of model calls is done by the
-// model it is given, judging and recording of commands by the gate behind Hands.
+// model it is given, judging and recording of commands by the gate behind Runner.
 // Reading the JSON is done by package loose. The one rule to keep: whatever a
 // model, a command or the store does wrong, the conversation can go on, and
 // nobody is shown raw JSON.
 package secretary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -62,16 +63,16 @@ type Jobs interface {
 // called at any time; turns wait for each other.
 type Secretary struct {
 	Model   llm.Model  // usually a Ledger behind an [llm.Retry]: it charges and records
-	Hands   run.Runner // a gate; nil means that commands are ignored with a warning
+	Runner  run.Runner // a gate; nil means that commands are ignored with a warning
 	Todos   Todos      // nil means no list
 	Voice   Voice      // nil means silence
 	History History    // nil means that nothing is kept
 	Jobs    Jobs       // nil means that nothing runs in the background; with a method Busy() bool they say whether one does
 	// Search answers @search; nil means that there is no such command.
 	Search func(ctx context.Context, query string) (string, error)
-	// Spare lends hands for running commands at the same time; the function
+	// SpareRunner lends hands for running commands at the same time; the function
 	// it returns gives them back. Nil means one after the other.
-	Spare func() (run.Runner, func(), error)
+	SpareRunner func() (run.Runner, func(), error)
 
 	Lang     string // of the prompts: ja or en; empty means ja
 	Name     string // of the secretary; empty means none
@@ -180,17 +181,9 @@ func (s *Secretary) usual() Speech {
 	return s.Speech
 }
 
-func (s *Secretary) timeout() time.Duration { return orDefault(s.Timeout, 30*time.Second) }
-func (s *Secretary) mostActions() int       { return orDefault(s.Actions, 5) }
-func (s *Secretary) actor() string          { return orDefault(s.Actor, "secretary") }
-
-func orDefault[T comparable](v, usual T) T {
-	var zero T
-	if v == zero {
-		return usual
-	}
-	return v
-}
+func (s *Secretary) timeout() time.Duration { return cmp.Or(s.Timeout, 30*time.Second) }
+func (s *Secretary) mostActions() int       { return cmp.Or(s.Actions, 5) }
+func (s *Secretary) actor() string          { return cmp.Or(s.Actor, "secretary") }
 
 func (s *Secretary) observe(e Event) {
 	if s.Observe == nil {

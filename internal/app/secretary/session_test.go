@@ -113,7 +113,7 @@ func TestNothingOnlyLooksAfterADeclaration(t *testing.T) {
 			t.Errorf("%s: %+v", script, a)
 		}
 		lent := 0
-		s.Spare = func() (run.Runner, func(), error) { lent = 1; return h, func() {}, nil }
+		s.SpareRunner = func() (run.Runner, func(), error) { lent = 1; return h, func() {}, nil }
 		s.Parallel = 2
 		release := make(chan struct{})
 		for _, c := range []string{"cat a", "cat b"} {
@@ -148,10 +148,10 @@ func TestDeclares(t *testing.T) {
 	}
 }
 
-// Spare hands do not know the variables of the session.
+// SpareRunner hands do not know the variables of the session.
 func TestVariablesNeedHerOwnHands(t *testing.T) {
 	s, h := looks(t, wants("cat $x", "cat $x y", "cat $x z"))
-	s.Spare = func() (run.Runner, func(), error) {
+	s.SpareRunner = func() (run.Runner, func(), error) {
 		t.Error("spare hands were asked for")
 		return nil, nil, errors.New("none")
 	}

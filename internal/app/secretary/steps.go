@@ -1,6 +1,7 @@
 package secretary
 
 import (
+	"cmp"
 	"context"
 
 	"hako/internal/lenientjson"
@@ -127,5 +128,5 @@ func (t *turn) verify(ctx context.Context) (problem string) {
 	if there && p.yes("ok", ok, false) || !there && problem == "" {
 		return ""
 	}
-	return orDefault(problem, "?")
+	return cmp.Or(problem, "?")
 }

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 
@@ -38,7 +39,7 @@ func (h *githubForge) listInstalled(ctx context.Context, q Query) ([]Task, error
 		return nil, err
 	}
 	var all []Task
-	most := orDefault(q.Most, mostList)
+	most := cmp.Or(q.Most, mostList)
 	for _, repo := range repos {
 		q.Repo, q.Most = repo, most-len(all)
 		if q.Most == 0 {

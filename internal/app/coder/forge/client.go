@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -62,7 +63,7 @@ func (fixedToken) refused(string) bool                     { return false }
 func newAPIClient(c Config, home *url.URL, trust *x509.CertPool, secrets *redact.Set) *apiClient {
 	mail := &apiClient{
 		provider: c.Provider, home: home, credential: fixedToken(c.Token), secrets: secrets, next: transport(trust), known: newAnswers(),
-		tries: orDefault(c.Tries, 4), pause: orDefault(c.Pause, time.Second), patience: orDefault(c.Patience, 15*time.Minute), slow: orDefault(c.Slow, time.Minute),
+		tries: cmp.Or(c.Tries, 4), pause: cmp.Or(c.Pause, time.Second), patience: cmp.Or(c.Patience, 15*time.Minute), slow: cmp.Or(c.Slow, time.Minute),
 		notify: c.Notify, sleep: c.Sleep,
 	}
 	if mail.sleep == nil {

@@ -130,10 +130,3 @@ func transport(trust *x509.CertPool) *http.Transport {
 		ForceAttemptHTTP2:   true,
 	}
 }
-
-func orDefault[T int | time.Duration](v, usual T) T {
-	if v == 0 {
-		return usual
-	}
-	return v
-}

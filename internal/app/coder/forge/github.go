@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -67,7 +68,7 @@ func (h *githubForge) List(ctx context.Context, q Query) ([]Task, error) {
 	if q.Repo == "" && h.app != nil {
 		return h.listInstalled(ctx, q)
 	}
-	all, err := pages(orDefault(q.Most, mostList), func(page int, after string) ([]*github.Issue, int, string, error) {
+	all, err := pages(cmp.Or(q.Most, mostList), func(page int, after string) ([]*github.Issue, int, string, error) {
 		list, res, err := h.listPage(ctx, q, page, after)
 		if err != nil {
 			return nil, 0, "", err
@@ -75,7 +76,7 @@ func (h *githubForge) List(ctx context.Context, q Query) ([]Task, error) {
 		return list, res.NextPage, res.After, nil
 	})
 	if err != nil {
-		return nil, h.mail.explain("list tasks of", or(q.Repo, "github"), err)
+		return nil, h.mail.explain("list tasks of", cmp.Or(q.Repo, "github"), err)
 	}
 	tasks := make([]Task, 0, len(all))
 	for _, one := range all {
@@ -110,13 +111,6 @@ func setIf(v url.Values, name, value string) {
 	if value != "" {
 		v.Set(name, value)
 	}
-}
-
-func or(given, usual string) string {
-	if given == "" {
-		return usual
-	}
-	return given
 }
 
 // task reads an issue. GitHub's list has pull requests too.

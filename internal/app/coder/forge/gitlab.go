@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -58,7 +59,7 @@ func (l *gitlabForge) List(ctx context.Context, q Query) ([]Task, error) {
 	if err := q.check(GitLab); err != nil {
 		return nil, err
 	}
-	most := orDefault(q.Most, mostList)
+	most := cmp.Or(q.Most, mostList)
 	issues, err := pages(most, func(page int, _ string) ([]*gitlab.Issue, int, string, error) {
 		list, res, err := l.issuesPage(ctx, q, page)
 		return list, labNext(res), "", err
@@ -71,7 +72,7 @@ func (l *gitlabForge) List(ctx context.Context, q Query) ([]Task, error) {
 		})
 	}
 	if err != nil {
-		return nil, l.mail.explain("list tasks of", or(q.Repo, "gitlab"), err)
+		return nil, l.mail.explain("list tasks of", cmp.Or(q.Repo, "gitlab"), err)
 	}
 	tasks := make([]Task, 0, len(issues)+len(pulls))
 	for _, one := range issues {

@@ -1,6 +1,6 @@
 // Package asksocket is how other processes of the same user reach the desk of hako
-// serve: a socket in a directory that only this user can enter. A [Hatch] takes
-// questions in and passes answers out; a [Caller] asks through it.
+// serve: a socket in a directory that only this user can enter. A [Server] takes
+// questions in and passes answers out; a [Client] asks through it.
 //
 // Nothing is judged here and nobody is told apart: whoever may come in is the
 // user. One can ask here and not answer, so it gives nobody more than a page that
@@ -25,9 +25,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Hatch takes questions of other processes in. Dir, Ask and Record are
+// A Server takes questions of other processes in. Dir, Ask and Record are
 // required.
-type Hatch struct {
+type Server struct {
 	// Dir is where the socket is. It is made for its owner alone; one that
 	// others can enter is refused.
 	Dir string
@@ -72,7 +72,7 @@ var (
 
 // Open lets processes ask until it is closed. If another hako serve has the
 // place, this one takes it when that has ended.
-func (h *Hatch) Open() (shut func(), err error) {
+func (h *Server) Open() (shut func(), err error) {
 	if err := ownerfile.OwnDir(h.Dir); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (h *Hatch) Open() (shut func(), err error) {
 }
 
 // keep serves until life ends, once it is this one's turn, and cleans up.
-func (h *Hatch) keep(life context.Context, lock *os.File, door *net.UnixListener) {
+func (h *Server) keep(life context.Context, lock *os.File, door *net.UnixListener) {
 	defer lock.Close()
 	if door == nil {
 		var err error
@@ -114,7 +114,7 @@ func (h *Hatch) keep(life context.Context, lock *os.File, door *net.UnixListener
 }
 
 // wait returns when nobody else has the place, or life has ended.
-func (h *Hatch) wait(life context.Context, lock *os.File) (*net.UnixListener, error) {
+func (h *Server) wait(life context.Context, lock *os.File) (*net.UnixListener, error) {
 	tick := time.NewTicker(cmp.Or(h.Turn, usualTurn))
 	defer tick.Stop()
 	for {
@@ -163,7 +163,7 @@ func listen(dir string) (*net.UnixListener, error) {
 }
 
 // serve lets in who comes.
-func (h *Hatch) serve(life context.Context, door *net.UnixListener) {
+func (h *Server) serve(life context.Context, door *net.UnixListener) {
 	for life.Err() == nil {
 		c, err := door.AcceptUnix()
 		if err != nil {
@@ -178,7 +178,7 @@ func (h *Hatch) serve(life context.Context, door *net.UnixListener) {
 }
 
 // admit lets a process of this user in, if there is room.
-func (h *Hatch) admit(life context.Context, c *net.UnixConn) {
+func (h *Server) admit(life context.Context, c *net.UnixConn) {
 	uid, pid, err := peer(c)
 	if err != nil || uid != os.Geteuid() {
 		c.Close() // somebody else's: not a word
@@ -196,7 +196,7 @@ func (h *Hatch) admit(life context.Context, c *net.UnixConn) {
 	})
 }
 
-func (h *Hatch) enter(pid int) error {
+func (h *Server) enter(pid int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if most := cmp.Or(h.Most, usualMost); h.count >= most {
@@ -213,7 +213,7 @@ func (h *Hatch) enter(pid int) error {
 	return nil
 }
 
-func (h *Hatch) leave(pid int) {
+func (h *Server) leave(pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count--
@@ -222,16 +222,16 @@ func (h *Hatch) leave(pid int) {
 	}
 }
 
-func (h *Hatch) patience() time.Duration { return cmp.Or(h.Patience, usualPatience) }
+func (h *Server) patience() time.Duration { return cmp.Or(h.Patience, usualPatience) }
 
 // send gives up on who does not read: the answer is a no then.
-func (h *Hatch) send(c net.Conn, r reply) {
+func (h *Server) send(c net.Conn, r reply) {
 	_ = c.SetWriteDeadline(time.Now().Add(h.patience()))
 	_, _ = c.Write(encode(r))
 }
 
 // attend takes one question in and passes the answer out.
-func (h *Hatch) attend(life context.Context, c net.Conn, pid int) {
+func (h *Server) attend(life context.Context, c net.Conn, pid int) {
 	_ = c.SetReadDeadline(time.Now().Add(h.patience()))
 	stop := context.AfterFunc(life, func() { _ = c.SetReadDeadline(time.Now()) })
 	line, err := readLine(c, longestQuestion)
@@ -251,7 +251,7 @@ func (h *Hatch) attend(life context.Context, c net.Conn, pid int) {
 }
 
 // pass puts a question on record and to a person, and the answer on record.
-func (h *Hatch) pass(life context.Context, c net.Conn, q question, pid int) reply {
+func (h *Server) pass(life context.Context, c net.Conn, q question, pid int) reply {
 	asked := q.from(pid)
 	done, err := h.Record(asked.Actor, "ask a person: "+q.Command)
 	if err != nil {
@@ -272,7 +272,7 @@ func (h *Hatch) pass(life context.Context, c net.Conn, q question, pid int) repl
 }
 
 // while is for as long as somebody waits for the answer.
-func (h *Hatch) while(life context.Context, c net.Conn, q question) (context.Context, func()) {
+func (h *Server) while(life context.Context, c net.Conn, q question) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(life)
 	end := func() { cancel(nil) }
 	if q.Wait > 0 {

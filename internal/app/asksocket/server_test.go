@@ -25,9 +25,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A house is a hatch before a desk, with its record.
+// A house is a server before a list of questions, with its record.
 type house struct {
-	*Hatch
+	*Server
 	*testing.T
 	desk *questions.List
 
@@ -40,7 +40,7 @@ type house struct {
 
 func open(t *testing.T, change ...func(*house)) *house {
 	t.Helper()
-	h := &house{T: t, desk: &questions.List{}, Hatch: &Hatch{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
+	h := &house{T: t, desk: &questions.List{}, Server: &Server{Dir: filepath.Join(short(t), "hatch"), Patience: time.Second, Turn: 5 * time.Millisecond}}
 	h.Ask, h.Record = h.desk.Ask, h.record
 	for _, c := range change {
 		c(h)
@@ -119,7 +119,7 @@ func (h *house) answer(id string, a gate.Answer) {
 	}
 }
 
-func (h *house) caller() Caller { return Caller{Dir: h.Dir} }
+func (h *house) caller() Client { return Client{Dir: h.Dir} }
 
 type said struct {
 	answer gate.Answer
@@ -227,7 +227,7 @@ func TestServerGoes(t *testing.T) {
 }
 
 // plays is a server that says certain lines and ends.
-func plays(t *testing.T, lines string) Caller {
+func plays(t *testing.T, lines string) Client {
 	t.Helper()
 	dir := short(t)
 	door, err := listen(dir)
@@ -246,7 +246,7 @@ func plays(t *testing.T, lines string) Caller {
 			c.Close()
 		}
 	}()
-	return Caller{Dir: dir}
+	return Client{Dir: dir}
 }
 
 // Whatever is not a clear yes is a no.
@@ -348,8 +348,8 @@ func TestSlowPeers(t *testing.T) {
 }
 
 func (h *house) waiting() int {
-	h.Hatch.mu.Lock()
-	defer h.Hatch.mu.Unlock()
+	h.Server.mu.Lock()
+	defer h.Server.mu.Unlock()
 	return h.count
 }
 
@@ -418,7 +418,7 @@ func TestOnlyTheOwnerGetsNear(t *testing.T) {
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Hatch{Dir: open}).Open(); err == nil || !strings.Contains(fault.Hint(err), "chmod 700") {
+	if _, err := (&Server{Dir: open}).Open(); err == nil || !strings.Contains(fault.Hint(err), "chmod 700") {
 		t.Errorf("others may enter: %v", err)
 	}
 }
@@ -437,7 +437,7 @@ func TestLeftovers(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, socketName)); err != nil {
 		t.Fatal(err)
 	}
-	if (Caller{Dir: dir}).There() || (Caller{Dir: filepath.Join(dir, "none")}).There() {
+	if (Client{Dir: dir}).There() || (Client{Dir: filepath.Join(dir, "none")}).There() {
 		t.Error("somebody is there")
 	}
 	h := open(t, func(h *house) { h.Dir = dir })

@@ -12,9 +12,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Caller asks whoever watches the page of a hako serve of the same user.
-type Caller struct {
-	Dir string // of the [Hatch]
+// A Client asks whoever watches the page of a hako serve of the same user.
+type Client struct {
+	Dir string // of the [Server]
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 // There tells whether somebody could be asked just now.
-func (c Caller) There() bool {
+func (c Client) There() bool {
 	conn, err := c.dial()
 	if err != nil {
 		return false
@@ -33,7 +33,7 @@ func (c Caller) There() bool {
 }
 
 // dial reaches a hako serve of this user, and nobody else.
-func (c Caller) dial() (*net.UnixConn, error) {
+func (c Client) dial() (*net.UnixConn, error) {
 	if !knowsPeers {
 		return nil, errors.ErrUnsupported
 	}
@@ -56,7 +56,7 @@ func (c Caller) dial() (*net.UnixConn, error) {
 
 // Ask puts a question and waits for the answer. It fits [gate.Gate.Ask]. Whatever
 // goes wrong is a no, with an error that says so.
-func (c Caller) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
+func (c Client) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	var wait time.Duration
 	if end, ok := ctx.Deadline(); ok {
 		wait = max(time.Until(end), time.Millisecond)
