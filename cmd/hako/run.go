@@ -154,7 +154,7 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 	if o.dryRun {
 		return o.describe(s.out, session)
 	}
-	defer watchdog(session.Shell.Gauge, s.err)()
+	defer watchdog(session.Shell.Limiter, s.err)()
 	err = session.Run(ctx)
 	if o.stats {
 		w.endText()

@@ -8,8 +8,8 @@ import (
 	"hako/agent/tool"
 )
 
-// A Deed is a call of a tool that was brought along.
-type Deed struct {
+// A Operation is a call of a tool that was brought along.
+type Operation struct {
 	ID, Actor string
 	What      string // the tool with its arguments, as far as they are not too long
 }
@@ -20,18 +20,18 @@ const longestDeed = 4 << 10
 
 type deedKey struct{}
 
-// DeedOf is what the context of a tool's call belongs to; the zero Deed if that
+// OperationOf is what the context of a tool's call belongs to; the zero Operation if that
 // is no call of a client.
-func DeedOf(ctx context.Context) Deed {
-	deed, _ := ctx.Value(deedKey{}).(Deed)
+func OperationOf(ctx context.Context) Operation {
+	deed, _ := ctx.Value(deedKey{}).(Operation)
 	return deed
 }
 
 // recorded calls a tool. Every call is on record before, and what came of it
 // afterwards, whether it was refused or not.
-func (d *Door) recorded(ctx context.Context, v *visit, t tool.Tool) (words string, err error) {
+func (d *Server) recorded(ctx context.Context, v *visit, t tool.Tool) (words string, err error) {
 	arguments := string(v.Params.Arguments)
-	deed := Deed{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor, What: shortened(t.Name+" "+arguments, longestDeed)}
+	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor, What: shortened(t.Name+" "+arguments, longestDeed)}
 	if d.opts.Record == nil {
 		return t.Call(ctx, arguments)
 	}

@@ -21,18 +21,18 @@ func TestToolsAreOnRecord(t *testing.T) {
 	made := 0
 	fetch := tool.New("web_fetch", "fetches", func(ctx context.Context, in input) (string, error) {
 		made++
-		if DeedOf(ctx).Actor != "mcp:ann" {
-			t.Errorf("it is told of %+v", DeedOf(ctx))
+		if OperationOf(ctx).Actor != "mcp:ann" {
+			t.Errorf("it is told of %+v", OperationOf(ctx))
 		}
 		if in.URL != "https://good.example/" {
 			return "", &fault.Error{Kind: fault.Denied, Op: "fetch", Subject: in.URL, Why: "no prefix allows it"}
 		}
 		return "page", nil
 	})
-	var asked []Deed
+	var asked []Operation
 	var ended []error
 	var broken error
-	d := open(t, Options{Maker: newVirtual(""), Caller: byHeader, Tools: []tool.Tool{fetch}, Record: func(deed Deed) (func(error), error) {
+	d := open(t, Options{Maker: newVirtual(""), Caller: byHeader, Tools: []tool.Tool{fetch}, Record: func(deed Operation) (func(error), error) {
 		asked = append(asked, deed)
 		return func(err error) { ended = append(ended, err) }, broken
 	}})
