@@ -29,7 +29,7 @@ type figure struct {
 // values returns what was measured and what was wanted, in words.
 func (f figure) values() (got, target string, ok bool) {
 	if f.limit > 0 {
-		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%.0f%s", f.limit, f.unit), f.count <= f.limit
+		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%g%s", f.limit, f.unit), f.count <= f.limit
 	}
 	return f.got.String(), f.target.String(), f.got <= f.target
 }
@@ -50,8 +50,12 @@ func alone(hako, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	starts, err := startFigures(hako, dir)
+	if err != nil {
+		return nil, err
+	}
 	wire, err := wireFigures(hako, dir)
-	return slices.Concat(inside, loop, wire), err
+	return slices.Concat(inside, starts, loop, wire), err
 }
 
 func inProcess(dir string) ([]figure, error) {

@@ -24,6 +24,9 @@ const (
 
 // There tells whether somebody could be asked just now.
 func (c Client) There() bool {
+	if _, err := os.Stat(c.Dir); err != nil { // every shell asks when it starts; most users never had a page
+		return false
+	}
 	conn, err := c.dial()
 	if err != nil {
 		return false

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// single is the backend of one real file. Of the directory it is in only this
+// fileBackend is the backend of one real file. Of the directory it is in only this
 // name is ever used, and never followed: a symbolic link that takes the
 // file's place after the grant is refused.
-type single struct {
+type fileBackend struct {
 	dir  *os.Root
 	name string
 	key  string
 }
 
-func openSingle(real string, write bool) (*single, error) {
+func openFileBackend(real string, write bool) (*fileBackend, error) {
 	full, err := resolveReal(real, write)
 	switch {
 	case err != nil && write:
@@ -34,7 +34,7 @@ func openSingle(real string, write bool) (*single, error) {
 	if err != nil {
 		return nil, grantFault(real, "", "the directory must exist", translate(err))
 	}
-	return &single{dir, filepath.Base(full), full}, nil
+	return &fileBackend{dir, filepath.Base(full), full}, nil
 }
 
 // resolveReal returns where a real name leads. With create the last element
@@ -55,7 +55,7 @@ func resolveReal(real string, create bool) (string, error) {
 	return filepath.Join(dir, filepath.Base(full)), err
 }
 
-func (s *single) lstat(rel string) (Info, error) {
+func (s *fileBackend) lstat(rel string) (Info, error) {
 	info, err := s.dir.Lstat(s.name)
 	if err != nil {
 		return Info{}, translate(err)
@@ -66,27 +66,27 @@ func (s *single) lstat(rel string) (Info, error) {
 	return realInfo(s.name, info), nil
 }
 
-func (s *single) readlink(string) (string, error) { return "", ErrInvalid }
-func (s *single) list(string) ([]Info, error)     { return nil, ErrNotDir }
+func (s *fileBackend) readlink(string) (string, error) { return "", ErrInvalid }
+func (s *fileBackend) list(string) ([]Info, error)     { return nil, ErrNotDir }
 
-func (s *single) open(_ string, how opening) (handle, error) {
+func (s *fileBackend) open(_ string, how opening) (handle, error) {
 	return how.env.openReal(s.dir, s.name, s.key, how)
 }
 
-func (s *single) mkdir(string, fs.FileMode) error { return ErrNotGranted }
-func (s *single) symlink(_, _ string) error       { return ErrNotGranted }
-func (s *single) link(_, _ string) error          { return ErrNotGranted }
-func (s *single) rename(_, _ string) error        { return ErrBusy }
-func (s *single) remove(string) error             { return ErrBusy }
+func (s *fileBackend) mkdir(string, fs.FileMode) error { return ErrNotGranted }
+func (s *fileBackend) symlink(_, _ string) error       { return ErrNotGranted }
+func (s *fileBackend) link(_, _ string) error          { return ErrNotGranted }
+func (s *fileBackend) rename(_, _ string) error        { return ErrBusy }
+func (s *fileBackend) remove(string) error             { return ErrBusy }
 
-func (s *single) chmod(_ string, mode fs.FileMode) error {
+func (s *fileBackend) chmod(_ string, mode fs.FileMode) error {
 	if _, err := s.lstat("."); err != nil {
 		return err
 	}
 	return translate(s.dir.Chmod(s.name, mode.Perm()))
 }
 
-func (s *single) chtimes(_ string, atime, mtime time.Time) error {
+func (s *fileBackend) chtimes(_ string, atime, mtime time.Time) error {
 	if _, err := s.lstat("."); err != nil {
 		return err
 	}

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// A spot is a name in a directory that is open: it stays that directory, whatever
+// An atName is a name in a directory that is open: it stays that directory, whatever
 // becomes of the names that led there. Everything that changes real files goes by
-// a spot. [os.Root] alone keeps an operation in the tree, but follows links that
+// an atName. [os.Root] alone keeps an operation in the tree, but follows links that
 // somebody else puts in the way meanwhile, and then it changes something else
 // than what was judged.
-type spot struct {
+type atName struct {
 	dir  *os.Root
 	name string
-	own  bool // dir is closed with the spot
+	own  bool // dir is closed with the atName
 }
 
-func (s spot) close() {
+func (s atName) close() {
 	if s.own {
 		s.dir.Close()
 	}
 }
 
-// spot opens the directory that rel lies in, without following a link.
-func (r *rooted) spot(rel string) (spot, error) {
+// atName opens the directory that rel lies in, without following a link.
+func (r *dirBackend) atName(rel string) (atName, error) {
 	if err := local(rel); err != nil {
-		return spot{}, err
+		return atName{}, err
 	}
-	at := spot{dir: r.root, name: rel}
+	at := atName{dir: r.root, name: rel}
 	for {
 		first, rest, more := strings.Cut(at.name, "/")
 		if !more {
@@ -37,9 +37,9 @@ func (r *rooted) spot(rel string) (spot, error) {
 		next, err := enter(at.dir, first)
 		at.close()
 		if err != nil {
-			return spot{}, err
+			return atName{}, err
 		}
-		at = spot{next, rest, true}
+		at = atName{next, rest, true}
 	}
 }
 
@@ -70,9 +70,9 @@ func enter(dir *os.Root, name string) (*os.Root, error) {
 	return nil, translate(err)
 }
 
-// at opens the spot of a name and has f change it.
-func (r *rooted) at(rel string, f func(s spot) error) error {
-	s, err := r.spot(rel)
+// at opens the atName of a name and has f change it.
+func (r *dirBackend) at(rel string, f func(s atName) error) error {
+	s, err := r.atName(rel)
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (r *rooted) at(rel string, f func(s spot) error) error {
 	return translate(f(s))
 }
 
-// between opens the spots of two names and has f change them.
-func (r *rooted) between(old, new string, f func(from, to spot) error) error {
-	return r.at(old, func(from spot) error {
-		return r.at(new, func(to spot) error { return f(from, to) })
+// between opens the names of two names and has f change them.
+func (r *dirBackend) between(old, new string, f func(from, to atName) error) error {
+	return r.at(old, func(from atName) error {
+		return r.at(new, func(to atName) error { return f(from, to) })
 	})
 }

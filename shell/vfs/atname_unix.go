@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameSpot moves a file from one open directory to another.
-func renameSpot(_ *rooted, from, to spot, _, _ string) error {
+// renameAt moves a file from one open directory to another.
+func renameAt(_ *dirBackend, from, to atName, _, _ string) error {
 	return withDirs(from, to, func(old, new int) error { return unix.Renameat(old, from.name, new, to.name) })
 }
 
-// linkSpot gives a file a second name, and a symbolic link too: it is not followed.
-func linkSpot(_ *rooted, from, to spot, _, _ string) error {
+// linkAt gives a file a second name, and a symbolic link too: it is not followed.
+func linkAt(_ *dirBackend, from, to atName, _, _ string) error {
 	return withDirs(from, to, func(old, new int) error { return unix.Linkat(old, from.name, new, to.name, 0) })
 }
 
-func withDirs(from, to spot, f func(old, new int) error) error {
+func withDirs(from, to atName, f func(old, new int) error) error {
 	old, err := from.dir.Open(".")
 	if err != nil {
 		return err

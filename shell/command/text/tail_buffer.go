@@ -8,24 +8,24 @@ import (
 	"hako/shell/stream"
 )
 
-// A backlog keeps the end of a stream in blocks, for the commands that know
+// A tailBuffer keeps the end of a stream in blocks, for the commands that know
 // only at the end what to print. Its memory is charged to the session.
-type backlog struct {
+type tailBuffer struct {
 	gauge  *quota.Limiter
 	end    byte
-	blocks []logBlock
+	blocks []bufferBlock
 	lines  int64 // terminators in all blocks
 	size   int64 // bytes in all blocks
 }
 
-type logBlock struct {
+type bufferBlock struct {
 	data  []byte
 	lines int64
 }
 
 // fill pushes all of a stream and calls settle after every chunk, to let go
 // of what is not needed any more.
-func (l *backlog) fill(in *stream.Reader, settle func() error) error {
+func (l *tailBuffer) fill(in *stream.Reader, settle func() error) error {
 	for {
 		b, err := in.Chunk()
 		if err != nil {
@@ -41,7 +41,7 @@ func (l *backlog) fill(in *stream.Reader, settle func() error) error {
 }
 
 // push copies a chunk to the end.
-func (l *backlog) push(chunk []byte) error {
+func (l *tailBuffer) push(chunk []byte) error {
 	for len(chunk) > 0 {
 		if err := l.room(); err != nil {
 			return err
@@ -59,19 +59,19 @@ func (l *backlog) push(chunk []byte) error {
 }
 
 // room makes sure that the last block has some.
-func (l *backlog) room() error {
+func (l *tailBuffer) room() error {
 	if n := len(l.blocks); n > 0 && len(l.blocks[n-1].data) < cap(l.blocks[n-1].data) {
 		return nil
 	}
 	if err := l.gauge.Hold(stream.Size); err != nil {
 		return err
 	}
-	l.blocks = append(l.blocks, logBlock{data: stream.Get()})
+	l.blocks = append(l.blocks, bufferBlock{data: stream.Get()})
 	return nil
 }
 
 // drop forgets the first block.
-func (l *backlog) drop() {
+func (l *tailBuffer) drop() {
 	b := l.blocks[0]
 	l.lines -= b.lines
 	l.size -= int64(len(b.data))
@@ -82,21 +82,21 @@ func (l *backlog) drop() {
 }
 
 // trimLines drops leading blocks while at least keep lines remain complete.
-func (l *backlog) trimLines(keep int64) {
+func (l *tailBuffer) trimLines(keep int64) {
 	for len(l.blocks) > 1 && l.lines-l.blocks[0].lines > keep {
 		l.drop()
 	}
 }
 
 // trimBytes drops leading blocks while at least keep bytes remain.
-func (l *backlog) trimBytes(keep int64) {
+func (l *tailBuffer) trimBytes(keep int64) {
 	for len(l.blocks) > 1 && l.size-int64(len(l.blocks[0].data)) >= keep {
 		l.drop()
 	}
 }
 
 // total is the number of lines, a last one without terminator included.
-func (l *backlog) total() int64 {
+func (l *tailBuffer) total() int64 {
 	if n := len(l.blocks); n > 0 {
 		if last := l.blocks[n-1].data; len(last) > 0 && last[len(last)-1] != l.end {
 			return l.lines + 1
@@ -106,7 +106,7 @@ func (l *backlog) total() int64 {
 }
 
 // writeFrom prints everything after the first skip lines.
-func (l *backlog) writeFrom(w *stream.Writer, skip int64) error {
+func (l *tailBuffer) writeFrom(w *stream.Writer, skip int64) error {
 	for _, b := range l.blocks {
 		if skip > b.lines {
 			skip -= b.lines
@@ -119,7 +119,7 @@ func (l *backlog) writeFrom(w *stream.Writer, skip int64) error {
 }
 
 // writeLines prints the first n lines.
-func (l *backlog) writeLines(w *stream.Writer, n int64) error {
+func (l *tailBuffer) writeLines(w *stream.Writer, n int64) error {
 	for _, b := range l.blocks {
 		if n <= 0 {
 			break
@@ -135,7 +135,7 @@ func (l *backlog) writeLines(w *stream.Writer, n int64) error {
 }
 
 // writeBytes prints n bytes after the first skip.
-func (l *backlog) writeBytes(w *stream.Writer, skip, n int64) error {
+func (l *tailBuffer) writeBytes(w *stream.Writer, skip, n int64) error {
 	for _, b := range l.blocks {
 		data := b.data[min(skip, int64(len(b.data))):]
 		skip -= int64(len(b.data) - len(data))
@@ -147,7 +147,7 @@ func (l *backlog) writeBytes(w *stream.Writer, skip, n int64) error {
 }
 
 // free gives everything back.
-func (l *backlog) free() {
+func (l *tailBuffer) free() {
 	for len(l.blocks) > 0 {
 		l.drop()
 	}

@@ -7,15 +7,15 @@ import (
 	"hako/shell/pattern"
 )
 
-// paceSlice is how much work is done between two looks at the clock. A unit is
+// workSlice is how much work is done between two looks at the clock. A unit is
 // about a byte looked at: a slice takes less than a millisecond or two.
-const paceSlice = 1 << 16
+const workSlice = 1 << 16
 
-// pace counts work of an expansion and reports whether it may go on. Whoever
+// spend counts work of an expansion and reports whether it may go on. Whoever
 // works on a value of any length calls it for every part of it, because a value
 // can be as large as the memory limit.
-func (p *proc) pace(work int) bool {
-	if p.worked += work; p.worked < paceSlice {
+func (p *proc) spend(work int) bool {
+	if p.worked += work; p.worked < workSlice {
 		return p.bad == nil
 	}
 	p.worked = 0
@@ -65,7 +65,7 @@ func (p *proc) tooDeep() error {
 // deeper enters a level of an expression. The caller calls p.shallower when it
 // answers true.
 func (p *proc) deeper() bool {
-	if p.bad != nil || !p.pace(16) {
+	if p.bad != nil || !p.spend(16) {
 		return false
 	}
 	if p.deep++; p.depth+p.deep > maxDeep {
@@ -105,13 +105,13 @@ func (p *proc) compile(src string, fold bool) pattern.Matcher {
 		mode |= pattern.Fold
 	}
 	if !p.fits(patternSize(src)) {
-		return noPattern.Under(p.pace)
+		return noPattern.Under(p.spend)
 	}
-	pat := patterns.get(src, mode, p.pace)
+	pat := patterns.get(src, mode, p.spend)
 	if err := pat.Err(); err != nil && p.bad == nil {
 		p.fail("%v", err)
 	}
-	return pat.Under(p.pace)
+	return pat.Under(p.spend)
 }
 
 // noPattern stands for a pattern for which there was no room.

@@ -13,15 +13,15 @@ import (
 	"hako/run/fault"
 )
 
-// rooted is the backend of a real directory.
-type rooted struct {
+// dirBackend is the backend of a real directory.
+type dirBackend struct {
 	env  *env
 	root *os.Root
 	key  string // tells its files from those of other directories
 	guard
 }
 
-func openRooted(e *env, real string) (*rooted, error) {
+func openDirBackend(e *env, real string) (*dirBackend, error) {
 	dir, err := filepath.Abs(real)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -33,7 +33,7 @@ func openRooted(e *env, real string) (*rooted, error) {
 	if err != nil {
 		return nil, grantFault(real, "", "name a directory that can be read", translate(err))
 	}
-	return &rooted{e, root, dir, newGuard(e.protect, dir)}, nil
+	return &dirBackend{e, root, dir, newGuard(e.protect, dir)}, nil
 }
 
 func grantFault(real, why, hint string, cause error) error {
@@ -55,7 +55,7 @@ func local(rel string) error {
 	return nil
 }
 
-func (r *rooted) lstat(rel string) (Info, error) {
+func (r *dirBackend) lstat(rel string) (Info, error) {
 	if err := local(rel); err != nil {
 		return Info{}, err
 	}
@@ -66,12 +66,12 @@ func (r *rooted) lstat(rel string) (Info, error) {
 	return realInfo(info.Name(), info), nil
 }
 
-func (r *rooted) readlink(rel string) (string, error) {
+func (r *dirBackend) readlink(rel string) (string, error) {
 	target, err := r.root.Readlink(rel)
 	return filepath.ToSlash(target), translate(err)
 }
 
-func (r *rooted) list(rel string) ([]Info, error) {
+func (r *dirBackend) list(rel string) ([]Info, error) {
 	// With "/." it must be a directory: a FIFO in its place would be waited for.
 	sub, err := r.root.OpenRoot(rel + "/.")
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *rooted) list(rel string) ([]Info, error) {
 	return infos, translate(err)
 }
 
-func (r *rooted) open(rel string, how opening) (handle, error) {
+func (r *dirBackend) open(rel string, how opening) (handle, error) {
 	if err := local(rel); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (r *rooted) open(rel string, how opening) (handle, error) {
 	if err := r.replace("write", rel); err != nil {
 		return nil, err
 	}
-	at, err := r.spot(rel)
+	at, err := r.atName(rel)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,11 @@ func (r *rooted) open(rel string, how opening) (handle, error) {
 	return h, nil
 }
 
-func (r *rooted) mkdir(rel string, perm fs.FileMode) error {
+func (r *dirBackend) mkdir(rel string, perm fs.FileMode) error {
 	if err := r.write("make directory", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error {
+	return r.at(rel, func(s atName) error {
 		if err := s.dir.Mkdir(s.name, perm.Perm()); err != nil {
 			return err
 		}
@@ -143,14 +143,14 @@ func (r *rooted) mkdir(rel string, perm fs.FileMode) error {
 
 // symlink makes a link, and looks again where it lies: a directory that somebody
 // else moved meanwhile may have taken it to where its target leads out.
-func (r *rooted) symlink(target, rel string) error {
+func (r *dirBackend) symlink(target, rel string) error {
 	if !staysInside(target, rel) {
 		return ErrNotGranted
 	}
 	if err := r.replace("link", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error {
+	return r.at(rel, func(s atName) error {
 		if err := s.dir.Symlink(target, s.name); err != nil {
 			return err
 		}
@@ -165,18 +165,18 @@ func (r *rooted) symlink(target, rel string) error {
 	})
 }
 
-func (r *rooted) link(old, new string) error {
+func (r *dirBackend) link(old, new string) error {
 	if err := r.replace("link", old); err != nil { // by the other name it could be written
 		return err
 	}
-	return r.move("link", old, new, linkSpot)
+	return r.move("link", old, new, linkAt)
 }
 
-func (r *rooted) rename(old, new string) error { return r.move("move", old, new, renameSpot) }
+func (r *dirBackend) rename(old, new string) error { return r.move("move", old, new, renameAt) }
 
 // move gives a file another name, and looks at it again there: what was looked at
 // before may have been exchanged for something else meanwhile.
-func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old, new string) error) error {
+func (r *dirBackend) move(op, old, new string, do func(r *dirBackend, from, to atName, old, new string) error) error {
 	for _, rel := range []string{old, new} {
 		if err := r.replace(op, rel); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old
 	if err := r.mayMove(op, old, new); err != nil {
 		return err
 	}
-	if err := r.between(old, new, func(from, to spot) error {
+	if err := r.between(old, new, func(from, to atName) error {
 		if err := do(r, from, to, old, new); err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old
 			if op == "link" {
 				return to.dir.Remove(to.name)
 			}
-			return renameSpot(r, to, from, new, old)
+			return renameAt(r, to, from, new, old)
 		})
 	}); err != nil {
 		return err
@@ -201,26 +201,26 @@ func (r *rooted) move(op, old, new string, do func(r *rooted, from, to spot, old
 	return r.cutLinks(old, new)
 }
 
-func (r *rooted) remove(rel string) error {
+func (r *dirBackend) remove(rel string) error {
 	if err := r.replace("remove", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error { return s.dir.Remove(s.name) })
+	return r.at(rel, func(s atName) error { return s.dir.Remove(s.name) })
 }
 
 // chmod never sets the bits that would lend somebody else's rights.
-func (r *rooted) chmod(rel string, mode fs.FileMode) error {
+func (r *dirBackend) chmod(rel string, mode fs.FileMode) error {
 	if err := r.write("change mode", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error { return s.dir.Chmod(s.name, mode.Perm()) })
+	return r.at(rel, func(s atName) error { return s.dir.Chmod(s.name, mode.Perm()) })
 }
 
-func (r *rooted) chtimes(rel string, atime, mtime time.Time) error {
+func (r *dirBackend) chtimes(rel string, atime, mtime time.Time) error {
 	if err := r.write("change times", rel); err != nil {
 		return err
 	}
-	return r.at(rel, func(s spot) error { return s.dir.Chtimes(s.name, atime, mtime) })
+	return r.at(rel, func(s atName) error { return s.dir.Chtimes(s.name, atime, mtime) })
 }
 
 // staysInside reports whether a symbolic link at rel with that target leads
@@ -254,7 +254,7 @@ func leadsOut(target, old, new string) bool {
 // mayMove refuses to move a symbolic link to where it leads out of the
 // directory, and to move a directory with such a link, or something protected,
 // in it.
-func (r *rooted) mayMove(op, old, new string) error {
+func (r *dirBackend) mayMove(op, old, new string) error {
 	info, err := r.lstat(old)
 	if err != nil {
 		return err
@@ -287,7 +287,7 @@ func (r *rooted) mayMove(op, old, new string) error {
 
 // cutLinks removes links from what was moved that lead out from there: one that
 // was made while it was being moved.
-func (r *rooted) cutLinks(old, new string) error {
+func (r *dirBackend) cutLinks(old, new string) error {
 	info, err := r.lstat(new)
 	if err != nil {
 		return nil // moved on; whoever did that looks too
@@ -296,7 +296,7 @@ func (r *rooted) cutLinks(old, new string) error {
 		if target, err := r.readlink(new); err != nil || !leadsOut(target, old, new) {
 			return nil
 		}
-		return errors.Join(ErrNotGranted, r.at(new, func(s spot) error { return s.dir.Remove(s.name) }))
+		return errors.Join(ErrNotGranted, r.at(new, func(s atName) error { return s.dir.Remove(s.name) }))
 	}
 	if !info.IsDir() || strings.Count(new, "/") >= strings.Count(old, "/") {
 		return nil

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Patient returns a reader of src whose reads end when ctx does, even if src
+// WithContext returns a reader of src whose reads end when ctx does, even if src
 // never delivers. It asks src for no more than it is asked for itself, so what
 // a person types next is left to whoever reads next.
-func Patient(ctx context.Context, src io.Reader) io.Reader {
+func WithContext(ctx context.Context, src io.Reader) io.Reader {
 	switch src := src.(type) {
 	case nil, *bytes.Reader, *bytes.Buffer, *strings.Reader:
 		return src // these never wait
 	case *Shared:
 		return turn{ctx, src}
 	}
-	return &patient{ctx: ctx, src: src, got: make(chan delivery, 1)}
+	return &contextReader{ctx: ctx, src: src, got: make(chan delivery, 1)}
 }
 
-type patient struct {
+type contextReader struct {
 	ctx context.Context
 	src io.Reader
 	got chan delivery
@@ -34,7 +34,7 @@ type delivery struct {
 
 // Next implements [Source]. A read that never returns keeps a goroutine and
 // the buffer, and nothing else.
-func (p *patient) Next() ([]byte, error) {
+func (p *contextReader) Next() ([]byte, error) {
 	if p.buf == nil {
 		p.buf = Get()
 	}
@@ -53,7 +53,7 @@ func (p *patient) Next() ([]byte, error) {
 }
 
 // Read implements [io.Reader]; a Reader uses Next instead.
-func (p *patient) Read(b []byte) (int, error) {
+func (p *contextReader) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
