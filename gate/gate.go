@@ -1,10 +1,10 @@
-// Package gate is the only way to a [run.Runner]: every request is recorded,
-// judged, put to a person where a rule says so, and metered, before and while
-// it runs.
+// Package gate controls what a [run.Runner] executes. [New] puts a policy, a
+// budget and an audit log before a runner: every request is recorded, judged, put
+// to a person where a rule says so, and charged, before and while it runs.
 //
-// A Gate is itself a Runner, so nothing above it can tell whether there is one;
-// and package cli hands out no other kind, so there always is. The rule to keep:
-// what is not on record is not done, and what is not allowed is denied.
+// A [Gate] is itself a Runner, so callers need not know that there is one. What
+// cannot be recorded is not run, and what is not allowed is denied. A gate without
+// a policy, a log or a budget denies everything.
 package gate
 
 import (

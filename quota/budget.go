@@ -1,6 +1,9 @@
-// Package quota holds models and scripts to what they may consume: [ScriptLimits] and
-// a [Limiter] for one running script, a [Budget] and a [Limits] for a whole task
-// with everything it starts.
+// Package quota limits what models and scripts consume.
+//
+// A [Budget] has the [Limits] of a whole task with everything that it starts:
+// calls and tokens of models, bytes, scripts and time. A [SharedBudget] is what
+// all tasks on this machine may use together, kept in a [UsageFile]. A [Limiter]
+// has the [ScriptLimits] of one running script: memory, output, loops and time.
 //
 // The rule to keep: amounts are whole numbers and are charged before, or at the
 // latest when, they are spent; going over fails at once and says by how much.
