@@ -41,7 +41,7 @@ type Policy interface {
 	RedirectAt(dir, op, file string) policy.Verdict
 }
 
-// A Limits charges a budget. [*quota.Meter] is one.
+// A Budget is charged for what scripts use. [*quota.Budget] is one.
 type Budget interface {
 	// Charge adds usage; the error says that the budget is used up.
 	Charge(quota.Usage) error

@@ -83,7 +83,7 @@ func whole(quarters int64) int64 { return (quarters + 3) / 4 }
 // NoLimit in a field of [Limits] stands for as much as one likes.
 const NoLimit = math.MaxInt64
 
-// A Limits is what a task may consume in all. A zero field means the default of
+// Limits are what a task may consume in all. A zero field means the default of
 // [DefaultLimits]; a negative one means nothing at all.
 type Limits struct {
 	Calls   int64
@@ -160,8 +160,8 @@ func parseWall(s string) (int64, error) {
 	return int64(d), err
 }
 
-// A Limits adds usage up and refuses to go over its budget. What a child uses,
-// its parents use too. A nil Meter and the zero Meter refuse everything. It is
+// A Budget adds usage up and refuses to go over its limits. What a child uses,
+// its parents use too. A nil Budget and the zero Budget refuse everything. It is
 // safe for concurrent use.
 type Budget struct {
 	parent  *Budget

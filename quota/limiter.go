@@ -13,9 +13,9 @@ import (
 // A Limiter holds a running session to its [ScriptLimits]. Everything that can grow
 // charges it before it grows: values, buffers, files, output, loops. The first
 // charge that goes over stops the script: every later charge fails with the
-// same error, and the context given out by [Gauge.Start] is cancelled with it.
+// same error, and the context given out by [Limiter.Start] is cancelled with it.
 //
-// A nil Gauge measures nothing and refuses nothing. It is safe for concurrent use.
+// A nil Limiter measures nothing and refuses nothing. It is safe for concurrent use.
 type Limiter struct {
 	limits ScriptLimits
 	*sharedHeld
@@ -45,7 +45,7 @@ func (g *Limiter) Fork() *Limiter {
 	return &Limiter{limits: g.limits, sharedHeld: g.sharedHeld}
 }
 
-// Reset forgets that a limit was passed. [Gauge.Start] does so too; this is for
+// Reset forgets that a limit was passed. [Limiter.Start] does so too; this is for
 // a gauge whose forks are started instead.
 func (g *Limiter) Reset() { g.tripped.Store(nil) }
 

@@ -32,7 +32,7 @@ type Server struct {
 	// others can enter is refused.
 	Dir string
 
-	// Ask puts a question to a person, as [gate.Gate.Ask].
+	// Ask puts a question to a person, as [gate.Options.Ask].
 	Ask func(context.Context, gate.Question) (gate.Answer, error)
 
 	// Record puts on record that a question was asked, and then what came of it:
