@@ -1,4 +1,4 @@
-// Package asksocket is how other processes of the same user reach the desk of hako
+// Package asksocket is how other processes of the same user reach the questions of hako
 // serve: a socket in a directory that only this user can enter. A [Server] takes
 // questions in and passes answers out; a [Client] asks through it.
 //

@@ -12,7 +12,7 @@ func TestMeanwhile(t *testing.T) {
 	for took, want := range map[time.Duration]string{0: "", slow - 1: "", slow + 1: "hako: asking\n", time.Hour: "hako: asking\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			var told bytes.Buffer
-			over := meanwhile(streams{err: &told}, "asking")
+			over := (streams{err: &told}).waiting("asking")
 			time.Sleep(took)
 			over()
 			time.Sleep(time.Hour)

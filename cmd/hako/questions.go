@@ -13,12 +13,12 @@ func askFor(s streams, conf *config.Config) app.Asker {
 	if ask := askAt(s); ask != nil {
 		return ask
 	}
-	return askElsewhere(conf, newShow(s, false, false).note)
+	return askPage(conf, newShow(s, false, false).note)
 }
 
-// askElsewhere returns what puts a question to who watches the page of hako serve,
+// askPage returns what puts a question to who watches the page of hako serve,
 // after a note about it. Nil means that it does not run.
-func askElsewhere(conf *config.Config, note func(string)) app.Asker {
+func askPage(conf *config.Config, note func(string)) app.Asker {
 	return app.PageAsker(conf, func(q gate.Question) {
 		note("waiting for an answer at the page of hako serve: " + term.Brief(term.OneLine(q.Command), term.MostReason))
 	})
