@@ -1,10 +1,11 @@
-// Package agent runs the loop between a model and its tools: ask, carry out the
-// calls, tell what came of them, ask again.
+// Package agent runs the loop between a model and its tools: ask the model, carry out the calls of its turn, add their
+// results to the dialog, ask again.
 //
-// It knows no provider and no runner; the tools it is given already stand behind
-// the gate. What it keeps is the order of a dialog. The one rule to keep: every
-// call that a model made gets exactly one result, whatever becomes of it, so
-// that the dialog can always be sent again.
+// An [Agent] is an llm.Model, tools (package tool), a budget and a log; [Agent.Run] works on one [Request].
+// [ChargedModel] charges and records each call of a model, [Agent.Observe] receives each [Event].
+//
+// The package knows no provider and no runner: its tools already are behind the gate. Every call that a model makes
+// gets exactly one result, whatever comes of it, so that the dialog can always be sent again.
 package agent
 
 import (
@@ -27,10 +28,10 @@ import (
 	"hako/run/fault"
 )
 
-// An Agent is a model with tools and a budget. Model, Meter and Log are
+// An Agent is a model with tools and a budget. Model, Budget and Log are
 // required. It is safe for concurrent use if its parts are.
 type Agent struct {
-	Model  llm.Model   // usually a [Ledger] behind an [llm.Retry]
+	Model  llm.Model   // usually a [ChargedModel] behind an [llm.Retry]
 	Tools  []tool.Tool // in this order; none means that it can only talk
 	Budget *quota.Budget
 	Log    audit.Log

@@ -35,7 +35,7 @@ type ChargedModel struct {
 	total Total
 }
 
-// A SharedBudget is what a model was used for.
+// A Total is what a model was used for.
 type Total struct {
 	quota.Usage
 	Tries    int     // calls, also those that came to nothing

@@ -1,16 +1,15 @@
-// Package container gives each task a container of its own: in the right
-// language environment, with its repository and dependencies, and with nothing
-// of this machine, of other tasks or of any secret inside.
+// Package container gives each task a container of its own: in the right language environment, with its repository
+// and dependencies, and with nothing of this machine, of other tasks or of any secret inside.
 //
-// Inside are tasks and their records, the pool of warm containers, the way a
-// container is made, cleaning up, and what a model is told. Deliberately not
-// here: talking to Docker (engine), running commands (guest), the way out
-// (egress), repositories (clone), dependencies (deps), and whether a command
-// may run, which is for the gate: every runner leaves this package through
-// Options.Gate.
+// [New] returns a [Manager]. [Manager.Prepare] starts the container of a [Task], or takes a warm one from the pool;
+// [Manager.Runner] returns a run.Runner for it, behind the gate that [Options].Gate puts before it; [Manager.Save]
+// takes its commits out; [Manager.Cleanup] removes it. Without Gate and Record a Manager runs and changes nothing.
 //
-// The rule to keep: a container is on record before it exists, and its record
-// says whose it is; what nobody owns any more is removed by the next who starts.
+// The parts are packages of their own: engine talks to Docker, guest runs commands inside, egress is the proxy that is
+// the only way out, clone brings repositories in and commits out, deps installs dependencies, lang knows the languages.
+//
+// A container is on record before it exists, and its record names its owner: what nobody owns any more is removed by
+// the next Manager that starts.
 package container
 
 import (

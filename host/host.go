@@ -1,10 +1,12 @@
-// Package host runs real programs of this machine under one root directory: the
-// shell is hako's own interpreter, and each program that a script names is
-// started in a sandbox (package cage) that holds it to that directory.
+// Package host runs programs of this machine under one root directory, in an OS sandbox.
 //
-// Inside are the runner, the search for programs, their environment and their
-// streams. Not inside: what may be run; the gate stands before a Runner. The
-// one rule to keep: nothing is started but through the cage.
+// [New] returns a [Runner], a run.Runner whose shell is hako's own interpreter (package shell). Each program that a
+// script names is looked up on a fixed path, gets a new environment, and is started by package sandbox: in
+// namespaces, with mounts, Landlock, seccomp and limits that hold it to the root. When a request ends, nothing of it
+// runs any more. A program that uses this package calls sandbox.Main first thing in main: the runner starts the
+// executable again as the sandbox's helper.
+//
+// What may be run is not decided here: put a gate before the Runner. Nothing is started but through the sandbox.
 package host
 
 import (

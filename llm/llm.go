@@ -1,10 +1,11 @@
-// Package llm is what the rest of hako knows about language models: a dialog
-// goes in, the next turn comes out. The providers are in the packages below it.
+// Package llm defines language models: a [Dialog] goes in, the next [Turn] comes out of [Model].Next.
 //
-// It decides nothing: who may call what, what it costs and what is written down
-// are the business of package agent. The one rule to keep: a turn is whole. A
-// provider that could not read an answer to its proper end returns an error,
-// never the part that it got.
+// The providers are packages of their own: openai, ollama, rules (no network, a set of rules) and replay (recorded
+// turns, for tests). [Retry] asks a busy provider again. Package agent runs the loop between a model and its tools,
+// and decides what may be called, what it costs and what is recorded.
+//
+// A turn is whole: a provider that cannot read an answer to its end returns an error, never a part of the turn. What a
+// provider said instead of a turn is a [Refusal] in the chain of the error.
 package llm
 
 import (

@@ -64,7 +64,9 @@ func newSite(t *testing.T) *site {
 	copy(s.routes[:], ports[3:])
 	s.certificates()
 	s.program = filepath.Join(t.TempDir(), "hako")
-	out, err := exec.Command("go", "build", "-o", s.program, "hako/cmd/hako").CombinedOutput()
+	build := exec.Command("go", "build", "-o", s.program, "./cmd/hako")
+	build.Dir = filepath.Join("..", "..") // another module
+	out, err := build.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
 	}

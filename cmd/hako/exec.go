@@ -56,7 +56,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
-	o.Ask = askElsewhere(conf, newShow(s, false, false).note)
+	o.Ask = askPage(conf, newShow(s, false, false).note)
 	e, b, err := o.Executor(conf, "user")
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 		e.Stdin = s.in
 	}
 	defer b.Close()
-	defer watchdog(b.Gauge, s.err)()
+	defer watchdog(b.Limiter, s.err)()
 	out := e.Call(cmd.Context(), tool.Input{Command: command, Start: o.start, Size: &o.size})
 	if o.json {
 		return printAnswer(s, out, o.Dir)

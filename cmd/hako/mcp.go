@@ -70,7 +70,7 @@ func (o *mcpFlags) run(ctx context.Context, s streams) error {
 	options.Elicit = guard.Elicits(app.Elicitation(conf))
 	app.AskPage(&options, conf)
 	door := mcpserver.New(options)
-	defer app.CloseDoor(ctx, door)
+	defer app.CloseMCP(ctx, door)
 	if o.http == "" {
 		return door.Stdio(ctx, s.in, s.out)
 	}

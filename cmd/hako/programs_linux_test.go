@@ -79,7 +79,7 @@ func newProgramRunner(t *testing.T) *programRunner {
 	}
 	t.Cleanup(pool.Close)
 	w := &programRunner{pool: pool}
-	w.box, err = pool.Open(t.Context(), "test", worker.Want{Spec: app.SandboxSpec{}}, worker.Door{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
+	w.box, err = pool.Open(t.Context(), "test", worker.OpenOptions{Spec: app.SandboxSpec{}}, worker.Services{Log: discardLog{}, Budget: quota.New(quota.Unlimited())})
 	if err != nil {
 		t.Fatal(err)
 	}

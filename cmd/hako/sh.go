@@ -32,7 +32,7 @@ func (o *shOptions) open() (*app.Shell, error) {
 		return nil, err
 	}
 	if o.Ask == nil {
-		o.Ask = askElsewhere(conf, o.show.note)
+		o.Ask = askPage(conf, o.show.note)
 	}
 	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {
@@ -106,7 +106,7 @@ func runSh(ctx context.Context, s streams, o *shOptions, command bool, args []st
 		}
 	}
 	if !o.Strict {
-		stdin = setup.Waiting(stdin, b.Gauge)
+		stdin = setup.Waiting(stdin, b.Limiter)
 	}
 	return runOnce(ctx, s, b, script, stdin, append(b.Granted, args...))
 }
@@ -128,7 +128,7 @@ func readScript(s streams, args []string) (script string, stdin io.Reader, rest 
 
 // runOnce runs one script and passes on its status.
 func runOnce(ctx context.Context, s streams, b *app.Shell, script string, stdin io.Reader, args []string) error {
-	defer watchdog(b.Gauge, s.err)()
+	defer watchdog(b.Limiter, s.err)()
 	res, err := b.Runner.Run(ctx, &run.Request{
 		Actor: "user", Script: script, Args: args,
 		Stdin: stdin, Stdout: s.out, Stderr: s.err,

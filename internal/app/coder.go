@@ -168,7 +168,7 @@ func (w *Coder) openContainers(ctx context.Context) error {
 		return err
 	}
 	options.Clones.Keys.Hide(w.Secrets.Add)
-	w.Meter, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
+	w.Budget, w.AskTimeout = quota.New(w.Conf.Budget(quota.Unlimited())), config.ApprovalTimeout.Of(w.Conf).V
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
 	options.ServeEgress = StartProxy(w.Conf)
 	w.options = options

@@ -37,7 +37,7 @@ func GithubApp(conf *config.Config) (*forge.App, error) {
 	return &forge.App{ID: id, Installation: config.GitHubAppInstallation.Of(conf).V, Key: key}, nil
 }
 
-// A Containers is a dock with what is open for it.
+// A Containers is a container manager with what is open for it.
 type Containers struct {
 	*container.Manager
 	*App
@@ -50,7 +50,7 @@ func (b *Containers) Close() {
 	b.App.Close()
 }
 
-// InspectContainers opens a dock as the settings say, for a look.
+// InspectContainers opens a container manager as the settings say, for a look.
 func InspectContainers(conf *config.Config) (*Containers, error) {
 	options, err := ContainerOptions(conf)
 	if err != nil {
@@ -69,7 +69,7 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 		return nil, err
 	}
 	options.Clones.Keys.Hide(b.Secrets.Add)
-	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
+	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
 	options.Allowed = func() container.Allowed { return AllowedCommands(judge) }
 	options.ServeEgress = StartProxy(conf)
 	d, err := b.Manager(options, judge, ask)
@@ -80,7 +80,7 @@ func OpenContainers(conf *config.Config, options container.Options, ask Asker) (
 	return &Containers{d, b, conf, options}, nil
 }
 
-// ContainerOptions turns the settings into those of a dock.
+// ContainerOptions turns the settings into those of a container manager.
 func ContainerOptions(conf *config.Config) (container.Options, error) {
 	var o container.Options
 	e, err := engine.Open(config.DockerHost.Of(conf).V)

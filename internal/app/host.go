@@ -28,7 +28,7 @@ type HostRunner struct {
 }
 
 // A Host is where programs of this machine are run: settings, rules and
-// record, from which hands are made.
+// record, from which host runners are made.
 type Host struct {
 	*App
 	Options host.Options
@@ -63,7 +63,7 @@ func OpenHost(conf *config.Config, base quota.Limits, ask Asker) (*Host, error) 
 		b.Close()
 		return nil, err
 	}
-	b.Meter = quota.New(budget)
+	b.Budget = quota.New(budget)
 	return &Host{b, options, judge, ask}, nil
 }
 

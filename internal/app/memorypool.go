@@ -31,7 +31,7 @@ type memoryShare struct {
 	pool   *memoryPool
 	caller string
 	own    *quota.Limiter // what this process holds for it
-	boxes  int            // guarded by the larder
+	boxes  int            // guarded by the pool
 }
 
 // open finds the share of a caller for one more sandbox, and makes it if that is

@@ -83,7 +83,7 @@ func (o *ReadOnlyOptions) secretFinder(b *Shell, actor string) func() {
 		}
 		known = now
 		b.Secrets.Add(redact.Find(string(o.Stdin))...)
-		limit := b.Gauge.Limits().FileSize
+		limit := b.Limiter.Limits().FileSize
 		for _, name := range o.Files {
 			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() <= limit {
 				text, _ := os.ReadFile(name)

@@ -65,9 +65,9 @@ func (m *Sandboxes) Options(version string) mcpserver.Options {
 	return mcpserver.Options{Version: version, Maker: m, Tools: m.webTools(), Record: m.record, Removed: removedFrom(TokenStore(m.conf)), Policy: RulesOf(m.conf, m.Workers), Secrets: m.Secrets, Egress: networkOf(m.conf) != "none"}
 }
 
-// CloseDoor closes all sandboxes. What cannot be closed is removed by the next who
+// CloseMCP closes all sandboxes. What cannot be closed is removed by the next who
 // starts.
-func CloseDoor(ctx context.Context, door *mcpserver.Door) {
+func CloseMCP(ctx context.Context, door *mcpserver.Server) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	_ = door.Close(ctx)
@@ -86,7 +86,7 @@ func NewSandboxes(conf *config.Config, o Grants) (*Sandboxes, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Meter = quota.New(conf.Budget(quota.Unlimited()))
+	b.Budget = quota.New(conf.Budget(quota.Unlimited()))
 	m := &Sandboxes{App: b, conf: conf, grants: o, asks: make(map[string]Asker), memory: memoryPool{limits: conf.Limits(quota.Lenient())}}
 	if _, err = setup.LoadPolicy(conf, "virtual"); err == nil { // mistakes in the rules are errors now, not at the first sandbox
 		m.Workers, err = StartWorkers(conf, m.memory.kept)
@@ -109,7 +109,7 @@ func (m *Sandboxes) webTools() []tool.Tool {
 	return tools
 }
 
-// A Sandboxes makes sandboxes for MCP clients. It implements [mcp.Maker].
+// A Sandboxes makes sandboxes for MCP clients. It implements [mcpserver.Maker].
 type Sandboxes struct {
 	*App
 	conf   *config.Config
@@ -162,9 +162,9 @@ func directoryThere(op, name, flag string) error {
 	return nil
 }
 
-// Make implements [mcp.Maker]. On record a sandbox is a request that ends when it
+// Make implements [mcpserver.Maker]. On record a sandbox is a request that ends when it
 // is closed.
-func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.Wanted) (mcpserver.Box, error) {
+func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.SandboxOptions) (mcpserver.Sandbox, error) {
 	done, err := m.Record(caller, strings.TrimSpace("sandbox_create "+string(w.Kind)+" "+w.Environment+" "+w.Repository))
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (m *Sandboxes) Make(ctx context.Context, caller string, w mcpserver.Wanted)
 	return box, err
 }
 
-func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
 	switch w.Kind {
 	case mcpserver.Host:
 		return m.hostSandbox(ctx, caller, w, closed)
@@ -188,7 +188,7 @@ func (m *Sandboxes) make(ctx context.Context, caller string, w mcpserver.Wanted,
 	return nil, &fault.Error{Kind: fault.Invalid, Op: "make sandbox", Subject: string(w.Kind), Why: "there is no such kind", Hint: "use virtual, host or container"}
 }
 
-func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
 	share, err := m.memory.open(caller)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (m *Sandboxes) virtualSandbox(ctx context.Context, caller string, w mcpserv
 	return m.remoteShell(r, share, m.sandboxWanted(spec, 0, 0), info, closed), nil
 }
 
-func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
 	options, err := hostOptions(m.conf)
 	if err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func (m *Sandboxes) hostSandbox(ctx context.Context, caller string, w mcpserver.
 
 // remoteShell is a box of a worker with an editor and jobs; each job has a box
 // beside it.
-func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.Want, info mcpserver.Info, closed func()) *shellSandbox {
+func (m *Sandboxes) remoteShell(r remoteSandbox, share *memoryShare, job worker.OpenOptions, info mcpserver.Info, closed func()) *shellSandbox {
 	more := func(ctx context.Context) (run.Runner, func(), error) {
 		h, err := r.More(ctx, job)
 		return pooledRunner{remoteSandbox{h, m.Secrets}, share}, h.Close, redactError(err, m.Secrets)
@@ -249,7 +249,7 @@ func then(first, second func()) func() {
 	}
 }
 
-// Manager opens the dock when the first container is wanted.
+// Manager opens the manager when the first container is wanted.
 func (m *Sandboxes) Manager() (*container.Manager, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -296,7 +296,7 @@ func (m *Sandboxes) asker(task string) Asker {
 	return m.asks[task]
 }
 
-func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.Wanted, closed func()) (mcpserver.Box, error) {
+func (m *Sandboxes) containerSandbox(ctx context.Context, w mcpserver.SandboxOptions, closed func()) (mcpserver.Sandbox, error) {
 	if err := ContainersAllowed(m.conf); err != nil {
 		return nil, err
 	}
@@ -342,19 +342,19 @@ type containerSandbox struct {
 	info    mcpserver.Info
 }
 
-// Info implements [mcp.Told].
+// Info implements [mcpserver.Describer].
 func (b *containerSandbox) Info() mcpserver.Info { return b.info }
 
-// Task implements [mcp.Moored].
+// Task implements [mcpserver.InContainer].
 func (b *containerSandbox) Task() string { return b.task }
 
-// Close implements [mcp.Box].
+// Close implements [mcpserver.Sandbox].
 func (b *containerSandbox) Close(ctx context.Context) error {
 	defer b.left()
 	return b.manager.Cleanup(ctx, b.task)
 }
 
-// Edit implements [mcp.Editor].
+// Edit implements [mcpserver.Editor].
 func (b *containerSandbox) Edit(ctx context.Context, _ *run.Request, call []byte) (string, error) {
 	answer, err := b.manager.Edit(ctx, b.task, json.RawMessage(call))
 	if err != nil {
@@ -373,7 +373,7 @@ func (b *containerSandbox) Edit(ctx context.Context, _ *run.Request, call []byte
 	return said.Content, nil
 }
 
-// StartJob implements [mcp.Jobs].
+// StartJob implements [mcpserver.Jobs].
 func (b *containerSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
 	var handle strings.Builder
 	own := *req
@@ -398,7 +398,7 @@ func (b *containerSandbox) JobOutput(ctx context.Context, id string, start, size
 // askJobs is how long a container may take to report its jobs.
 const askJobs = 5 * time.Second
 
-// Working implements [mcp.Working].
+// BusyReporter implements [mcpserver.BusyReporter].
 func (b *containerSandbox) Working(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askJobs)
 	defer cancel()
@@ -416,7 +416,7 @@ func (b *containerSandbox) KillJob(ctx context.Context, id string) (run.Job, err
 
 // record puts on record that an MCP client calls a tool that has no gate, and
 // what came of it: one that is refused is denied, as a command would be.
-func (m *Sandboxes) record(deed mcpserver.Deed) (done func(error), err error) {
+func (m *Sandboxes) record(deed mcpserver.Operation) (done func(error), err error) {
 	began := time.Now()
 	return func(err error) {
 		end := audit.Event{What: audit.Ended, ID: deed.ID, Actor: deed.Actor, Micros: time.Since(began).Microseconds()}
@@ -432,7 +432,7 @@ func (m *Sandboxes) record(deed mcpserver.Deed) (done func(error), err error) {
 
 // fetchedBy puts on record which page was fetched for which client.
 func (m *Sandboxes) fetchedBy(ctx context.Context, url string, bytes int64) {
-	deed := mcpserver.DeedOf(ctx)
+	deed := mcpserver.OperationOf(ctx)
 	_ = m.Log.Append(audit.Event{What: audit.Opened, ID: deed.ID, Actor: deed.Actor, Mode: "network", Path: url, Bytes: bytes})
 }
 

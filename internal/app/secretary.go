@@ -73,7 +73,7 @@ func OpenSecretary(ctx context.Context, conf *config.Config, o SecretaryOptions)
 		b.model = &MeteredModel{Front: absent{err}}
 	}
 	b.Use(b.settings())
-	b.ModelName, b.Deadline = b.model.String(), b.Meter.Deadline
+	b.ModelName, b.Deadline = b.model.String(), b.Budget.Deadline
 	if err := b.openStore(); err != nil {
 		b.Warn(&fault.Error{Kind: fault.KindOf(err), Op: "keep conversation", Why: "nothing is kept in this run", Err: err, Hint: fault.Hint(err)})
 	}
@@ -119,11 +119,11 @@ func (b *secretaryBuilder) chooseModel(ctx context.Context) error {
 		return err
 	}
 	b.OnClose(turns.Discard)
-	m, err := b.App.Metered(c, b.conf, b.Meter, ModelOptions{Recorder: turns, Notify: b.Retrying})
+	m, err := b.App.Metered(c, b.conf, b.Budget, ModelOptions{Recorder: turns, Notify: b.Retrying})
 	if err != nil {
 		return err
 	}
-	b.model, b.Book = m, func() error { return m.Book(b.conf, b.Meter.Used()) }
+	b.model, b.Book = m, func() error { return m.Book(b.conf, b.Budget.Used()) }
 	b.OnClose(func() {
 		if err := errors.Join(b.Book(), turns.Commit()); err != nil {
 			b.Warn(err)
@@ -174,7 +174,7 @@ func (b *secretaryBuilder) settings() *secretary.Secretary {
 // left is what remains of the budget.
 func (b *secretaryBuilder) left() string {
 	var parts []string
-	left := b.Meter.Left()
+	left := b.Budget.Left()
 	for _, name := range []string{"calls", "tokens"} {
 		if n := left.Of(name); n != quota.NoLimit {
 			parts = append(parts, fmt.Sprintf("%d %s", n, name))

@@ -39,7 +39,7 @@ type Server struct {
 	Conf      *config.Config
 	Questions *questions.List // where questions wait for a person
 	Sandboxes *Sandboxes
-	MCP       *mcpserver.Door
+	MCP       *mcpserver.Server
 	Live      *records.Live
 	Records   *records.Record
 	Policy    records.Policy
@@ -90,7 +90,7 @@ func (s *Server) openMCP(ctx context.Context) (err error) {
 	options := s.Sandboxes.Options(s.o.Version)
 	options.Ask, options.Elicit, options.Caller = s.Questions.Ask, Elicitation(s.Conf), s.o.Caller
 	s.MCP = mcpserver.New(options)
-	s.later(func() { CloseDoor(ctx, s.MCP) })
+	s.later(func() { CloseMCP(ctx, s.MCP) })
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.
 	}}
 }
 
-// Close implements [mcp.Box].
+// Close implements [mcpserver.Sandbox].
 func (b *shellSandbox) Close(context.Context) error {
 	var err error
 	if desk := b.opened(); desk != nil {
@@ -50,10 +50,10 @@ func (b *shellSandbox) Close(context.Context) error {
 	return err
 }
 
-// Info implements [mcp.Told].
+// Info implements [mcpserver.Describer].
 func (b *shellSandbox) Info() mcpserver.Info { return b.info }
 
-// Edit implements [mcp.Editor].
+// Edit implements [mcpserver.Editor].
 func (b *shellSandbox) Edit(ctx context.Context, req *run.Request, call []byte) (string, error) {
 	return b.editor.Edit(ctx, req, call)
 }
@@ -75,7 +75,7 @@ func (b *shellSandbox) open() (desk *jobs.List, err error) {
 	return b.jobs, err
 }
 
-// StartJob implements [mcp.Jobs]. What is refused at once is told at once.
+// StartJob implements [mcpserver.Jobs]. What is refused at once is told at once.
 func (b *shellSandbox) StartJob(ctx context.Context, req *run.Request) (string, error) {
 	desk, err := b.open()
 	if err != nil {
@@ -100,7 +100,7 @@ const jobTime = time.Hour
 // A jobRunner is a virtual shell with the time of a job.
 type jobRunner struct {
 	run.Runner
-	gauge *quota.Limiter
+	limiter *quota.Limiter
 }
 
 // Run implements [run.Runner]. The clock can be put forward once it runs: when
@@ -109,7 +109,7 @@ func (l jobRunner) Run(ctx context.Context, req *run.Request) (run.Result, error
 	own := *req
 	var once sync.Once
 	own.Check = func(ctx context.Context, dir string, argv []string) error {
-		once.Do(func() { l.gauge.Extend(jobTime) })
+		once.Do(func() { l.limiter.Extend(jobTime) })
 		return req.Check(ctx, dir, argv)
 	}
 	return l.Runner.Run(ctx, &own)
@@ -138,13 +138,13 @@ func (b *shellSandbox) KillJob(ctx context.Context, id string) (run.Job, error) 
 	return list.Kill(ctx, run.JobHandle(id))
 }
 
-// Working implements [mcp.Working].
+// BusyReporter implements [mcpserver.BusyReporter].
 func (b *shellSandbox) Working(context.Context) bool {
 	desk := b.opened()
 	return desk != nil && desk.Busy()
 }
 
-// ListJobs implements [mcp.Lister].
+// ListJobs implements [mcpserver.JobLister].
 func (b *shellSandbox) ListJobs() (list []sandboxes.Job) {
 	desk := b.opened()
 	if desk == nil {

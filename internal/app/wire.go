@@ -32,7 +32,7 @@ import (
 // what must not be shown, and the workers.
 type App struct {
 	Log        *audit.File
-	Meter      *quota.Budget
+	Budget     *quota.Budget
 	Secrets    *redact.Set
 	AskTimeout time.Duration // of a question to a person
 	ID         string        // begins the ids of what models do, on record
@@ -46,7 +46,7 @@ type Shell struct {
 	*App
 	Runner  run.Runner // the gate; nobody gets at what is behind it
 	Session *shell.Session
-	Gauge   *quota.Limiter
+	Limiter *quota.Limiter
 	Policy  *policy.Policy
 	Granted []string // names of the granted files, for $1, $2…
 }
@@ -64,8 +64,8 @@ func OpenShell(o *setup.ShellOptions, conf *config.Config) (*Shell, error) {
 		return nil, err
 	}
 	return &Shell{
-		App:    &App{Log: s.Log, Meter: s.Budget, Secrets: s.Secrets, AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()},
-		Runner: s.Runner, Session: s.Session, Gauge: s.Limiter, Policy: s.Policy, Granted: s.Granted,
+		App:    &App{Log: s.Log, Budget: s.Budget, Secrets: s.Secrets, AskTimeout: config.ApprovalTimeout.Of(conf).V, ID: agent.NewID()},
+		Runner: s.Runner, Session: s.Session, Limiter: s.Limiter, Policy: s.Policy, Granted: s.Granted,
 	}, nil
 }
 
@@ -79,8 +79,8 @@ func ModelBudget(conf *config.Config, base quota.Limits) (quota.Limits, error) {
 // Worker returns what runs one script beside others over the same files, behind
 // a gate of its own.
 func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell.Set) descriptors.Worker {
-	b.Gauge.Reset() // what one script went over is not the fault of the next
-	gauge := b.Gauge.Fork()
+	b.Limiter.Reset() // what one script went over is not the fault of the next
+	gauge := b.Limiter.Fork()
 	session := shell.New(shell.Options{
 		FS: files.View(), Commands: set, Limiter: gauge, Dir: dir, Now: b.Session.Now, Seed: b.Session.Seed, Parse: policy.ParseScript,
 	})
@@ -93,26 +93,26 @@ func (b *Shell) Worker(files *vfs.FS, dir string, meter *quota.Budget, set shell
 
 // gateParts are what the gates of a process have in common.
 type gateParts struct {
-	log      audit.Log
-	meter    gate.Budget
-	patience time.Duration // of a question to a person
-	secrets  *redact.Set
+	log        audit.Log
+	budget     gate.Budget
+	askTimeout time.Duration // of a question to a person
+	secrets    *redact.Set
 }
 
-func (b *App) gateParts() gateParts { return gateParts{b.Log, b.Meter, b.AskTimeout, b.Secrets} }
+func (b *App) gateParts() gateParts { return gateParts{b.Log, b.Budget, b.AskTimeout, b.Secrets} }
 
 // gate is one before a runner that begins in dir.
 func (g gateParts) gate(judge gate.Policy, next run.Runner, dir string, ask Asker, pause func() func()) *gate.Gate {
 	return gate.New(next, gate.Options{
-		Policy: judge, Budget: g.meter, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.patience, Pause: pause, Secrets: g.secrets,
+		Policy: judge, Budget: g.budget, Log: g.log, Dir: dir, Ask: ask, AskTimeout: g.askTimeout, Pause: pause, Secrets: g.secrets,
 	})
 }
 
 // A gatedShell is a virtual shell of its own behind a gate of its own.
 type gatedShell struct {
 	run.Runner
-	gauge *quota.Limiter
-	close func()
+	limiter *quota.Limiter
+	close   func()
 	// beside makes one more over the same files, for a job that runs at the same
 	// time and may take long.
 	another func(g gateParts, ask Asker) gatedShell
@@ -125,13 +125,13 @@ func (g gateParts) shell(o *setup.ShellOptions, gauge *quota.Limiter, judge *pol
 		return gatedShell{}, err
 	}
 	return gatedShell{
-		Runner: g.gate(judge, session, o.Dir, ask, gauge.Pause), gauge: gauge, close: session.Close,
+		Runner: g.gate(judge, session, o.Dir, ask, gauge.Pause), limiter: gauge, close: session.Close,
 		another: func(g gateParts, ask Asker) gatedShell {
 			gauge := gauge.Fork()
 			more := session.Options
 			more.FS, more.Limiter, more.Dir = session.FS.View(), gauge, o.Dir
 			session := shell.New(more)
-			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), gauge: gauge, close: session.Close}
+			return gatedShell{Runner: g.gate(judge, jobRunner{session, gauge}, o.Dir, ask, gauge.Pause), limiter: gauge, close: session.Close}
 		},
 	}, nil
 }
@@ -163,7 +163,7 @@ func (b *App) Manager(o container.Options, judge *policy.Policy, ask Asker) (*co
 	return b.ManagerAsking(o, judge, func(string) Asker { return ask })
 }
 
-// ManagerAsking is a dock in which each task has its own person to ask.
+// ManagerAsking is a container manager in which each task has its own person to ask.
 func (b *App) ManagerAsking(o container.Options, judge *policy.Policy, ask func(task string) Asker) (*container.Manager, error) {
 	o.Gate = func(task string, r run.Runner) run.Runner {
 		return b.gateParts().gate(b.judge("container", judge), r, container.Project, ask(task), nil)

@@ -53,10 +53,10 @@ type workerParts struct {
 	virtual *quota.Limiter // all virtual shells hold together what one may
 	host    *quota.Limiter // and so do the shells around programs
 
-	mu     sync.Mutex // guards what follows
-	others worker.Held
-	gauges map[*quota.Limiter]bool
-	rules  map[string]*policy.Policy
+	mu       sync.Mutex // guards what follows
+	others   worker.Held
+	limiters map[*quota.Limiter]bool
+	rules    map[string]*policy.Policy
 }
 
 // NewWorkerParts assembles a worker.
@@ -75,15 +75,15 @@ func NewWorkerParts(settings json.RawMessage) (worker.Parts, error) {
 	shells.Memory = limits.Memory
 	return &workerParts{
 		conf: conf, virtual: quota.NewLimiter(limits), host: quota.NewLimiter(shells),
-		gauges: map[*quota.Limiter]bool{}, rules: map[string]*policy.Policy{},
+		limiters: map[*quota.Limiter]bool{}, rules: map[string]*policy.Policy{},
 	}, nil
 }
 
 // Open implements [worker.Parts].
-func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, error) {
+func (w *workerParts) Open(spec json.RawMessage, d worker.Services) (worker.Sandbox, error) {
 	var s SandboxSpec
 	if err := json.Unmarshal(spec, &s); err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
 	if s.Host {
 		return w.openHost(s, d)
@@ -91,51 +91,51 @@ func (w *workerParts) Open(spec json.RawMessage, d worker.Door) (worker.Box, err
 	return w.openVirtual(s, d)
 }
 
-func (w *workerParts) gateParts(d worker.Door) gateParts {
-	return gateParts{log: d.Log, meter: d.Budget, patience: config.ApprovalTimeout.Of(w.conf).V}
+func (w *workerParts) gateParts(d worker.Services) gateParts {
+	return gateParts{log: d.Log, budget: d.Budget, askTimeout: config.ApprovalTimeout.Of(w.conf).V}
 }
 
-func (w *workerParts) openVirtual(s SandboxSpec, d worker.Door) (worker.Box, error) {
+func (w *workerParts) openVirtual(s SandboxSpec, d worker.Services) (worker.Sandbox, error) {
 	judge, err := w.policy("virtual", false)
 	if err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
 	o := setup.ShellOptions{Roots: s.Readable, Writable: s.Writable, Protect: setup.ProtectedFiles(w.conf, s.Writable...)}
 	r, err := w.gateParts(d).shell(&o, w.virtual.Fork(), judge, d.Ask)
 	if err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
 	made := w.boxOf(r)
 	made.Info = sandboxInfo{Directory: o.Dir}
-	made.More = func(_ json.RawMessage, d worker.Door) (worker.Box, error) {
+	made.More = func(_ json.RawMessage, d worker.Services) (worker.Sandbox, error) {
 		return w.boxOf(r.another(w.gateParts(d), d.Ask)), nil
 	}
 	return made, nil
 }
 
-func (w *workerParts) boxOf(r gatedShell) worker.Box {
-	w.watch(r.gauge)
-	return worker.Box{Runner: r.Runner, Close: func() {
+func (w *workerParts) boxOf(r gatedShell) worker.Sandbox {
+	w.watch(r.limiter)
+	return worker.Sandbox{Runner: r.Runner, Close: func() {
 		r.close()
-		w.unwatch(r.gauge)
+		w.unwatch(r.limiter)
 	}}
 }
 
-func (w *workerParts) openHost(s SandboxSpec, d worker.Door) (worker.Box, error) {
+func (w *workerParts) openHost(s SandboxSpec, d worker.Services) (worker.Sandbox, error) {
 	options, err := hostOptions(w.conf)
 	if err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
 	judge, err := HostPolicy(w.conf, options.Root)
 	if err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
 	options.Limiter, options.Network = w.host.Fork(), options.Network && !s.Offline
 	h, err := w.gateParts(d).hostRunner(context.Background(), options, judge, d.Ask)
 	if err != nil {
-		return worker.Box{}, err
+		return worker.Sandbox{}, err
 	}
-	made := worker.Box{Runner: h.Runner, Close: h.Close, Info: h.status(), More: func(spec json.RawMessage, d worker.Door) (worker.Box, error) { return w.Open(spec, d) }}
+	made := worker.Sandbox{Runner: h.Runner, Close: h.Close, Info: h.status(), More: func(spec json.RawMessage, d worker.Services) (worker.Sandbox, error) { return w.Open(spec, d) }}
 	if s.Rooted {
 		made.Runner = &rootedRunner{Runner: h.Runner, root: options.Root, judge: judge, dir: options.Root}
 	}
@@ -145,20 +145,20 @@ func (w *workerParts) openHost(s SandboxSpec, d worker.Door) (worker.Box, error)
 func (w *workerParts) watch(g *quota.Limiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gauges[g] = true
+	w.limiters[g] = true
 }
 
 func (w *workerParts) unwatch(g *quota.Limiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.gauges, g)
+	delete(w.limiters, g)
 }
 
 // Overdue implements [worker.Parts].
 func (w *workerParts) Overdue(grace time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for g := range w.gauges {
+	for g := range w.limiters {
 		if err := g.Err(); err != nil && g.Overdue(grace) {
 			return err
 		}
@@ -209,7 +209,7 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	judged, err := rules.ScriptAt(ctx, q.Dir, q.Script, q.Reprinted)
+	judged, err := rules.ScriptAt(ctx, q.Dir, q.Script, nil, q.Reprinted)
 	if err != nil {
 		return nil, err
 	}

@@ -21,16 +21,16 @@ type Handle struct {
 	id     uint64
 	pool   *Pool
 	caller string
-	want   Want
-	door   Door
+	want   OpenOptions
+	door   Services
 
 	mu      sync.Mutex // guards what follows
 	process *process
 	closed  bool
 }
 
-// Want says which box is wanted, and what holds for it.
-type Want struct {
+// OpenOptions says which box is wanted, and what holds for it.
+type OpenOptions struct {
 	Spec any
 
 	// Limit is how long a request may take that has no timeout of its own. Zero
@@ -220,7 +220,7 @@ func (p *process) settle(held Held) {
 }
 
 // More opens a box beside this one, over the same files.
-func (h *Handle) More(ctx context.Context, w Want) (*Handle, error) {
+func (h *Handle) More(ctx context.Context, w OpenOptions) (*Handle, error) {
 	p, err := h.ready(ctx)
 	if err != nil {
 		return nil, err

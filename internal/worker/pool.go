@@ -91,7 +91,7 @@ var (
 )
 
 // Open makes a box for a caller.
-func (p *Pool) Open(ctx context.Context, caller string, w Want, d Door) (*Handle, error) {
+func (p *Pool) Open(ctx context.Context, caller string, w OpenOptions, d Services) (*Handle, error) {
 	worker, err := p.take(ctx, caller)
 	if err != nil {
 		return nil, err

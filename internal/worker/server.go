@@ -49,7 +49,7 @@ type server struct {
 
 // served is a box with its way to the door.
 type served struct {
-	Box
+	Sandbox
 	meter *remoteMeter
 }
 
@@ -142,7 +142,7 @@ func (s *server) open(body []byte) (any, error) {
 		return nil, errNotReady
 	}
 	meter := &remoteMeter{server: s, box: m.Box}
-	d := Door{Log: remoteLog{s, m.Box}, Budget: meter}
+	d := Services{Log: remoteLog{s, m.Box}, Budget: meter}
 	if m.Asks {
 		d.Ask = remoteAsker{s, m.Box}.ask
 	}
@@ -157,13 +157,13 @@ func (s *server) open(body []byte) (any, error) {
 }
 
 // make makes a box, or one beside another.
-func (s *server) make(m openMessage, d Door) (Box, error) {
+func (s *server) make(m openMessage, d Services) (Sandbox, error) {
 	if m.Beside == 0 {
 		return s.parts.Open(m.Spec, d)
 	}
 	beside := s.box(m.Beside)
 	if beside == nil || beside.More == nil {
-		return Box{}, errNoBox
+		return Sandbox{}, errNoBox
 	}
 	return beside.More(m.Spec, d)
 }

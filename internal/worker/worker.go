@@ -32,7 +32,7 @@ const Name = "hako-worker"
 // Parts are what a worker is made of. Package cli has those of hako.
 type Parts interface {
 	// Open makes a box from a specification that the door wrote.
-	Open(spec json.RawMessage, d Door) (Box, error)
+	Open(spec json.RawMessage, d Services) (Sandbox, error)
 	// Policy answers a question about a script, without running anything.
 	Judge(ctx context.Context, spec json.RawMessage) (any, error)
 	// Held returns what all boxes hold now.
@@ -45,20 +45,20 @@ type Parts interface {
 	Overdue(grace time.Duration) error
 }
 
-// A Box is one sandbox inside a worker, behind its gate.
-type Box struct {
+// A Sandbox is one sandbox inside a worker, behind its gate.
+type Sandbox struct {
 	run.Runner
 	// Close gives the box up. It is called once.
 	Close func()
 	// More makes a box beside this one, over the same files. Nil means that
 	// there can be none.
-	More func(spec json.RawMessage, d Door) (Box, error)
+	More func(spec json.RawMessage, d Services) (Sandbox, error)
 	// Info is returned to whoever opened the box. Nil means nothing.
 	Info any
 }
 
-// A Door is the way from a box back to the process that started the worker.
-type Door struct {
+// A Services is the way from a box back to the process that started the worker.
+type Services struct {
 	Log    audit.Log
 	Budget gate.Budget
 	Ask    func(context.Context, gate.Question) (gate.Answer, error) // nil means that nobody is there

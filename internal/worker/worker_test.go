@@ -44,8 +44,8 @@ func assembleFake(settings json.RawMessage) (Parts, error) {
 	return &fakeParts{}, nil
 }
 
-func (f *fakeParts) Open(spec json.RawMessage, d Door) (Box, error) {
-	return Box{Runner: &fakeBox{f, d}, Close: func() {}, Info: json.RawMessage(spec), More: f.Open}, nil
+func (f *fakeParts) Open(spec json.RawMessage, d Services) (Sandbox, error) {
+	return Sandbox{Runner: &fakeBox{f, d}, Close: func() {}, Info: json.RawMessage(spec), More: f.Open}, nil
 }
 
 func (f *fakeParts) Judge(_ context.Context, spec json.RawMessage) (any, error) {
@@ -81,7 +81,7 @@ func (f *fakeParts) Overdue(time.Duration) error {
 
 type fakeBox struct {
 	parts *fakeParts
-	door  Door
+	door  Services
 }
 
 // Run does what the first word of the script says.
@@ -229,7 +229,7 @@ func newPool(t *testing.T, o Options) *Pool {
 	return p
 }
 
-func openFor(t *testing.T, p *Pool, caller string, w Want, d Door) *Handle {
+func openFor(t *testing.T, p *Pool, caller string, w OpenOptions, d Services) *Handle {
 	t.Helper()
 	if d.Log == nil {
 		d.Log = &journal{}
@@ -254,7 +254,7 @@ func do(t *testing.T, h *Handle, script string) (string, error) {
 // TestRun: streams, results, errors and the record cross the link as they are.
 func TestRun(t *testing.T) {
 	log := &journal{}
-	h := openFor(t, newPool(t, Options{}), "a", Want{Spec: map[string]int{"x": 1}}, Door{Log: log})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{Spec: map[string]int{"x": 1}}, Services{Log: log})
 	if string(h.Info) != `{"x":1}` {
 		t.Errorf("info %s", h.Info)
 	}
@@ -289,7 +289,7 @@ func TestRun(t *testing.T) {
 func TestNoSecretsInside(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
 	t.Setenv("HAKO_MCP_TOKEN", "token")
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{})
 	out, err := do(t, h, "env")
 	if err != nil || strings.Contains(out, "secret") || strings.Contains(out, "TOKEN") || !strings.Contains(out, "PATH=") {
 		t.Errorf("%s %v", out, err)
@@ -306,9 +306,9 @@ func TestLostWorker(t *testing.T) {
 			t.Parallel()
 			p := newPool(t, Options{Memory: 32 << 20})
 			log := &journal{}
-			good, bad := openFor(t, p, "good", Want{}, Door{}), openFor(t, p, "bad", Want{Limit: 200 * time.Millisecond, Stop: 200 * time.Millisecond}, Door{Log: log})
+			good, bad := openFor(t, p, "good", OpenOptions{}, Services{}), openFor(t, p, "bad", OpenOptions{Limit: 200 * time.Millisecond, Stop: 200 * time.Millisecond}, Services{Log: log})
 			if script != "hang" { // they end by themselves
-				bad = openFor(t, p, "bad", Want{}, Door{Log: log})
+				bad = openFor(t, p, "bad", OpenOptions{}, Services{Log: log})
 			}
 			_, err := do(t, bad, script)
 			if fault.KindOf(err) != want || fault.Hint(err) == "" || strings.Contains(err.Error(), "goroutine") {
@@ -324,7 +324,7 @@ func TestLostWorker(t *testing.T) {
 				t.Errorf("others: %q %v", out, err)
 			}
 			bad.Close()
-			again := openFor(t, p, "bad", Want{}, Door{})
+			again := openFor(t, p, "bad", OpenOptions{}, Services{})
 			if out, err := do(t, again, "echo new"); out != "new" || err != nil {
 				t.Errorf("a new box: %q %v", out, err)
 			}
@@ -334,7 +334,7 @@ func TestLostWorker(t *testing.T) {
 
 // TestSilence: a worker that is stopped is ended.
 func TestSilence(t *testing.T) {
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{})
 	out, err := do(t, h, "stop")
 	if out != "stopping" || fault.KindOf(err) != fault.Timeout {
 		t.Errorf("%q %v", out, err)
@@ -345,7 +345,7 @@ func TestSilence(t *testing.T) {
 // ends, and the door is not filled with it.
 func TestLongNames(t *testing.T) {
 	log := &journal{}
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Log: log})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{Log: log})
 	res, err := h.Run(t.Context(), &run.Request{Script: "names"})
 	if err != nil || len(res.Effects) == 0 || len(res.Effects) == 1000 || len(res.Stages) != 1 || len(res.Commands) != 1 {
 		t.Errorf("%d effects, %d stages, %d commands, %v", len(res.Effects), len(res.Stages), len(res.Commands), err)
@@ -366,21 +366,21 @@ func TestLongNames(t *testing.T) {
 func TestUnrecordedEnd(t *testing.T) {
 	p := newPool(t, Options{})
 	log := &journal{only: audit.Asked}
-	h := openFor(t, p, "a", Want{}, Door{Log: log})
+	h := openFor(t, p, "a", OpenOptions{}, Services{Log: log})
 	if _, err := do(t, h, "echo x"); err == nil {
 		t.Error("no error")
 	}
 	worker := h.process
 	h.Close()
 	<-worker.gone
-	if out, err := do(t, openFor(t, p, "a", Want{}, Door{}), "echo on"); out != "on" || err != nil {
+	if out, err := do(t, openFor(t, p, "a", OpenOptions{}, Services{}), "echo on"); out != "on" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}
 }
 
 // TestReopen: a box that keeps nothing in memory is made again.
 func TestReopen(t *testing.T) {
-	h := openFor(t, newPool(t, Options{}), "a", Want{Reopen: true}, Door{})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{Reopen: true}, Services{})
 	if _, err := do(t, h, "crash"); err == nil {
 		t.Error("it did not crash")
 	}
@@ -392,7 +392,7 @@ func TestReopen(t *testing.T) {
 // TestCancel: a cancelled request ends, and one that does not care loses its worker.
 func TestCancel(t *testing.T) {
 	p := newPool(t, Options{})
-	h := openFor(t, p, "a", Want{}, Door{})
+	h := openFor(t, p, "a", OpenOptions{}, Services{})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := h.Run(ctx, &run.Request{Script: "wait"}); !errors.Is(err, context.Canceled) {
@@ -411,7 +411,7 @@ func TestCancel(t *testing.T) {
 // TestUnrecordedMeansUndone also holds across the link.
 func TestUnrecordedMeansUndone(t *testing.T) {
 	log := &journal{fails: errors.New("disk full")}
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Log: log})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{Log: log})
 	if out, err := do(t, h, "echo x"); out != "" || err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("%q %v", out, err)
 	}
@@ -420,7 +420,7 @@ func TestUnrecordedMeansUndone(t *testing.T) {
 // TestBudget: it is the door's.
 func TestBudget(t *testing.T) {
 	m := quota.New(quota.Limits{Scripts: 2, Written: 150})
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{Budget: m})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{Budget: m})
 	if _, err := do(t, h, "charge"); err != nil || m.Used().Scripts != 1 || m.Used().Written != 100 {
 		t.Errorf("%+v %v", m.Used(), err)
 	}
@@ -433,10 +433,10 @@ func TestBudget(t *testing.T) {
 // not the script's.
 func TestAsk(t *testing.T) {
 	var shown string
-	h := openFor(t, newPool(t, Options{}), "a", Want{
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{
 		Limit: 100 * time.Millisecond, Stop: 100 * time.Millisecond,
 		Clean: func(q gate.Question) gate.Question { q.Command = strings.ToUpper(q.Command); return q },
-	}, Door{Ask: func(_ context.Context, q gate.Question) (gate.Answer, error) {
+	}, Services{Ask: func(_ context.Context, q gate.Question) (gate.Answer, error) {
 		shown = q.Command
 		time.Sleep(700 * time.Millisecond)
 		return gate.Session, nil
@@ -452,9 +452,9 @@ func TestPlaces(t *testing.T) {
 	p := newPool(t, Options{Most: 3, Kept: func(string) int64 { return 5 }})
 	var mine []*Handle
 	for range 5 {
-		mine = append(mine, openFor(t, p, "a", Want{}, Door{}))
+		mine = append(mine, openFor(t, p, "a", OpenOptions{}, Services{}))
 	}
-	other := openFor(t, p, "b", Want{}, Door{})
+	other := openFor(t, p, "b", OpenOptions{}, Services{})
 	if mine[0].process == mine[1].process || mine[2].process != mine[3].process || other.process == mine[4].process {
 		t.Error("boxes are in the wrong workers")
 	}
@@ -481,7 +481,7 @@ func TestManyAtOnce(t *testing.T) {
 	for range 2 {
 		group.Go(func() {
 			for range 150 {
-				h, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
+				h, err := p.Open(t.Context(), "a", OpenOptions{}, Services{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
 				if err != nil {
 					t.Error(err)
 					return
@@ -501,8 +501,8 @@ func TestManyAtOnce(t *testing.T) {
 
 // TestBeside: a box beside another is in the same worker and runs at the same time.
 func TestBeside(t *testing.T) {
-	h := openFor(t, newPool(t, Options{}), "a", Want{}, Door{})
-	more, err := h.More(t.Context(), Want{Spec: 1})
+	h := openFor(t, newPool(t, Options{}), "a", OpenOptions{}, Services{})
+	more, err := h.More(t.Context(), OpenOptions{Spec: 1})
 	if err != nil || more.process != h.process {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func TestJudge(t *testing.T) {
 // TestBrokenSettings are an error of whoever opens a box.
 func TestBrokenSettings(t *testing.T) {
 	p := newPool(t, Options{Settings: "broken"})
-	_, err := p.Open(t.Context(), "a", Want{}, Door{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
+	_, err := p.Open(t.Context(), "a", OpenOptions{}, Services{Log: &journal{}, Budget: quota.New(quota.Unlimited())})
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "broken") {
 		t.Error(err)
 	}
@@ -561,7 +561,7 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.spare = w
-	h := openFor(t, p, "a", Want{}, Door{})
+	h := openFor(t, p, "a", OpenOptions{}, Services{})
 	if out, err := do(t, h, "echo here"); out != "here" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}

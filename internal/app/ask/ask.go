@@ -109,7 +109,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.Shell = b
-	if err := checkReadable(s.Files, b.Gauge.Limits().FileSize); err != nil {
+	if err := checkReadable(s.Files, b.Limiter.Limits().FileSize); err != nil {
 		return err
 	}
 	c, err := s.choose(ctx)
@@ -124,7 +124,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.agent = agent.Agent{
-		ID: b.ID, Model: s.Model.Front, Tools: tools, Budget: b.Meter, Log: b.Log, Actor: "model", Secrets: b.Secrets,
+		ID: b.ID, Model: s.Model.Front, Tools: tools, Budget: b.Budget, Log: b.Log, Actor: "model", Secrets: b.Secrets,
 		Turns: s.Turns, Calls: s.Calls, Threads: s.Threads, Context: s.window(c), Force: s.Force, Observe: s.Observe,
 	}
 	return nil
@@ -142,7 +142,7 @@ func (s *Session) choose(ctx context.Context) (app.Model, error) {
 	if s.recorder, err = app.NewTurnRecorder(s.Record, s.Shell.Secrets); err != nil {
 		return c, err
 	}
-	s.Model, err = s.Shell.Metered(c, s.conf, s.Shell.Meter, app.ModelOptions{
+	s.Model, err = s.Shell.Metered(c, s.conf, s.Shell.Budget, app.ModelOptions{
 		Recorder: s.recorder, Notify: func(w llm.Waiting) { s.event(app.RetryEvent(w)) },
 	})
 	return c, err
@@ -260,7 +260,7 @@ func (s *Session) Run(ctx context.Context) error {
 			err = serr
 		}
 	}
-	used := s.Shell.Meter.Used()
+	used := s.Shell.Budget.Used()
 	if qerr := s.Model.Book(s.conf, used); qerr != nil { // the answer is there all the same
 		s.note("what was used is not kept for hako quota: " + qerr.Error())
 	}

@@ -39,7 +39,7 @@ func (s *Session) Describe() (Description, error) {
 	parts, err := tokenParts(&s.dialog)
 	return Description{
 		Model: s.Model.Name, Provider: s.Model.Provider, Files: s.request.Files, Fixed: fixed, Parts: parts,
-		System: s.dialog.System, Request: s.Shell.Secrets.Text(s.request.Text), Left: s.Shell.Meter.Left(),
+		System: s.dialog.System, Request: s.Shell.Secrets.Text(s.request.Text), Left: s.Shell.Budget.Left(),
 	}, err
 }
 

@@ -80,7 +80,7 @@ func (c *Session) funded() error {
 	}
 	budget, err := app.ModelBudget(c.conf, quota.DefaultLimits())
 	if err == nil {
-		c.meter = c.shell.Meter.Child(budget)
+		c.meter = c.shell.Budget.Child(budget)
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func Open(conf *config.Config, o *Options, env Environment) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.shell, c.meter = b, b.Meter
+	c.shell, c.meter = b, b.Budget
 	if err := c.open(names); err != nil {
 		c.Close()
 		return nil, err
@@ -340,7 +340,7 @@ func (c *Session) Run(ctx context.Context, instructions string) error {
 // carryOut plans if asked to, carries out, and keeps the output if all went well.
 func (c *Session) carryOut(ctx context.Context, instructions string) error {
 	if c.env.Watch != nil {
-		defer c.env.Watch(c.shell.Gauge)()
+		defer c.env.Watch(c.shell.Limiter)()
 	}
 	if _, err := c.instructions(""); err != nil {
 		return err

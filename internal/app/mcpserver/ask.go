@@ -59,7 +59,7 @@ type question struct {
 
 // mostOf is the most that the person behind a caller's client may answer. Over
 // standard streams that is whoever started both: nobody else can be there.
-func (d *Door) mostOf(caller string) gate.Answer {
+func (d *Server) mostOf(caller string) gate.Answer {
 	switch {
 	case strings.HasPrefix(caller, pipe):
 		return gate.Session
@@ -77,7 +77,7 @@ var (
 
 // ask is what gates are given to ask with. The id of a question is that of the
 // request it is about, and so leads to the call.
-func (d *Door) ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
+func (d *Server) ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	id, _, _ := strings.Cut(q.ID, "/") // one call may have several requests
 	d.mu.Lock()
 	c := d.calls[id]
@@ -101,7 +101,7 @@ func (d *Door) ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 
 // askOthers is for questions whose client is of no help: those of old clients,
 // and of jobs, which nobody waits for.
-func (d *Door) askOthers(ctx context.Context, c *call, q gate.Question) (gate.Answer, error) {
+func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.Answer, error) {
 	if d.opts.Ask != nil && (d.opts.Reaches == nil || d.opts.Reaches()) {
 		return d.opts.Ask(ctx, q)
 	}
@@ -200,14 +200,14 @@ func matter(v *visit) string {
 
 // state is what a caller brings back with an answer: the id of the call, signed
 // for this caller and this matter.
-func (d *Door) state(c *call) string {
+func (d *Server) state(c *call) string {
 	return c.id + "." + base64.RawURLEncoding.EncodeToString(d.sign("state", c.id, c.caller, c.matter()))
 }
 
 // readState returns the id of the call. A state that was made up, taken from
 // another caller, or sent with other arguments is refused: whoever approved
 // looked at this command.
-func (d *Door) readState(v *visit) (string, error) {
+func (d *Server) readState(v *visit) (string, error) {
 	id, seal, _ := strings.Cut(v.Params.RequestState, ".")
 	mac, err := base64.RawURLEncoding.DecodeString(seal)
 	if err != nil || !hmac.Equal(mac, d.sign("state", id, v.caller, matter(v))) {

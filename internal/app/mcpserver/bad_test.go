@@ -349,7 +349,7 @@ func TestServerStops(t *testing.T) {
 // makers are one for virtual and one for other sandboxes.
 type makers struct{ virtual, others Maker }
 
-func (m makers) Make(ctx context.Context, caller string, w Wanted) (Box, error) {
+func (m makers) Make(ctx context.Context, caller string, w SandboxOptions) (Sandbox, error) {
 	if w.Kind == Virtual {
 		return m.virtual.Make(ctx, caller, w)
 	}

@@ -17,7 +17,7 @@ import (
 
 // box is a sandbox with its owner.
 type box struct {
-	Box
+	Sandbox
 	id, caller string
 	public     string // the box's name for people
 	actor      string // the caller's
@@ -42,23 +42,23 @@ var (
 
 // newID makes up a name for a sandbox: 130 bits of chance, and a signature by
 // which its caller is told from others after it is gone.
-func (d *Door) newID(caller string) string {
+func (d *Server) newID(caller string) string {
 	chance := strings.ToLower(rand.Text())
 	return "box-" + chance + "-" + d.seal(chance, caller)
 }
 
 // ours reports whether an id was once made for a caller.
-func (d *Door) ours(id, caller string) bool {
+func (d *Server) ours(id, caller string) bool {
 	chance, seal, _ := strings.Cut(strings.TrimPrefix(id, "box-"), "-")
 	return hmac.Equal([]byte(seal), []byte(d.seal(chance, caller)))
 }
 
-func (d *Door) seal(chance, caller string) string {
+func (d *Server) seal(chance, caller string) string {
 	return hex.EncodeToString(d.sign("sandbox", chance, caller)[:10])
 }
 
 // sign signs a list of texts; no two lists have the same signature.
-func (d *Door) sign(parts ...string) []byte {
+func (d *Server) sign(parts ...string) []byte {
 	mac := hmac.New(sha256.New, d.key)
 	for _, part := range parts {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)
@@ -67,7 +67,7 @@ func (d *Door) sign(parts ...string) []byte {
 }
 
 // build has a sandbox made for a caller.
-func (d *Door) build(ctx context.Context, caller, actor string, w Wanted) (*box, error) {
+func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptions) (*box, error) {
 	if d.opts.Maker == nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox", Why: "there is nothing here that makes sandboxes"}
 	}
@@ -83,14 +83,14 @@ func (d *Door) build(ctx context.Context, caller, actor string, w Wanted) (*box,
 		d.giveBack(caller)
 		return nil, err
 	}
-	b := &box{Box: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
+	b := &box{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
 	b.public = d.publicOf(b.id)
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
 	return b, d.admit(ctx, b)
 }
 
 // reserve counts a sandbox that is about to be made.
-func (d *Door) reserve(caller string) error {
+func (d *Server) reserve(caller string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	total := 0
@@ -114,7 +114,7 @@ func full(why, hint string) error {
 	return &fault.Error{Kind: fault.Exhausted, Op: "make sandbox", Why: why, Hint: hint}
 }
 
-func (d *Door) giveBack(caller string) {
+func (d *Server) giveBack(caller string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.owned[caller]--; d.owned[caller] <= 0 {
@@ -124,7 +124,7 @@ func (d *Door) giveBack(caller string) {
 
 // admit puts a new box on the list. If the caller or the door is gone by now it
 // is closed at once: nobody would ever do so.
-func (d *Door) admit(ctx context.Context, b *box) error {
+func (d *Server) admit(ctx context.Context, b *box) error {
 	d.mu.Lock()
 	err := ctx.Err()
 	if d.closed {
@@ -141,7 +141,7 @@ func (d *Door) admit(ctx context.Context, b *box) error {
 }
 
 // enter finds a sandbox for a call. Who gets one leaves it afterwards.
-func (d *Door) enter(caller, id string) (*box, error) {
+func (d *Server) enter(caller, id string) (*box, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if b := d.boxes[id]; b != nil && b.caller == caller {
@@ -159,7 +159,7 @@ func (d *Door) enter(caller, id string) (*box, error) {
 	return nil, e
 }
 
-func (d *Door) leave(b *box) {
+func (d *Server) leave(b *box) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b.inUse--
@@ -168,12 +168,12 @@ func (d *Door) leave(b *box) {
 }
 
 // list returns the boxes of a caller, the oldest first.
-func (d *Door) list(caller string) []*box {
+func (d *Server) list(caller string) []*box {
 	return d.pick(func(b *box) bool { return b.caller == caller })
 }
 
 // destroy closes a sandbox of a caller and reports whether it was there.
-func (d *Door) destroy(ctx context.Context, caller, id string) (bool, error) {
+func (d *Server) destroy(ctx context.Context, caller, id string) (bool, error) {
 	b, err := d.enter(caller, id)
 	if err != nil {
 		if d.ours(id, caller) {
@@ -187,13 +187,13 @@ func (d *Door) destroy(ctx context.Context, caller, id string) (bool, error) {
 
 // remove takes a box off the list, ends its calls and closes it. Only one of
 // several that try does so.
-func (d *Door) remove(ctx context.Context, b *box, why error) (bool, error) {
+func (d *Server) remove(ctx context.Context, b *box, why error) (bool, error) {
 	return d.removeIf(ctx, b, func(*box) bool { return true }, why)
 }
 
 // removeIf is remove for a box that still fits when it is taken off the list: a
 // call may have entered it since it was picked.
-func (d *Door) removeIf(ctx context.Context, b *box, fits func(*box) bool, why error) (bool, error) {
+func (d *Server) removeIf(ctx context.Context, b *box, fits func(*box) bool, why error) (bool, error) {
 	d.mu.Lock()
 	there := d.boxes[b.id] == b && fits(b)
 	if there {
@@ -209,7 +209,7 @@ func (d *Door) removeIf(ctx context.Context, b *box, fits func(*box) bool, why e
 }
 
 // shut closes a box that is on no list.
-func (d *Door) shut(ctx context.Context, b *box) error {
+func (d *Server) shut(ctx context.Context, b *box) error {
 	defer d.giveBack(b.caller)
 	d.shelf.drop(b.id)
 	ctx, cancel := context.WithTimeout(ctx, d.limits.Close)
@@ -225,7 +225,7 @@ func (d *Door) shut(ctx context.Context, b *box) error {
 const closers = 16
 
 // closeBoxes removes the boxes that fit.
-func (d *Door) closeBoxes(ctx context.Context, fits func(*box) bool, why error) error {
+func (d *Server) closeBoxes(ctx context.Context, fits func(*box) bool, why error) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var all []error
@@ -246,16 +246,16 @@ func (d *Door) closeBoxes(ctx context.Context, fits func(*box) bool, why error) 
 }
 
 // pace is how often the door looks for boxes that nobody uses.
-func (d *Door) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
+func (d *Server) pace() time.Duration { return max(d.limits.Idle/8, 10*time.Millisecond) }
 
 // askJobs is how long a sandbox may take to report whether jobs run in it.
 const askJobs = 5 * time.Second
 
 // keepWorking marks those of the boxes that fit as used in which jobs run: they
 // expire after the last of them has ended.
-func (d *Door) keepWorking(fits func(*box) bool) {
+func (d *Server) keepWorking(fits func(*box) bool) {
 	for _, b := range d.pick(fits) {
-		w, ok := b.Box.(Working)
+		w, ok := b.Sandbox.(BusyReporter)
 		if !ok {
 			continue
 		}
@@ -271,7 +271,7 @@ func (d *Door) keepWorking(fits func(*box) bool) {
 
 // expire closes what nobody has used for long. A command that waits for its
 // caller's answer counts as use, and so does a job that runs.
-func (d *Door) expire() {
+func (d *Server) expire() {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()

@@ -70,7 +70,7 @@ func TestIdle(t *testing.T) {
 		ctx := context.Background()
 		var ids []string
 		for range 2 {
-			b, err := d.build(ctx, "ann", "ann", Wanted{Kind: Virtual})
+			b, err := d.build(ctx, "ann", "ann", SandboxOptions{Kind: Virtual})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestIdle(t *testing.T) {
 
 // jobBox is a sandbox in which a job runs.
 type jobBox struct {
-	Box
+	Sandbox
 	running *atomic.Bool
 }
 
@@ -113,7 +113,7 @@ type jobMaker struct {
 	running atomic.Bool
 }
 
-func (m *jobMaker) Make(ctx context.Context, caller string, w Wanted) (Box, error) {
+func (m *jobMaker) Make(ctx context.Context, caller string, w SandboxOptions) (Sandbox, error) {
 	b, err := m.virtual.Make(ctx, caller, w)
 	return jobBox{b, &m.running}, err
 }
@@ -125,7 +125,7 @@ func TestIdleWithJob(t *testing.T) {
 		maker := &jobMaker{virtual: newVirtual("")}
 		maker.running.Store(true)
 		d := New(Options{Maker: maker})
-		if _, err := d.build(t.Context(), "ann", "ann", Wanted{Kind: Virtual}); err != nil {
+		if _, err := d.build(t.Context(), "ann", "ann", SandboxOptions{Kind: Virtual}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Hour)
@@ -164,7 +164,7 @@ type slow struct {
 	closed         bool
 }
 
-func (s *slow) Make(ctx context.Context, _ string, w Wanted) (Box, error) {
+func (s *slow) Make(ctx context.Context, _ string, w SandboxOptions) (Sandbox, error) {
 	w.Tell("pulling an image")
 	close(s.began)
 	<-s.proceed
@@ -202,7 +202,7 @@ func TestCloseFails(t *testing.T) {
 	s := &slow{began: make(chan struct{}), proceed: make(chan struct{})}
 	close(s.proceed)
 	d := New(Options{Maker: s})
-	if _, err := d.build(t.Context(), "ann", "ann", Wanted{Tell: func(string) {}}); err != nil {
+	if _, err := d.build(t.Context(), "ann", "ann", SandboxOptions{Tell: func(string) {}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "stuck") || len(d.owned) != 0 {
@@ -252,8 +252,8 @@ type workshop struct {
 	calls []string
 }
 
-func (w *workshop) Make(context.Context, string, Wanted) (Box, error) { return w, nil }
-func (w *workshop) Info() Info                                        { return Info{Environment: "python", Directory: "/workspace"} }
+func (w *workshop) Make(context.Context, string, SandboxOptions) (Sandbox, error) { return w, nil }
+func (w *workshop) Info() Info                                                    { return Info{Environment: "python", Directory: "/workspace"} }
 
 func (w *workshop) Edit(_ context.Context, req *run.Request, call []byte) (string, error) {
 	w.calls = append(w.calls, string(call)+" by "+req.Actor)
@@ -281,7 +281,7 @@ func (w *workshop) KillJob(context.Context, string) (run.Job, error) {
 
 func TestEditorAndJobs(t *testing.T) {
 	w := &workshop{}
-	d := open(t, Options{Maker: w, Kinds: []Kind{Container}, Default: Wanted{Kind: Container}})
+	d := open(t, Options{Maker: w, Kinds: []Kind{Container}, Default: SandboxOptions{Kind: Container}})
 	c := pipes(t, d, "", nil)
 	made, _ := c.call("sandbox_create", args{"kind": "container", "environment": "python"})
 	id := made["sandbox_id"]

@@ -56,7 +56,7 @@ type task func(ctx context.Context, c *call) *sdk.CallToolResult
 
 // perform carries out a task in a box that was entered, and leaves the box when
 // the task is over. Alone means that no other such task runs there meanwhile.
-func (d *Door) perform(ctx context.Context, v *visit, b *box, alone bool, do task) *sdk.CallToolResult {
+func (d *Server) perform(ctx context.Context, v *visit, b *box, alone bool, do task) *sdk.CallToolResult {
 	if alone {
 		if err := d.wait(ctx, b); err != nil {
 			d.leave(b)
@@ -69,7 +69,7 @@ func (d *Door) perform(ctx context.Context, v *visit, b *box, alone bool, do tas
 }
 
 // wait waits for the turn in a box.
-func (d *Door) wait(ctx context.Context, b *box) error {
+func (d *Server) wait(ctx context.Context, b *box) error {
 	select {
 	case b.turn <- struct{}{}:
 		return nil
@@ -91,7 +91,7 @@ func (d *Door) wait(ctx context.Context, b *box) error {
 }
 
 // begin puts a call on the list.
-func (d *Door) begin(v *visit, b *box, alone bool) *call {
+func (d *Server) begin(v *visit, b *box, alone bool) *call {
 	c := &call{
 		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, most: v.most, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
@@ -104,7 +104,7 @@ func (d *Door) begin(v *visit, b *box, alone bool) *call {
 }
 
 // work carries out the task of a call and makes room for the next.
-func (d *Door) work(c *call, do task) {
+func (d *Server) work(c *call, do task) {
 	defer d.end(c)
 	defer func() {
 		if p := recover(); p != nil { // one call must not end them all
@@ -114,7 +114,7 @@ func (d *Door) work(c *call, do task) {
 	c.answer = do(c.ctx, c)
 }
 
-func (d *Door) end(c *call) {
+func (d *Server) end(c *call) {
 	d.mu.Lock()
 	delete(d.calls, c.id)
 	d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *Door) end(c *call) {
 
 // attend waits for the end of a call on behalf of its caller, and puts its
 // questions to them. A caller who leaves ends the call.
-func (d *Door) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResult {
+func (d *Server) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResult {
 	stay := context.AfterFunc(ctx, func() { c.cancel(errLeft) })
 	defer stay()
 	tell, stop := v.teller()
@@ -151,7 +151,7 @@ func (d *Door) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResul
 
 // park sends the caller for an answer, and keeps the call until they are back,
 // or until nobody expects them any more.
-func (d *Door) park(c *call, q question) *sdk.CallToolResult {
+func (d *Server) park(c *call, q question) *sdk.CallToolResult {
 	c.mu.Lock()
 	c.waiting = &q
 	c.expiry = time.AfterFunc(d.limits.Parked, func() { d.abandon(c) })
@@ -163,7 +163,7 @@ func (d *Door) park(c *call, q question) *sdk.CallToolResult {
 }
 
 // abandon ends a parked call.
-func (d *Door) abandon(c *call) {
+func (d *Server) abandon(c *call) {
 	d.mu.Lock()
 	delete(d.parked, c.id)
 	d.mu.Unlock()
@@ -171,7 +171,7 @@ func (d *Door) abandon(c *call) {
 }
 
 // resume goes on with a parked call whose caller is back.
-func (d *Door) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error) {
+func (d *Server) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error) {
 	c, err := d.unpark(v)
 	if err != nil {
 		return nil, protocolError(err)
@@ -187,7 +187,7 @@ func (d *Door) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error
 }
 
 // unpark finds the call that a state stands for. Nobody gets it twice.
-func (d *Door) unpark(v *visit) (*call, error) {
+func (d *Server) unpark(v *visit) (*call, error) {
 	id, err := d.readState(v)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (c *crowd) post(caller int, tool, arguments string) (string, error) {
 }
 
 // gather makes the sandboxes.
-func gather(t testing.TB, n int) (*crowd, *Door) {
+func gather(t testing.TB, n int) (*crowd, *Server) {
 	t.Helper()
 	maker := newVirtual("")
 	maker.log = nothing{}

@@ -44,13 +44,13 @@ type executeOut struct {
 	Error     *problem `json:"error,omitempty" jsonschema:"why it did not run, or not to its end"`
 }
 
-func (d *Door) executeOffer() *offer {
+func (d *Server) executeOffer() *offer {
 	return newOffer[executeIn, executeOut]("execute", "Run a command", "Runs a command in a sandbox and returns a page of what it prints. Directory, variables and files of a virtual sandbox stay for the next command. "+
 		"If truncated is true, call it again with the same command and start=next_start to read on.",
 		nature{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start", func(s *jsonschema.Schema) { s.Minimum = new(float64) })
 }
 
-func (d *Door) execute(ctx context.Context, v *visit, in executeIn) *sdk.CallToolResult {
+func (d *Server) execute(ctx context.Context, v *visit, in executeIn) *sdk.CallToolResult {
 	if err := d.checkExecute(&in); err != nil {
 		return refuse(err)
 	}
@@ -76,7 +76,7 @@ func (d *Door) execute(ctx context.Context, v *visit, in executeIn) *sdk.CallToo
 	})
 }
 
-func (d *Door) checkExecute(in *executeIn) error {
+func (d *Server) checkExecute(in *executeIn) error {
 	if in.Size == 0 { // models fill in zero where they mean nothing
 		in.Size = maxPage
 	}
@@ -86,7 +86,7 @@ func (d *Door) checkExecute(in *executeIn) error {
 	return checkPage("execute", in.Start, in.Size, maxPage)
 }
 
-func (d *Door) checkCommand(op, command string) error {
+func (d *Server) checkCommand(op, command string) error {
 	if len(command) > d.limits.Command {
 		return &fault.Error{Kind: fault.TooLarge, Op: op, Why: fmt.Sprintf("the command has %d bytes, and %d are allowed", len(command), d.limits.Command), Hint: "write a file first: write_file"}
 	}
@@ -104,7 +104,7 @@ func checkPage(op string, start, size, most int64) error {
 }
 
 // further answers with another page of an output that is kept.
-func (d *Door) further(v *visit, r *record, in executeIn) *sdk.CallToolResult {
+func (d *Server) further(v *visit, r *record, in executeIn) *sdk.CallToolResult {
 	if r.dropped {
 		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command), Why: "this output is not kept any more, and the command would be run again for it", Hint: "run it again with start 0, if once more does no harm"})
 	}
@@ -119,7 +119,7 @@ func (d *Door) further(v *visit, r *record, in executeIn) *sdk.CallToolResult {
 }
 
 // answer spells a page, with a link to the whole where the client knows links.
-func (d *Door) answer(v *visit, r *record, out executeOut) *sdk.CallToolResult {
+func (d *Server) answer(v *visit, r *record, out executeOut) *sdk.CallToolResult {
 	var more []sdk.Content
 	if r.number > 0 && v.ProtocolVersion() >= linked {
 		more = append(more, &sdk.ResourceLink{URI: r.uri(), Name: "whole output", MIMEType: "text/plain", Size: &r.stdout.total})
@@ -142,7 +142,7 @@ const notRun = 126
 
 // run runs a request for a call, keeps what it prints, and puts it on the shelf
 // if an answer has no room for it.
-func (d *Door) run(ctx context.Context, c *call, req *run.Request) outcome {
+func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	req.ID = c.id
 	streams := [2]*text.HeadTail{{Head: d.limits.Log, Tail: tailSize}, {Head: d.limits.Log, Tail: tailSize}}
 	clean := [2]*redact.Writer{redact.NewWriter(streams[0], d.opts.Secrets), redact.NewWriter(streams[1], d.opts.Secrets)}
@@ -178,7 +178,7 @@ func misread(err error, script string) error {
 
 // shelve keeps an output of which the reader has only seen a part. Earlier runs of
 // the same command keep theirs, under the address that was returned for them.
-func (d *Door) shelve(o outcome, command string, part bool) {
+func (d *Server) shelve(o outcome, command string, part bool) {
 	d.shelf.supersede(o.box, command)
 	if part {
 		d.shelf.put(o.record, d.limits.Logs)

@@ -37,13 +37,13 @@ type commandOut struct {
 }
 
 // commandOffer is execute in the spelling that coding agents know.
-func (d *Door) commandOffer() *offer {
+func (d *Server) commandOffer() *offer {
 	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command", "Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
 		"Of a long output only the end is shown; log names the whole. A refused command comes back with the reason and what to do instead.",
 		nature{destructive: true, open: d.opts.Egress}, d.command)
 }
 
-func (d *Door) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToolResult {
+func (d *Server) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToolResult {
 	if err := d.checkCommand("run command", in.Command); err != nil {
 		return refuse(err)
 	}
@@ -67,7 +67,7 @@ func (d *Door) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToo
 
 // spell answers with what came of a command. That it took too long is an answer
 // here, as agents know it.
-func (d *Door) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
+func (d *Server) spell(c *call, o outcome, out commandOut) *sdk.CallToolResult {
 	if o.TimedOut && fault.KindOf(o.err) == fault.Timeout {
 		out.ExitCode = -1
 		out.Stderr += "\n" + timeoutText(o.Duration, o.err)

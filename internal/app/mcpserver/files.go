@@ -63,7 +63,7 @@ type fileOut struct {
 
 // fileOffers are the tools for files. Each is a command like any other, so that
 // the same rules hold for it and the same record has it.
-func (d *Door) fileOffers() []*offer {
+func (d *Server) fileOffers() []*offer {
 	return []*offer{
 		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.", nature{reads: true}, d.read).takes("size", between(1, maxRead)),
 		newOffer[writeIn, writeOut]("write_file", "Write a file", "Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.", nature{destructive: true, idempotent: true}, d.write),
@@ -71,7 +71,7 @@ func (d *Door) fileOffers() []*offer {
 	}
 }
 
-func (d *Door) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolResult {
+func (d *Server) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxRead
 	}
@@ -93,7 +93,7 @@ func (d *Door) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolResul
 	})
 }
 
-func (d *Door) write(ctx context.Context, v *visit, in writeIn) *sdk.CallToolResult {
+func (d *Server) write(ctx context.Context, v *visit, in writeIn) *sdk.CallToolResult {
 	if len(in.Text) > d.limits.File {
 		return refuse(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: brief(in.Path), Why: fmt.Sprintf("it has %d bytes, and %d are allowed", len(in.Text), d.limits.File), Hint: "write it in parts: execute with >>"})
 	}
@@ -102,7 +102,7 @@ func (d *Door) write(ctx context.Context, v *visit, in writeIn) *sdk.CallToolRes
 	})
 }
 
-func (d *Door) listFiles(ctx context.Context, v *visit, in listIn) *sdk.CallToolResult {
+func (d *Server) listFiles(ctx context.Context, v *visit, in listIn) *sdk.CallToolResult {
 	if in.Path == "" {
 		in.Path = "."
 	}
@@ -124,7 +124,7 @@ func (d *Door) listFiles(ctx context.Context, v *visit, in listIn) *sdk.CallTool
 const maxList = 1 << 20
 
 // byCommand carries out a tool by a command on a path, and spells what came of it.
-func (d *Door) byCommand(ctx context.Context, v *visit, id, command, file string, req *run.Request, done func() (any, error)) *sdk.CallToolResult {
+func (d *Server) byCommand(ctx context.Context, v *visit, id, command, file string, req *run.Request, done func() (any, error)) *sdk.CallToolResult {
 	script, err := scriptFor(command, file)
 	if err != nil {
 		return refuse(err)

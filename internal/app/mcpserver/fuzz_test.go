@@ -23,7 +23,7 @@ func FuzzArguments(f *testing.F) {
 		return run.Result{}, nil
 	})})
 	f.Cleanup(func() { d.Close(context.Background()) })
-	b, err := d.build(context.Background(), "ann", "ann", Wanted{Kind: Virtual})
+	b, err := d.build(context.Background(), "ann", "ann", SandboxOptions{Kind: Virtual})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -47,7 +47,7 @@ type startedOut struct {
 }
 
 // jobOffers are the tools for commands in the background.
-func (d *Door) jobOffers() []*offer {
+func (d *Server) jobOffers() []*offer {
 	return []*offer{
 		newOffer[jobStartIn, startedOut]("job_start", "Start a job", "Starts a command in the background and returns its job_id. Nobody at this client can be asked about it later: what needs approval is better run with execute.",
 			nature{destructive: true, open: d.opts.Egress}, d.jobStart),
@@ -58,12 +58,12 @@ func (d *Door) jobOffers() []*offer {
 
 // withJobs carries out something with the jobs of a sandbox. Commands may run
 // there meanwhile.
-func (d *Door) withJobs(ctx context.Context, v *visit, id string, do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
+func (d *Server) withJobs(ctx context.Context, v *visit, id string, do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
 	if err != nil {
 		return refuse(err)
 	}
-	j, ok := b.Box.(Jobs)
+	j, ok := b.Sandbox.(Jobs)
 	if !ok {
 		d.leave(b)
 		return refuse(&fault.Error{Kind: fault.Invalid, Op: "use jobs", Subject: string(b.kind), Why: "this sandbox has no jobs", Hint: "run the command with execute, or make a sandbox of another kind"})
@@ -77,7 +77,7 @@ func (d *Door) withJobs(ctx context.Context, v *visit, id string, do func(contex
 	})
 }
 
-func (d *Door) jobStart(ctx context.Context, v *visit, in jobStartIn) *sdk.CallToolResult {
+func (d *Server) jobStart(ctx context.Context, v *visit, in jobStartIn) *sdk.CallToolResult {
 	if err := d.checkCommand("start job", in.Command); err != nil {
 		return refuse(err)
 	}
@@ -87,7 +87,7 @@ func (d *Door) jobStart(ctx context.Context, v *visit, in jobStartIn) *sdk.CallT
 	})
 }
 
-func (d *Door) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToolResult {
+func (d *Server) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxPage
 	}
@@ -100,14 +100,14 @@ func (d *Door) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToolR
 	})
 }
 
-func (d *Door) jobKill(ctx context.Context, v *visit, in jobKillIn) *sdk.CallToolResult {
+func (d *Server) jobKill(ctx context.Context, v *visit, in jobKillIn) *sdk.CallToolResult {
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
 		job, err := j.KillJob(ctx, in.Job)
 		return d.jobOut(in.Job, job, run.JobPage{Next: job.Bytes, Total: job.Bytes}), err
 	})
 }
 
-func (d *Door) jobOut(id string, j run.Job, p run.JobPage) jobOut {
+func (d *Server) jobOut(id string, j run.Job, p run.JobPage) jobOut {
 	shown := d.opts.Secrets.Text(validUTF8(p.Data))
 	n := redact.Marks(shown) // most were put there when it was printed
 	return jobOut{Job: id, State: string(j.State), ExitCode: j.ExitCode(), Why: j.Why, Text: shown, Total: p.Total, NextStart: p.Next, Truncated: p.More, Redacted: n, Note: redact.ModelNote(n)}

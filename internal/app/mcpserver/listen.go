@@ -19,7 +19,7 @@ import (
 // Listen serves clients over HTTP at an address of this machine until ctx ends.
 // It tells where it does: the port may be 0, for any. There is no TLS, so that
 // nobody from elsewhere is let in.
-func (d *Door) Listen(ctx context.Context, addr string, at func(url string)) error {
+func (d *Server) Listen(ctx context.Context, addr string, at func(url string)) error {
 	l, err := netlisten.Address{Addr: addr, Usual: "127.0.0.1:7420",
 		Why:  "it is not on this machine, and whoever listens on the way would read the token and get a shell",
 		Hint: "use 127.0.0.1, and ssh -L to come from elsewhere; or hako serve, which has TLS"}.Open(ctx)
@@ -56,7 +56,7 @@ func web(h http.Handler, quiet *netlisten.IdleConns) *http.Server {
 
 // doorway tells those to wait who send many wrong tokens. A right one is always
 // let in, or whoever sends wrong ones would keep others out.
-func (d *Door) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
+func (d *Server) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Handler {
 	var tries auth.Tries
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, known := d.callerOf(r)
@@ -77,7 +77,7 @@ func (d *Door) doorway(inside http.Handler, quiet *netlisten.IdleConns) http.Han
 
 // whileKnown lasts as long as a request does, and ends soon after its token was
 // removed.
-func (d *Door) whileKnown(r *http.Request, caller string) (_ context.Context, end func()) {
+func (d *Server) whileKnown(r *http.Request, caller string) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	var looking sync.WaitGroup
 	looking.Go(func() {

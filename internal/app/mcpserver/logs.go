@@ -19,7 +19,7 @@ var logTemplates = []*sdk.ResourceTemplate{
 }
 
 // readLog returns part of an output.
-func (d *Door) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
+func (d *Server) readLog(caller, uri string) (*sdk.ReadResourceResult, error) {
 	box, number, stderr, offset, ok := parseLog(uri)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // playDoor has the tools that the protocol's conformance tests call beside its
 // own.
-func playDoor() *Door {
+func playDoor() *Server {
 	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(), Elicit: func(string) gate.Answer { return gate.Session }})
 	d.tools = append(d.tools, d.asking()...)
 	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on", nature{}, func(ctx context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
@@ -71,11 +71,11 @@ func conformance() []tool.Tool {
 
 // asking are tools of the same tests that need a person: a command that a rule
 // asks about.
-func (d *Door) asking() (all []*offer) {
+func (d *Server) asking() (all []*offer) {
 	for _, name := range []string{"elicitation", "request_state", "tampered_state", "capabilities"} {
 		name = "test_input_required_result_" + name
 		all = append(all, newOffer[struct{}, commandOut](name, name, name, nature{}, func(ctx context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
-			b, err := d.fitOut(ctx, v, Wanted{}) // or the next test waits for the one before, whose client never comes back
+			b, err := d.fitOut(ctx, v, SandboxOptions{}) // or the next test waits for the one before, whose client never comes back
 			if err != nil {
 				return refuse(err)
 			}
@@ -138,11 +138,11 @@ func newVirtual(rules string) *virtual {
 	return &virtual{rules: rules, set: command.All(), log: &journal{}}
 }
 
-func (m *virtual) Make(ctx context.Context, caller string, w Wanted) (Box, error) {
+func (m *virtual) Make(ctx context.Context, caller string, w SandboxOptions) (Sandbox, error) {
 	if m.fail != nil {
 		return nil, m.fail
 	}
-	judge := policy.Default("virtual", policy.Options{})
+	judge := policy.Virtual()
 	if m.rules != "" {
 		more, err := policy.Parse("test.policy", strings.NewReader(m.rules))
 		if err != nil {
@@ -160,12 +160,12 @@ func (m *virtual) Make(ctx context.Context, caller string, w Wanted) (Box, error
 // fake makes boxes whose commands are functions.
 type fake func(ctx context.Context, req *run.Request) (run.Result, error)
 
-func (f fake) Make(context.Context, string, Wanted) (Box, error)             { return f, nil }
+func (f fake) Make(context.Context, string, SandboxOptions) (Sandbox, error) { return f, nil }
 func (f fake) Run(ctx context.Context, req *run.Request) (run.Result, error) { return f(ctx, req) }
 func (fake) Close(context.Context) error                                     { return nil }
 
 // open makes a door that is closed with the test.
-func open(t testing.TB, o Options) *Door {
+func open(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Elicit == nil {
 		o.Elicit = func(string) gate.Answer { return gate.Session }
@@ -185,7 +185,7 @@ func byHeader(r *http.Request) string {
 }
 
 // overHTTP serves a door over HTTP.
-func overHTTP(t testing.TB, d *Door) string {
+func overHTTP(t testing.TB, d *Server) string {
 	t.Helper()
 	s := httptest.NewServer(d.Handler())
 	t.Cleanup(func() {
@@ -228,7 +228,7 @@ func connect(t testing.TB, tr sdk.Transport, version string, o *sdk.ClientOption
 }
 
 // pipes connects the official client over standard streams.
-func pipes(t testing.TB, d *Door, version string, o *sdk.ClientOptions) *client {
+func pipes(t testing.TB, d *Server, version string, o *sdk.ClientOptions) *client {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()

@@ -4,7 +4,7 @@
 // Inside are the tools, who owns which sandbox, questions that go to the person
 // behind a client, and the two ways in: standard streams and HTTP. Deliberately
 // not inside are runners and rules: whoever opens the door brings a [Maker], and
-// all that a [Box] does passes a gate of its own. The rule to keep: a sandbox
+// all that a [Sandbox] does passes a gate of its own. The rule to keep: a sandbox
 // answers to the caller it was made for, and to nobody else; another caller does
 // not even learn that it is there.
 package mcpserver
@@ -36,8 +36,8 @@ const (
 	Container Kind = "container"
 )
 
-// Wanted is what a caller wants made.
-type Wanted struct {
+// SandboxOptions is what a caller wants made.
+type SandboxOptions struct {
 	Kind        Kind   // empty means virtual
 	Environment string // of a container: python, node…; empty means the maker's choice
 	Repository  string // to be cloned into a container; empty means none
@@ -58,24 +58,24 @@ type CallerFunc = func(*http.Request) string
 // A Maker makes sandboxes. Caller is who wants it, for the record. A maker that
 // cannot make a kind says so with an error.
 type Maker interface {
-	Make(ctx context.Context, caller string, w Wanted) (Box, error)
+	Make(ctx context.Context, caller string, w SandboxOptions) (Sandbox, error)
 }
 
-// A Box is a sandbox behind its gate. Run returns soon after its context ends,
+// A Sandbox is a sandbox behind its gate. Run returns soon after its context ends,
 // and is not called again before it did. Close is called once, after Run.
-type Box interface {
+type Sandbox interface {
 	run.Runner
 	Close(ctx context.Context) error
 }
 
-// An Editor is a [Box] with a text editor: it takes a call as its caller wrote it
+// An Editor is a [Sandbox] with a text editor: it takes a call as its caller wrote it
 // and returns what the caller is to read. Req has ID and actor of the call, for
 // what is run and put on record for it; more ids are made of it with a slash.
 type Editor interface {
 	Edit(ctx context.Context, req *run.Request, call []byte) (text string, err error)
 }
 
-// Jobs is a [Box] that runs scripts in the background. Its methods may be called
+// Jobs is a [Sandbox] that runs scripts in the background. Its methods may be called
 // while Run is under way.
 type Jobs interface {
 	// StartJob returns what names the job from now on.
@@ -86,20 +86,20 @@ type Jobs interface {
 	KillJob(ctx context.Context, id string) (run.Job, error)
 }
 
-// Working is [Jobs] that report whether one of them runs: such a sandbox does not
+// BusyReporter is [Jobs] that report whether one of them runs: such a sandbox does not
 // expire. If it cannot be found out, the answer is true.
-type Working interface {
+type BusyReporter interface {
 	Working(ctx context.Context) bool
 }
 
-// A Lister is [Jobs] that people can look at.
-type Lister interface{ ListJobs() []sandboxes.Job }
+// A JobLister is [Jobs] that people can look at.
+type JobLister interface{ ListJobs() []sandboxes.Job }
 
-// Moored is a [Box] that is a container, known elsewhere by the name of a task.
-type Moored interface{ Task() string }
+// InContainer is a [Sandbox] that is a container, known elsewhere by the name of a task.
+type InContainer interface{ Task() string }
 
-// Told is a [Box] that says more about itself.
-type Told interface{ Info() Info }
+// Describer is a [Sandbox] that says more about itself.
+type Describer interface{ Info() Info }
 
 // Info is what a caller is told about a sandbox. Empty fields are left out.
 type Info struct {
@@ -116,15 +116,15 @@ type Judge interface {
 	Check(ctx context.Context, profile, command string) ([]records.Verdict, error)
 }
 
-// Options say what a [Door] is made of. Without a Maker there are no sandboxes.
+// Options say what a [Services] is made of. Without a Maker there are no sandboxes.
 type Options struct {
 	Name, Version string // of the server; empty means hako, and no version
 	Instructions  string // for the model behind the client; empty means the usual ones
 
 	Maker   Maker
-	Kinds   []Kind // that Maker can make; nil means all
-	Default Wanted // what is made for a caller who runs a command and has no sandbox; zero means virtual
-	Egress  bool   // commands may reach the network; clients are told
+	Kinds   []Kind         // that Maker can make; nil means all
+	Default SandboxOptions // what is made for a caller who runs a command and has no sandbox; zero means virtual
+	Egress  bool           // commands may reach the network; clients are told
 
 	Tools  []tool.Tool // offered as they are: web_search, web_fetch; they pass their gate by themselves
 	Policy Judge       // for policy_check; nil means that it is not offered
@@ -132,7 +132,7 @@ type Options struct {
 	// Record puts on record what is about to be done with one of Tools; with an
 	// error it is not done. Done takes down what came of it. Nil means that
 	// nobody keeps a record.
-	Record func(deed Deed) (done func(error), err error)
+	Record func(deed Operation) (done func(error), err error)
 
 	// Elicit is the most that the client of a caller over HTTP may answer to
 	// questions about its own commands: who holds a token may be the program
@@ -165,7 +165,7 @@ type Options struct {
 // Limits bound what callers may use. Zero means the usual one.
 type Limits struct {
 	PerCaller   int           // sandboxes of one caller; usually 100
-	Connections int           // to [Door.Listen]; usually 1024
+	Connections int           // to [Server.Listen]; usually 1024
 	Total       int           // sandboxes in all; usually 1000
 	Sessions    int           // sessions over HTTP of clients before 2026-07-28; usually 1000
 	Idle        time.Duration // after which an unused sandbox is closed; usually 30 minutes
@@ -206,8 +206,8 @@ func fill[N int | int64 | time.Duration](n *N, usual N) {
 	}
 }
 
-// A Door lets MCP clients in. It is safe for concurrent use.
-type Door struct {
+// A Services lets MCP clients in. It is safe for concurrent use.
+type Server struct {
 	opts   Options
 	limits Limits
 	key    []byte // signs ids and states; dies with the door
@@ -233,8 +233,8 @@ type Door struct {
 	web    *sdk.Server                   // for HTTP; nil until there is a handler
 }
 
-// New makes a door. Nothing comes in before [Door.Stdio] or [Door.Handler].
-func New(o Options) *Door {
+// New makes a door. Nothing comes in before [Server.Stdio] or [Server.Handler].
+func New(o Options) *Server {
 	if o.Name == "" {
 		o.Name = "hako"
 	}
@@ -244,7 +244,7 @@ func New(o Options) *Door {
 	if o.Kinds == nil {
 		o.Kinds = []Kind{Virtual, Host, Container}
 	}
-	d := &Door{
+	d := &Server{
 		opts: o, limits: o.Limits.filled(), key: make([]byte, 32),
 		boxes: map[string]*box{}, owned: map[string]int{}, calls: map[string]*call{}, parked: map[string]*call{},
 		lines: map[*sdk.ServerSession]*stdin{},
@@ -265,7 +265,7 @@ const instructions = `Sandboxes for running commands safely. sandbox_create make
 
 // Close ends all calls and sessions and closes all sandboxes. Nothing comes in
 // afterwards.
-func (d *Door) Close(ctx context.Context) error {
+func (d *Server) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.sweep.Stop()
@@ -283,7 +283,7 @@ func (d *Door) Close(ctx context.Context) error {
 
 // lastAnswers waits until those whose calls were ended have been told so; a
 // client that does not read is not waited for.
-func (d *Door) lastAnswers() {
+func (d *Server) lastAnswers() {
 	told := make(chan struct{})
 	go func() {
 		d.posts.Wait()
@@ -299,7 +299,7 @@ func (d *Door) lastAnswers() {
 const farewell = 3 * time.Second
 
 // hangUp ends all sessions. Their calls have ended.
-func (d *Door) hangUp() {
+func (d *Server) hangUp() {
 	d.mu.Lock()
 	lines, web := d.lines, d.web
 	d.lines = map[*sdk.ServerSession]*stdin{}

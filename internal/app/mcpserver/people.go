@@ -10,7 +10,7 @@ import (
 
 // Sandboxes lists those of all callers for people who look after them, the
 // oldest first.
-func (d *Door) Sandboxes() (list []sandboxes.Sandbox) {
+func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
 	for _, b := range d.pick(func(*box) bool { return true }) {
 		if d.peek(b) {
 			list = append(list, d.show(b))
@@ -22,13 +22,13 @@ func (d *Door) Sandboxes() (list []sandboxes.Sandbox) {
 
 // Status is what the container of a sandbox is known by elsewhere; empty means that
 // it is none.
-func (d *Door) Task(id string) string {
+func (d *Server) Task(id string) string {
 	b, err := d.peekAt(id)
 	if err != nil {
 		return ""
 	}
 	defer b.users.Done()
-	if m, ok := b.Box.(Moored); ok {
+	if m, ok := b.Sandbox.(InContainer); ok {
 		return m.Task()
 	}
 	return ""
@@ -36,7 +36,7 @@ func (d *Door) Task(id string) string {
 
 // Destroy ends whatever runs in a sandbox of any caller and removes it. Who wants
 // it is for the caller of this to put on record.
-func (d *Door) Destroy(ctx context.Context, id string) error {
+func (d *Server) Destroy(ctx context.Context, id string) error {
 	b, err := d.peekAt(id)
 	if err != nil {
 		return err
@@ -48,13 +48,13 @@ func (d *Door) Destroy(ctx context.Context, id string) error {
 
 // JobOutput reads at most so many bytes of what a job of a sandbox printed, from
 // an offset; one less than zero counts from the end. next is where to read on.
-func (d *Door) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error) {
+func (d *Server) JobOutput(ctx context.Context, id, job string, offset int64, most int) (text string, next int64, err error) {
 	b, err := d.peekAt(id)
 	if err != nil {
 		return "", 0, err
 	}
 	defer b.users.Done()
-	j, ok := b.Box.(Jobs)
+	j, ok := b.Sandbox.(Jobs)
 	if !ok {
 		return "", 0, &fault.Error{Kind: fault.NotFound, Op: "read output", Subject: brief(job), Why: "this sandbox has no jobs"}
 	}
@@ -75,14 +75,14 @@ func (d *Door) JobOutput(ctx context.Context, id, job string, offset int64, most
 
 // publicOf is the name for people of the box of an id. The id itself opens the
 // sandbox, and so is not for everybody who may look.
-func (d *Door) publicOf(id string) string {
+func (d *Server) publicOf(id string) string {
 	return "mcp-" + hex.EncodeToString(d.sign("public", id)[:6])
 }
 
 // peek keeps a box from being closed while somebody looks at it, until it is done
 // with its users. That it is looked at does not count as use: a page that is left
 // open must not keep a sandbox for ever.
-func (d *Door) peek(b *box) bool {
+func (d *Server) peek(b *box) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	there := d.boxes[b.id] == b
@@ -93,7 +93,7 @@ func (d *Door) peek(b *box) bool {
 }
 
 // peekAt is peek by the name for people.
-func (d *Door) peekAt(public string) (*box, error) {
+func (d *Server) peekAt(public string) (*box, error) {
 	for _, b := range d.pick(func(b *box) bool { return b.public == public }) {
 		if d.peek(b) {
 			return b, nil
@@ -103,16 +103,16 @@ func (d *Door) peekAt(public string) (*box, error) {
 }
 
 // show is what people see of a box.
-func (d *Door) show(b *box) sandboxes.Sandbox {
+func (d *Server) show(b *box) sandboxes.Sandbox {
 	out := sandboxes.Sandbox{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
 	if len(b.turn) > 0 {
 		out.State = "running"
 	}
-	if t, ok := b.Box.(Told); ok {
+	if t, ok := b.Sandbox.(Describer); ok {
 		info := t.Info()
 		out.Environment, out.Network = info.Environment, info.Network
 	}
-	if l, ok := b.Box.(Lister); ok {
+	if l, ok := b.Sandbox.(JobLister); ok {
 		out.Jobs = l.ListJobs()
 	}
 	for i := range out.Jobs {

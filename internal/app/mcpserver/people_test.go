@@ -126,12 +126,12 @@ func TestApprovalOfAnEdit(t *testing.T) {
 // about.
 type editing struct{ *virtual }
 
-func (e *editing) Make(ctx context.Context, caller string, w Wanted) (Box, error) {
+func (e *editing) Make(ctx context.Context, caller string, w SandboxOptions) (Sandbox, error) {
 	b, err := e.virtual.Make(ctx, caller, w)
 	return editBox{b}, err
 }
 
-type editBox struct{ Box }
+type editBox struct{ Sandbox }
 
 func (b editBox) Edit(ctx context.Context, req *run.Request, _ []byte) (string, error) {
 	var out strings.Builder

@@ -8,7 +8,7 @@ import (
 
 // pick returns the boxes that fit, the oldest first. fits is called with the
 // door locked.
-func (d *Door) pick(fits func(*box) bool) (boxes []*box) {
+func (d *Server) pick(fits func(*box) bool) (boxes []*box) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, b := range d.boxes {

@@ -22,7 +22,7 @@ const longestPlain = 64 << 10
 // reads such a request a dozen times, with a new buffer of 32 KB each, and to
 // collect those takes longer than the call itself. It gets whatever is not exactly
 // as expected here, mistakes above all: one place judges and words them.
-func (d *Door) plain(library http.Handler) http.Handler {
+func (d *Server) plain(library http.Handler) http.Handler {
 	offers := map[string]*offer{}
 	for _, o := range d.tools {
 		offers[o.Name] = o
@@ -48,7 +48,7 @@ func (d *Door) plain(library http.Handler) http.Handler {
 }
 
 // about is what every result says about the server.
-func (d *Door) about() json.RawMessage {
+func (d *Server) about() json.RawMessage {
 	raw, err := json.Marshal(map[string]any{sdk.MetaKeyServerInfo: d.implementation()})
 	if err != nil {
 		panic("server: " + err.Error())

@@ -15,7 +15,7 @@ var errRemoved = &fault.Error{Kind: fault.Denied, Op: "use sandbox", Why: "the t
 
 // heed remembers how to tell that the token of a caller was removed: its
 // sandboxes must not outlive it, and neither must the jobs that run there.
-func (d *Door) heed(caller string, r *http.Request) {
+func (d *Server) heed(caller string, r *http.Request) {
 	if d.opts.Removed == nil {
 		return
 	}
@@ -32,7 +32,7 @@ func (d *Door) heed(caller string, r *http.Request) {
 
 // evict closes the sandboxes of callers whose token was removed. It does so again
 // and again: one may just be being made.
-func (d *Door) evict() {
+func (d *Server) evict() {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *Door) evict() {
 	}
 }
 
-func (d *Door) wasRemoved(caller string) bool {
+func (d *Server) wasRemoved(caller string) bool {
 	removed, _ := d.removed.Load(caller)
 	tell, ok := removed.(func() bool)
 	return ok && tell != nil && tell()

@@ -51,7 +51,7 @@ func TestRemovedTokenWhileASandboxIsMade(t *testing.T) {
 	}})
 	dial(t, overHTTP(t, d), "ann", stateless, nil)
 	time.Sleep(lookTime + 200*time.Millisecond) // it was found to be removed, and nothing was there
-	if _, err := d.build(context.Background(), "ann", "mcp:ann", Wanted{Kind: Virtual}); err != nil {
+	if _, err := d.build(context.Background(), "ann", "mcp:ann", SandboxOptions{Kind: Virtual}); err != nil {
 		t.Fatal(err)
 	}
 	for began := time.Now(); maker.closed.Load() < 1; time.Sleep(10 * time.Millisecond) {

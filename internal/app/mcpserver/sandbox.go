@@ -52,7 +52,7 @@ type destroyOut struct {
 }
 
 // sandboxOffers are the tools about sandboxes themselves.
-func (d *Door) sandboxOffers() []*offer {
+func (d *Server) sandboxOffers() []*offer {
 	kinds := func(s *jsonschema.Schema) {
 		for _, k := range d.opts.Kinds {
 			s.Enum = append(s.Enum, k)
@@ -67,8 +67,8 @@ func (d *Door) sandboxOffers() []*offer {
 	}
 }
 
-func (d *Door) create(ctx context.Context, v *visit, in createIn) *sdk.CallToolResult {
-	w := Wanted{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch, Network: in.Network, Root: in.Root}
+func (d *Server) create(ctx context.Context, v *visit, in createIn) *sdk.CallToolResult {
+	w := SandboxOptions{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch, Network: in.Network, Root: in.Root}
 	b, err := d.fitOut(ctx, v, w)
 	if err != nil {
 		return refuse(err)
@@ -94,7 +94,7 @@ func kindNames(kinds []Kind) string {
 }
 
 // fitOut has a sandbox made, once it is clear what is wanted.
-func (d *Door) fitOut(ctx context.Context, v *visit, w Wanted) (*box, error) {
+func (d *Server) fitOut(ctx context.Context, v *visit, w SandboxOptions) (*box, error) {
 	if w.Kind == "" {
 		w.Kind = Virtual
 	}
@@ -111,7 +111,7 @@ func (d *Door) fitOut(ctx context.Context, v *visit, w Wanted) (*box, error) {
 
 // misplaced names what was said that means nothing for the kind: whoever said it
 // expects something of it.
-func misplaced(w Wanted) string {
+func misplaced(w SandboxOptions) string {
 	for _, f := range []struct {
 		name, value string
 		kind        Kind
@@ -127,18 +127,18 @@ func misplaced(w Wanted) string {
 	return ""
 }
 
-func (d *Door) describe(b *box) sandboxOut {
+func (d *Server) describe(b *box) sandboxOut {
 	d.mu.Lock()
 	busy := b.inUse > 0
 	d.mu.Unlock()
 	out := sandboxOut{ID: b.id, Kind: b.kind, Created: b.made.UTC().Format(time.RFC3339), Expires: int64(d.limits.Idle.Seconds()), Busy: busy}
-	if t, ok := b.Box.(Told); ok {
+	if t, ok := b.Sandbox.(Describer); ok {
 		out.Info = t.Info()
 	}
 	return out
 }
 
-func (d *Door) sandboxes(_ context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
+func (d *Server) sandboxes(_ context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
 	out := sandboxesOut{Sandboxes: []sandboxOut{}}
 	for _, b := range d.list(v.caller) {
 		out.Sandboxes = append(out.Sandboxes, d.describe(b))
@@ -146,7 +146,7 @@ func (d *Door) sandboxes(_ context.Context, v *visit, _ struct{}) *sdk.CallToolR
 	return say(out)
 }
 
-func (d *Door) destroyed(ctx context.Context, v *visit, in sandboxIn) *sdk.CallToolResult {
+func (d *Server) destroyed(ctx context.Context, v *visit, in sandboxIn) *sdk.CallToolResult {
 	there, err := d.destroy(ctx, v.caller, in.ID)
 	if err != nil {
 		return refuse(err)
@@ -156,7 +156,7 @@ func (d *Door) destroyed(ctx context.Context, v *visit, in sandboxIn) *sdk.CallT
 
 // enterAny finds the sandbox of a call that need not say which: the only one
 // there is, or one that is made now.
-func (d *Door) enterAny(ctx context.Context, v *visit, id string) (*box, error) {
+func (d *Server) enterAny(ctx context.Context, v *visit, id string) (*box, error) {
 	if id != "" {
 		return d.enter(v.caller, id)
 	}

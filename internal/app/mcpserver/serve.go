@@ -20,12 +20,12 @@ import (
 type who func(*sdk.RequestExtra) (caller string, gone context.Context)
 
 // implementation is who we say we are.
-func (d *Door) implementation() *sdk.Implementation {
+func (d *Server) implementation() *sdk.Implementation {
 	return &sdk.Implementation{Name: d.opts.Name, Title: d.opts.Name, Version: d.opts.Version}
 }
 
 // server makes what speaks the protocol. All of them share the tools.
-func (d *Door) server(from who) *sdk.Server {
+func (d *Server) server(from who) *sdk.Server {
 	s := sdk.NewServer(d.implementation(), &sdk.ServerOptions{
 		Instructions: d.opts.Instructions,
 		// No list ever changes. There are no prompts, but the library answers so.
@@ -46,7 +46,7 @@ func (d *Door) server(from who) *sdk.Server {
 }
 
 // serve answers one call of a tool.
-func (d *Door) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *offer) (*sdk.CallToolResult, error) {
+func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *offer) (*sdk.CallToolResult, error) {
 	caller, gone := from(req.Extra)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +85,7 @@ const pipe = "\x00pipe-"
 
 // Stdio serves one client over standard streams until it hangs up or ctx ends.
 // Its sandboxes are closed then.
-func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	caller := pipe + rand.Text()
 	s := d.server(func(*sdk.RequestExtra) (string, context.Context) { return caller, ctx })
 	output := &stdout{Writer: out}
@@ -115,7 +115,7 @@ func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // pickUp puts a session on the list of those to end with the door.
-func (d *Door) pickUp(s *sdk.ServerSession, in *stdin) bool {
+func (d *Server) pickUp(s *sdk.ServerSession, in *stdin) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -124,7 +124,7 @@ func (d *Door) pickUp(s *sdk.ServerSession, in *stdin) bool {
 	return !d.closed
 }
 
-func (d *Door) putDown(s *sdk.ServerSession) {
+func (d *Server) putDown(s *sdk.ServerSession) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.lines, s)
@@ -134,7 +134,7 @@ func (d *Door) putDown(s *sdk.ServerSession) {
 // session; those before have one, since they are asked while they wait. It
 // refuses other hosts on loopback and other origins; who may come in at all is
 // for Caller to say.
-func (d *Door) Handler() http.Handler {
+func (d *Server) Handler() http.Handler {
 	s := d.webServer()
 	get := func(*http.Request) *sdk.Server { return s }
 	now := d.plain(soundIDs(sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})))
@@ -153,7 +153,7 @@ func (d *Door) Handler() http.Handler {
 }
 
 // webServer returns what speaks over HTTP, the same for all handlers.
-func (d *Door) webServer() *sdk.Server {
+func (d *Server) webServer() *sdk.Server {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.web == nil {
@@ -169,7 +169,7 @@ func fromWeb(x *sdk.RequestExtra) (string, context.Context) {
 }
 
 // crowded reports whether no more sessions may be opened.
-func (d *Door) crowded(s *sdk.Server) bool {
+func (d *Server) crowded(s *sdk.Server) bool {
 	n := 0
 	for range s.Sessions() {
 		n++
@@ -184,7 +184,7 @@ const lineName = "line"
 // known lets in whom Caller knows. The library is told who it is in the way it
 // has for that: it then refuses sessions of other callers, and tells with each
 // call whose it is.
-func (d *Door) known(next http.Handler) http.Handler {
+func (d *Server) known(next http.Handler) http.Handler {
 	verified := auth.RequireBearerToken(func(_ context.Context, caller string, r *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: decodeCaller(caller), Extra: map[string]any{lineName: r.Context()}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
@@ -225,7 +225,7 @@ func Bearer(holder func(token string) (caller string)) func(*http.Request) strin
 
 // count counts a request that is to be answered before the door is closed, until
 // it was. It reports whether the door is open.
-func (d *Door) count(r *http.Request) bool {
+func (d *Server) count(r *http.Request) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed && r.Method == http.MethodPost {
@@ -235,7 +235,7 @@ func (d *Door) count(r *http.Request) bool {
 }
 
 // callerOf asks who sends a request.
-func (d *Door) callerOf(r *http.Request) (string, bool) {
+func (d *Server) callerOf(r *http.Request) (string, bool) {
 	if d.opts.Caller == nil {
 		return "local", true
 	}

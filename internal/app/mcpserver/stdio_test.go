@@ -26,7 +26,7 @@ type wire struct {
 	over  chan error
 }
 
-func newWire(t testing.TB, d *Door) *wire {
+func newWire(t testing.TB, d *Server) *wire {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -274,7 +274,7 @@ func TestSilentProgress(t *testing.T) {
 
 // TestEditorAnswers checks that the editor's answers have all three fields.
 func TestEditorAnswers(t *testing.T) {
-	d := open(t, Options{Maker: &workshop{}, Kinds: []Kind{Container}, Default: Wanted{Kind: Container}})
+	d := open(t, Options{Maker: &workshop{}, Kinds: []Kind{Container}, Default: SandboxOptions{Kind: Container}})
 	c := pipes(t, d, "", nil)
 	for want, in := range map[string]args{
 		`{"success":true,"content":"edited","error":null}`:                {"command": "view", "path": "/a"},

@@ -19,7 +19,7 @@ import (
 )
 
 // offers lists the tools.
-func (d *Door) offers() []*offer {
+func (d *Server) offers() []*offer {
 	all := slices.Concat(d.sandboxOffers(), []*offer{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
 	for _, t := range d.opts.Tools {
 		all = append(all, d.givenOffer(t))
@@ -57,7 +57,7 @@ type editorOut struct {
 }
 
 // editorOffer is the text editor, which reads its calls by itself.
-func (d *Door) editorOffer() *offer {
+func (d *Server) editorOffer() *offer {
 	def := editor.Definition()
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(def.Schema, takes); err != nil {
@@ -70,7 +70,7 @@ func (d *Door) editorOffer() *offer {
 	}
 }
 
-func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
+func (d *Server) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
 	id, rest, err := takeID(v.Params.Arguments)
 	if err != nil {
 		return refuse(err)
@@ -79,7 +79,7 @@ func (d *Door) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
 	if err != nil {
 		return refuse(err)
 	}
-	e, ok := b.Box.(Editor)
+	e, ok := b.Sandbox.(Editor)
 	if !ok {
 		d.leave(b)
 		return refuse(&fault.Error{Kind: fault.Invalid, Op: "call text_editor", Subject: string(b.kind), Why: "this sandbox has no text editor", Hint: "use read_file and write_file, or execute with sed"})
@@ -124,7 +124,7 @@ func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 
 // givenOffer is a tool that was brought along. Such tools look at the world and
 // change nothing.
-func (d *Door) givenOffer(t tool.Tool) *offer {
+func (d *Server) givenOffer(t tool.Tool) *offer {
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(t.Schema, takes); err != nil {
 		panic("tool " + t.Name + ": " + err.Error())
@@ -190,7 +190,7 @@ type policyOut struct {
 	Verdicts []records.Verdict `json:"verdicts"`
 }
 
-func (d *Door) policyOffer() *offer {
+func (d *Server) policyOffer() *offer {
 	profiles := func(s *jsonschema.Schema) {
 		for _, p := range policy.Profiles() {
 			s.Enum = append(s.Enum, p)
@@ -199,7 +199,7 @@ func (d *Door) policyOffer() *offer {
 	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", nature{reads: true}, d.check).takes("profile", profiles)
 }
 
-func (d *Door) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolResult {
+func (d *Server) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolResult {
 	if err := d.checkCommand("check", in.Command); err != nil {
 		return refuse(err)
 	}
