@@ -23,7 +23,7 @@ type shellSandbox struct {
 	run.Runner
 	end     func()
 	info    mcpserver.Info
-	editor  *remoteedit.Scribe
+	editor  *remoteedit.Editor
 	options jobs.Options
 
 	mu   sync.Mutex // guards desk
@@ -32,7 +32,7 @@ type shellSandbox struct {
 
 // newShellSandbox makes one. More makes a runner for each job.
 func (m *Sandboxes) newShellSandbox(r run.Runner, end func(), more func(context.Context) (run.Runner, func(), error), info mcpserver.Info) *shellSandbox {
-	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Scribe{Runner: r}, options: jobs.Options{
+	return &shellSandbox{Runner: r, end: end, info: info, editor: &remoteedit.Editor{Runner: r}, options: jobs.Options{
 		New:   more,
 		Clean: func(w io.Writer) io.WriteCloser { return redact.NewLiveWriter(w, m.Secrets) },
 		Lists: "job_start returned it; only the last jobs that ended are kept",

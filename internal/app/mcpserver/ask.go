@@ -18,14 +18,14 @@ import (
 	"hako/run/fault"
 )
 
-// A manner is how the person behind a client is asked. The zero manner asks
+// A decisionKind is how the person behind a client is asked. The zero manner asks
 // nobody.
-type manner uint8
+type decisionKind uint8
 
 const (
-	mute   manner = iota
-	inline        // by a request to the client while its own is open: elicitation/create
-	errand        // by sending the client for the answer: input_required
+	mute   decisionKind = iota
+	inline              // by a request to the client while its own is open: elicitation/create
+	errand              // by sending the client for the answer: input_required
 )
 
 // Versions of the protocol that make a difference.
@@ -35,7 +35,7 @@ const (
 )
 
 // mannerOf tells how the client of a request can be asked, if it may be at all.
-func mannerOf(req *sdk.CallToolRequest, most gate.Answer) manner {
+func mannerOf(req *sdk.CallToolRequest, most gate.Answer) decisionKind {
 	can := req.ClientCapabilities()
 	switch {
 	case most == gate.No:
@@ -117,7 +117,7 @@ func (d *Server) askOthers(ctx context.Context, c *call, q gate.Question) (gate.
 
 // elicit asks the client while its request is open. Whatever is no clear yes is
 // a no.
-func elicit(ctx context.Context, v *visit, q question, most gate.Answer) gate.Answer {
+func elicit(ctx context.Context, v *session, q question, most gate.Answer) gate.Answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(q.ctx, cancel)() // the gate waits no longer
@@ -187,7 +187,7 @@ func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {
 }
 
 // matter is what a request is about: its tool and arguments, however spelled.
-func matter(v *visit) string {
+func matter(v *session) string {
 	var args any
 	d := json.NewDecoder(bytes.NewReader(v.Params.Arguments))
 	d.UseNumber()
@@ -207,7 +207,7 @@ func (d *Server) state(c *call) string {
 // readState returns the id of the call. A state that was made up, taken from
 // another caller, or sent with other arguments is refused: whoever approved
 // looked at this command.
-func (d *Server) readState(v *visit) (string, error) {
+func (d *Server) readState(v *session) (string, error) {
 	id, seal, _ := strings.Cut(v.Params.RequestState, ".")
 	mac, err := base64.RawURLEncoding.DecodeString(seal)
 	if err != nil || !hmac.Equal(mac, d.sign("state", id, v.caller, matter(v))) {

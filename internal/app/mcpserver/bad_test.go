@@ -264,7 +264,7 @@ func TestPipeBreaks(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
-	if left := d.pick(func(*box) bool { return true }); len(left) > 0 {
+	if left := d.pick(func(*managedSandbox) bool { return true }); len(left) > 0 {
 		t.Errorf("%d sandboxes are still there", len(left))
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"hako/run/fault"
 )
 
-// visit is one request of a client to call a tool.
-type visit struct {
+// session is one request of a client to call a tool.
+type session struct {
 	*sdk.CallToolRequest
-	caller string        // who owns what it makes
-	actor  string        // the same, for the record
-	asks   func() manner // dear to find out, and mostly nobody asks
-	most   gate.Answer   // that its client may give to questions about it
-	steps  float64       // of making its sandbox, which the client has heard of
-	told   int64         // bytes of output the client has heard of
-	heard  time.Duration // when that was, since the call began
+	caller string              // who owns what it makes
+	actor  string              // the same, for the record
+	asks   func() decisionKind // dear to find out, and mostly nobody asks
+	most   gate.Answer         // that its client may give to questions about it
+	steps  float64             // of making its sandbox, which the client has heard of
+	told   int64               // bytes of output the client has heard of
+	heard  time.Duration       // when that was, since the call began
 }
 
 // A call is something under way in a sandbox. It outlives the visit that began
@@ -32,9 +32,9 @@ type visit struct {
 type call struct {
 	id, caller string
 	matter     func() string // tool and arguments: who comes back with an answer brings the same
-	asks       func() manner
+	asks       func() decisionKind
 	most       gate.Answer // that its client may give
-	box        *box
+	box        *managedSandbox
 	alone      bool // it has the turn
 	began      time.Time
 	ctx        context.Context
@@ -51,12 +51,12 @@ type call struct {
 	expiry  *time.Timer // of a parked call
 }
 
-// A task is what a call does. Its context ends with the call.
-type task func(ctx context.Context, c *call) *sdk.CallToolResult
+// A toolFunc is what a call does. Its context ends with the call.
+type toolFunc func(ctx context.Context, c *call) *sdk.CallToolResult
 
 // perform carries out a task in a box that was entered, and leaves the box when
 // the task is over. Alone means that no other such task runs there meanwhile.
-func (d *Server) perform(ctx context.Context, v *visit, b *box, alone bool, do task) *sdk.CallToolResult {
+func (d *Server) perform(ctx context.Context, v *session, b *managedSandbox, alone bool, do toolFunc) *sdk.CallToolResult {
 	if alone {
 		if err := d.wait(ctx, b); err != nil {
 			d.leave(b)
@@ -69,7 +69,7 @@ func (d *Server) perform(ctx context.Context, v *visit, b *box, alone bool, do t
 }
 
 // wait waits for the turn in a box.
-func (d *Server) wait(ctx context.Context, b *box) error {
+func (d *Server) wait(ctx context.Context, b *managedSandbox) error {
 	select {
 	case b.turn <- struct{}{}:
 		return nil
@@ -91,7 +91,7 @@ func (d *Server) wait(ctx context.Context, b *box) error {
 }
 
 // begin puts a call on the list.
-func (d *Server) begin(v *visit, b *box, alone bool) *call {
+func (d *Server) begin(v *session, b *managedSandbox, alone bool) *call {
 	c := &call{
 		id: "mcp-" + strings.ToLower(rand.Text()), caller: v.caller, matter: func() string { return matter(v) }, asks: v.asks, most: v.most, box: b, alone: alone, began: time.Now(),
 		questions: make(chan question), done: make(chan struct{}),
@@ -104,7 +104,7 @@ func (d *Server) begin(v *visit, b *box, alone bool) *call {
 }
 
 // work carries out the task of a call and makes room for the next.
-func (d *Server) work(c *call, do task) {
+func (d *Server) work(c *call, do toolFunc) {
 	defer d.end(c)
 	defer func() {
 		if p := recover(); p != nil { // one call must not end them all
@@ -128,7 +128,7 @@ func (d *Server) end(c *call) {
 
 // attend waits for the end of a call on behalf of its caller, and puts its
 // questions to them. A caller who leaves ends the call.
-func (d *Server) attend(ctx context.Context, v *visit, c *call) *sdk.CallToolResult {
+func (d *Server) attend(ctx context.Context, v *session, c *call) *sdk.CallToolResult {
 	stay := context.AfterFunc(ctx, func() { c.cancel(errLeft) })
 	defer stay()
 	tell, stop := v.teller()
@@ -171,7 +171,7 @@ func (d *Server) abandon(c *call) {
 }
 
 // resume goes on with a parked call whose caller is back.
-func (d *Server) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, error) {
+func (d *Server) resume(ctx context.Context, v *session) (*sdk.CallToolResult, error) {
 	c, err := d.unpark(v)
 	if err != nil {
 		return nil, protocolError(err)
@@ -187,7 +187,7 @@ func (d *Server) resume(ctx context.Context, v *visit) (*sdk.CallToolResult, err
 }
 
 // unpark finds the call that a state stands for. Nobody gets it twice.
-func (d *Server) unpark(v *visit) (*call, error) {
+func (d *Server) unpark(v *session) (*call, error) {
 	id, err := d.readState(v)
 	if err != nil {
 		return nil, err

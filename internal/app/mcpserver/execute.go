@@ -44,13 +44,13 @@ type executeOut struct {
 	Error     *problem `json:"error,omitempty" jsonschema:"why it did not run, or not to its end"`
 }
 
-func (d *Server) executeOffer() *offer {
+func (d *Server) executeOffer() *toolSpec {
 	return newOffer[executeIn, executeOut]("execute", "Run a command", "Runs a command in a sandbox and returns a page of what it prints. Directory, variables and files of a virtual sandbox stay for the next command. "+
 		"If truncated is true, call it again with the same command and start=next_start to read on.",
-		nature{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start", func(s *jsonschema.Schema) { s.Minimum = new(float64) })
+		toolHints{destructive: true, open: d.opts.Egress}, d.execute).takes("size", between(1, maxPage)).takes("start", func(s *jsonschema.Schema) { s.Minimum = new(float64) })
 }
 
-func (d *Server) execute(ctx context.Context, v *visit, in executeIn) *sdk.CallToolResult {
+func (d *Server) execute(ctx context.Context, v *session, in executeIn) *sdk.CallToolResult {
 	if err := d.checkExecute(&in); err != nil {
 		return refuse(err)
 	}
@@ -72,7 +72,7 @@ func (d *Server) execute(ctx context.Context, v *visit, in executeIn) *sdk.CallT
 			out.Error = c.problem(o.err)
 		}
 		d.shelve(o, in.Command, out.Truncated || o.stderr.total > errorSize)
-		return d.answer(v, o.record, out)
+		return d.answer(v, o.storedOutput, out)
 	})
 }
 
@@ -104,11 +104,11 @@ func checkPage(op string, start, size, most int64) error {
 }
 
 // further answers with another page of an output that is kept.
-func (d *Server) further(v *visit, r *record, in executeIn) *sdk.CallToolResult {
+func (d *Server) further(v *session, r *storedOutput, in executeIn) *sdk.CallToolResult {
 	if r.dropped {
 		return refuse(&fault.Error{Kind: fault.NotFound, Op: "read on", Subject: brief(in.Command), Why: "this output is not kept any more, and the command would be run again for it", Hint: "run it again with start 0, if once more does no harm"})
 	}
-	o := outcome{record: r}
+	o := outcome{storedOutput: r}
 	o.err = o.lost(in.Start)
 	out := o.page(in.Start, in.Size)
 	out.CacheHit = true
@@ -119,7 +119,7 @@ func (d *Server) further(v *visit, r *record, in executeIn) *sdk.CallToolResult 
 }
 
 // answer spells a page, with a link to the whole where the client knows links.
-func (d *Server) answer(v *visit, r *record, out executeOut) *sdk.CallToolResult {
+func (d *Server) answer(v *session, r *storedOutput, out executeOut) *sdk.CallToolResult {
 	var more []sdk.Content
 	if r.number > 0 && v.ProtocolVersion() >= linked {
 		more = append(more, &sdk.ResourceLink{URI: r.uri(), Name: "whole output", MIMEType: "text/plain", Size: &r.stdout.total})
@@ -132,7 +132,7 @@ func (d *Server) answer(v *visit, r *record, out executeOut) *sdk.CallToolResult
 // An outcome is what came of a command.
 type outcome struct {
 	run.Result
-	*record
+	*storedOutput
 	tails [2][]byte // of standard output and standard error, where their middle is lost
 	err   error
 }
@@ -148,8 +148,8 @@ func (d *Server) run(ctx context.Context, c *call, req *run.Request) outcome {
 	clean := [2]*redact.Writer{redact.NewWriter(streams[0], d.opts.Secrets), redact.NewWriter(streams[1], d.opts.Secrets)}
 	req.Stdout, req.Stderr = io.MultiWriter(counter{c}, clean[0]), io.MultiWriter(counter{c}, clean[1])
 	res, err := c.box.Run(ctx, req)
-	o := outcome{Result: res, record: &record{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(misread(err, req.Script))}
-	for i, k := range []*kept{&o.stdout, &o.stderr} {
+	o := outcome{Result: res, storedOutput: &storedOutput{box: c.box.id, command: sha256.Sum256([]byte(req.Script)), exit: res.Exit}, err: c.gone(misread(err, req.Script))}
+	for i, k := range []*outputCapture{&o.stdout, &o.stderr} {
 		_ = clean[i].Close() // a buffer takes everything
 		o.redacted += clean[i].Places()
 		k.text, o.tails[i], _ = streams[i].Bytes()
@@ -181,7 +181,7 @@ func misread(err error, script string) error {
 func (d *Server) shelve(o outcome, command string, part bool) {
 	d.shelf.supersede(o.box, command)
 	if part {
-		d.shelf.put(o.record, d.limits.Logs)
+		d.shelf.put(o.storedOutput, d.limits.Logs)
 	}
 }
 

@@ -37,13 +37,13 @@ type commandOut struct {
 }
 
 // commandOffer is execute in the spelling that coding agents know.
-func (d *Server) commandOffer() *offer {
+func (d *Server) commandOffer() *toolSpec {
 	return newOffer[commandIn, commandOut]("command-executor_execute_command", "Run a command", "Runs a shell command in a sandbox and returns {exit_code, stdout, stderr, duration_ms}. "+
 		"Of a long output only the end is shown; log names the whole. A refused command comes back with the reason and what to do instead.",
-		nature{destructive: true, open: d.opts.Egress}, d.command)
+		toolHints{destructive: true, open: d.opts.Egress}, d.command)
 }
 
-func (d *Server) command(ctx context.Context, v *visit, in commandIn) *sdk.CallToolResult {
+func (d *Server) command(ctx context.Context, v *session, in commandIn) *sdk.CallToolResult {
 	if err := d.checkCommand("run command", in.Command); err != nil {
 		return refuse(err)
 	}
@@ -94,7 +94,7 @@ func timeoutText(took time.Duration, err error) string {
 
 // end is the end of a stream, with a note about what is missing before it; tail
 // is set where the beginning was not all that could be kept.
-func (k kept) end(tail []byte) (string, bool) {
+func (k outputCapture) end(tail []byte) (string, bool) {
 	if k.total <= tailSize {
 		return validUTF8(k.text), false
 	}

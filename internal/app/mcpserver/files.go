@@ -63,22 +63,22 @@ type fileOut struct {
 
 // fileOffers are the tools for files. Each is a command like any other, so that
 // the same rules hold for it and the same record has it.
-func (d *Server) fileOffers() []*offer {
-	return []*offer{
-		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.", nature{reads: true}, d.read).takes("size", between(1, maxRead)),
-		newOffer[writeIn, writeOut]("write_file", "Write a file", "Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.", nature{destructive: true, idempotent: true}, d.write),
-		newOffer[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", nature{reads: true}, d.listFiles),
+func (d *Server) fileOffers() []*toolSpec {
+	return []*toolSpec{
+		newOffer[readIn, readOut]("read_file", "Read a file", "Reads a text file of a sandbox, a page at a time.", toolHints{reads: true}, d.read).takes("size", between(1, maxRead)),
+		newOffer[writeIn, writeOut]("write_file", "Write a file", "Writes a text file in a sandbox, with the directories on the way to it. What was in it is gone.", toolHints{destructive: true, idempotent: true}, d.write),
+		newOffer[listIn, listOut]("list_files", "List files", "Lists a directory of a sandbox.", toolHints{reads: true}, d.listFiles),
 	}
 }
 
-func (d *Server) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolResult {
+func (d *Server) read(ctx context.Context, v *session, in readIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxRead
 	}
 	if err := checkPage("read file", in.Start, in.Size, maxRead); err != nil {
 		return refuse(err)
 	}
-	cut := &stretch{from: in.Start - utf8.UTFMax, to: in.Start + in.Size + utf8.UTFMax}
+	cut := &byteRange{from: in.Start - utf8.UTFMax, to: in.Start + in.Size + utf8.UTFMax}
 	return d.byCommand(ctx, v, in.ID, "cat", in.Path, &run.Request{Stdout: cut}, func() (any, error) {
 		part, next := page(cut.text, in.Start-cut.begin(), in.Size)
 		if !utf8.Valid(part) || strings.ContainsRune(string(part), 0) {
@@ -93,7 +93,7 @@ func (d *Server) read(ctx context.Context, v *visit, in readIn) *sdk.CallToolRes
 	})
 }
 
-func (d *Server) write(ctx context.Context, v *visit, in writeIn) *sdk.CallToolResult {
+func (d *Server) write(ctx context.Context, v *session, in writeIn) *sdk.CallToolResult {
 	if len(in.Text) > d.limits.File {
 		return refuse(&fault.Error{Kind: fault.TooLarge, Op: "write file", Subject: brief(in.Path), Why: fmt.Sprintf("it has %d bytes, and %d are allowed", len(in.Text), d.limits.File), Hint: "write it in parts: execute with >>"})
 	}
@@ -102,11 +102,11 @@ func (d *Server) write(ctx context.Context, v *visit, in writeIn) *sdk.CallToolR
 	})
 }
 
-func (d *Server) listFiles(ctx context.Context, v *visit, in listIn) *sdk.CallToolResult {
+func (d *Server) listFiles(ctx context.Context, v *session, in listIn) *sdk.CallToolResult {
 	if in.Path == "" {
 		in.Path = "."
 	}
-	names := &stretch{to: maxList}
+	names := &byteRange{to: maxList}
 	return d.byCommand(ctx, v, in.ID, "ls -1Ap --", in.Path, &run.Request{Stdout: names}, func() (any, error) {
 		if names.total > maxList {
 			return nil, &fault.Error{Kind: fault.TooLarge, Op: "list files", Subject: brief(in.Path), Why: "there are too many", Hint: "look for what you need with execute: ls, find"}
@@ -124,7 +124,7 @@ func (d *Server) listFiles(ctx context.Context, v *visit, in listIn) *sdk.CallTo
 const maxList = 1 << 20
 
 // byCommand carries out a tool by a command on a path, and spells what came of it.
-func (d *Server) byCommand(ctx context.Context, v *visit, id, command, file string, req *run.Request, done func() (any, error)) *sdk.CallToolResult {
+func (d *Server) byCommand(ctx context.Context, v *session, id, command, file string, req *run.Request, done func() (any, error)) *sdk.CallToolResult {
 	script, err := scriptFor(command, file)
 	if err != nil {
 		return refuse(err)
@@ -134,7 +134,7 @@ func (d *Server) byCommand(ctx context.Context, v *visit, id, command, file stri
 		return refuse(err)
 	}
 	return d.perform(ctx, v, b, true, func(ctx context.Context, c *call) *sdk.CallToolResult {
-		errors := &stretch{to: errorSize}
+		errors := &byteRange{to: errorSize}
 		req.ID, req.Actor, req.Script, req.Stderr = c.id, v.actor, script, errors
 		res, err := b.Run(ctx, req)
 		if err == nil && res.Exit != 0 {
@@ -171,18 +171,18 @@ func scriptFor(command, file string) (string, error) {
 	return script, nil
 }
 
-// A stretch keeps part of a stream and counts the rest.
-type stretch struct {
+// A byteRange keeps part of a stream and counts the rest.
+type byteRange struct {
 	from, to int64
 	text     []byte
 	total    int64
 }
 
 // begin is where in the stream the kept text begins.
-func (s *stretch) begin() int64 { return max(s.from, 0) }
+func (s *byteRange) begin() int64 { return max(s.from, 0) }
 
 // Write implements [io.Writer].
-func (s *stretch) Write(p []byte) (int, error) {
+func (s *byteRange) Write(p []byte) (int, error) {
 	at := s.total // of p[0]
 	s.total += int64(len(p))
 	low, high := max(s.begin()-at, 0), min(s.to-at, int64(len(p)))

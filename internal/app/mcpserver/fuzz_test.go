@@ -49,7 +49,7 @@ func FuzzArguments(f *testing.F) {
 				}
 			}
 		}
-		for _, b := range d.pick(func(x *box) bool { return x != b }) {
+		for _, b := range d.pick(func(x *managedSandbox) bool { return x != b }) {
 			d.remove(t.Context(), b, errDestroyed)
 		}
 	})

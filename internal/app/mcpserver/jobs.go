@@ -47,18 +47,18 @@ type startedOut struct {
 }
 
 // jobOffers are the tools for commands in the background.
-func (d *Server) jobOffers() []*offer {
-	return []*offer{
+func (d *Server) jobOffers() []*toolSpec {
+	return []*toolSpec{
 		newOffer[jobStartIn, startedOut]("job_start", "Start a job", "Starts a command in the background and returns its job_id. Nobody at this client can be asked about it later: what needs approval is better run with execute.",
-			nature{destructive: true, open: d.opts.Egress}, d.jobStart),
-		newOffer[jobIn, jobOut]("job_output", "Read a job's output", "Tells how a job is and what it printed, a page at a time.", nature{reads: true}, d.jobOutput).takes("size", between(1, maxRead)),
-		newOffer[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.", nature{destructive: true, idempotent: true}, d.jobKill),
+			toolHints{destructive: true, open: d.opts.Egress}, d.jobStart),
+		newOffer[jobIn, jobOut]("job_output", "Read a job's output", "Tells how a job is and what it printed, a page at a time.", toolHints{reads: true}, d.jobOutput).takes("size", between(1, maxRead)),
+		newOffer[jobKillIn, jobOut]("job_kill", "End a job", "Ends a job. One that has ended stays as it is.", toolHints{destructive: true, idempotent: true}, d.jobKill),
 	}
 }
 
 // withJobs carries out something with the jobs of a sandbox. Commands may run
 // there meanwhile.
-func (d *Server) withJobs(ctx context.Context, v *visit, id string, do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
+func (d *Server) withJobs(ctx context.Context, v *session, id string, do func(context.Context, *call, Jobs) (any, error)) *sdk.CallToolResult {
 	b, err := d.enter(v.caller, id)
 	if err != nil {
 		return refuse(err)
@@ -77,7 +77,7 @@ func (d *Server) withJobs(ctx context.Context, v *visit, id string, do func(cont
 	})
 }
 
-func (d *Server) jobStart(ctx context.Context, v *visit, in jobStartIn) *sdk.CallToolResult {
+func (d *Server) jobStart(ctx context.Context, v *session, in jobStartIn) *sdk.CallToolResult {
 	if err := d.checkCommand("start job", in.Command); err != nil {
 		return refuse(err)
 	}
@@ -87,7 +87,7 @@ func (d *Server) jobStart(ctx context.Context, v *visit, in jobStartIn) *sdk.Cal
 	})
 }
 
-func (d *Server) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToolResult {
+func (d *Server) jobOutput(ctx context.Context, v *session, in jobIn) *sdk.CallToolResult {
 	if in.Size == 0 {
 		in.Size = maxPage
 	}
@@ -100,7 +100,7 @@ func (d *Server) jobOutput(ctx context.Context, v *visit, in jobIn) *sdk.CallToo
 	})
 }
 
-func (d *Server) jobKill(ctx context.Context, v *visit, in jobKillIn) *sdk.CallToolResult {
+func (d *Server) jobKill(ctx context.Context, v *session, in jobKillIn) *sdk.CallToolResult {
 	return d.withJobs(ctx, v, in.ID, func(ctx context.Context, _ *call, j Jobs) (any, error) {
 		job, err := j.KillJob(ctx, in.Job)
 		return d.jobOut(in.Job, job, run.JobPage{Next: job.Bytes, Total: job.Bytes}), err

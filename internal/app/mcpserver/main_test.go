@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 func playDoor() *Server {
 	d := New(Options{Maker: newVirtual(askRules), Policy: judge{}, Version: "test", Tools: conformance(), Elicit: func(string) gate.Answer { return gate.Session }})
 	d.tools = append(d.tools, d.asking()...)
-	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on", nature{}, func(ctx context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
+	d.tools = append(d.tools, newOffer[struct{}, writeOut]("test_tool_with_progress", "Progress", "tells how it goes on", toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
 		for _, part := range []float64{0, 50, 100} {
 			v.report(ctx, part, "so far")
 		}
@@ -71,10 +71,10 @@ func conformance() []tool.Tool {
 
 // asking are tools of the same tests that need a person: a command that a rule
 // asks about.
-func (d *Server) asking() (all []*offer) {
+func (d *Server) asking() (all []*toolSpec) {
 	for _, name := range []string{"elicitation", "request_state", "tampered_state", "capabilities"} {
 		name = "test_input_required_result_" + name
-		all = append(all, newOffer[struct{}, commandOut](name, name, name, nature{}, func(ctx context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
+		all = append(all, newOffer[struct{}, commandOut](name, name, name, toolHints{}, func(ctx context.Context, v *session, _ struct{}) *sdk.CallToolResult {
 			b, err := d.fitOut(ctx, v, SandboxOptions{}) // or the next test waits for the one before, whose client never comes back
 			if err != nil {
 				return refuse(err)

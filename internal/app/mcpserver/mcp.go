@@ -70,7 +70,7 @@ type Sandbox interface {
 
 // An Editor is a [Sandbox] with a text editor: it takes a call as its caller wrote it
 // and returns what the caller is to read. Req has ID and actor of the call, for
-// what is run and put on record for it; more ids are made of it with a slash.
+// operation is run and put on record for it; more ids are made of it with a slash.
 type Editor interface {
 	Edit(ctx context.Context, req *run.Request, call []byte) (text string, err error)
 }
@@ -211,8 +211,8 @@ type Server struct {
 	opts   Options
 	limits Limits
 	key    []byte // signs ids and states; dies with the door
-	tools  []*offer
-	shelf  shelf           // outputs that are kept
+	tools  []*toolSpec
+	shelf  outputStore     // outputs that are kept
 	ctx    context.Context // ends with the door
 	stop   context.CancelFunc
 	first  sync.Map // by caller, the *sync.Mutex of who makes the sandbox nobody named
@@ -221,7 +221,7 @@ type Server struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	boxes  map[string]*box
+	boxes  map[string]*managedSandbox
 	owned  map[string]int   // sandboxes by caller, with those being made
 	making sync.WaitGroup   // sandboxes that are being made, or looked through
 	posts  sync.WaitGroup   // requests over HTTP that are being answered
@@ -246,7 +246,7 @@ func New(o Options) *Server {
 	}
 	d := &Server{
 		opts: o, limits: o.Limits.filled(), key: make([]byte, 32),
-		boxes: map[string]*box{}, owned: map[string]int{}, calls: map[string]*call{}, parked: map[string]*call{},
+		boxes: map[string]*managedSandbox{}, owned: map[string]int{}, calls: map[string]*call{}, parked: map[string]*call{},
 		lines: map[*sdk.ServerSession]*stdin{},
 	}
 	rand.Read(d.key)
@@ -273,7 +273,7 @@ func (d *Server) Close(ctx context.Context) error {
 		d.patrol.Stop()
 	}
 	d.mu.Unlock()
-	err := d.closeBoxes(ctx, func(*box) bool { return true }, errStopped)
+	err := d.closeBoxes(ctx, func(*managedSandbox) bool { return true }, errStopped)
 	d.stop()
 	d.making.Wait() // what was made meanwhile is closed by who made it
 	d.lastAnswers()

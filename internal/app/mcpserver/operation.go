@@ -18,18 +18,18 @@ type Operation struct {
 // no address and no question, and would only fill the record.
 const longestDeed = 4 << 10
 
-type deedKey struct{}
+type operationKey struct{}
 
 // OperationOf is what the context of a tool's call belongs to; the zero Operation if that
 // is no call of a client.
 func OperationOf(ctx context.Context) Operation {
-	deed, _ := ctx.Value(deedKey{}).(Operation)
+	deed, _ := ctx.Value(operationKey{}).(Operation)
 	return deed
 }
 
 // recorded calls a tool. Every call is on record before, and what came of it
 // afterwards, whether it was refused or not.
-func (d *Server) recorded(ctx context.Context, v *visit, t tool.Tool) (words string, err error) {
+func (d *Server) recorded(ctx context.Context, v *session, t tool.Tool) (words string, err error) {
 	arguments := string(v.Params.Arguments)
 	deed := Operation{ID: "mcp-" + strings.ToLower(rand.Text()), Actor: v.actor, What: shortened(t.Name+" "+arguments, longestDeed)}
 	if d.opts.Record == nil {
@@ -40,7 +40,7 @@ func (d *Server) recorded(ctx context.Context, v *visit, t tool.Tool) (words str
 		return "", err
 	}
 	defer func() { done(err) }()
-	return t.Call(context.WithValue(ctx, deedKey{}, deed), arguments)
+	return t.Call(context.WithValue(ctx, operationKey{}, deed), arguments)
 }
 
 func shortened(s string, most int) string {

@@ -11,7 +11,7 @@ import (
 // Sandboxes lists those of all callers for people who look after them, the
 // oldest first.
 func (d *Server) Sandboxes() (list []sandboxes.Sandbox) {
-	for _, b := range d.pick(func(*box) bool { return true }) {
+	for _, b := range d.pick(func(*managedSandbox) bool { return true }) {
 		if d.peek(b) {
 			list = append(list, d.show(b))
 			b.users.Done()
@@ -82,7 +82,7 @@ func (d *Server) publicOf(id string) string {
 // peek keeps a box from being closed while somebody looks at it, until it is done
 // with its users. That it is looked at does not count as use: a page that is left
 // open must not keep a sandbox for ever.
-func (d *Server) peek(b *box) bool {
+func (d *Server) peek(b *managedSandbox) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	there := d.boxes[b.id] == b
@@ -93,8 +93,8 @@ func (d *Server) peek(b *box) bool {
 }
 
 // peekAt is peek by the name for people.
-func (d *Server) peekAt(public string) (*box, error) {
-	for _, b := range d.pick(func(b *box) bool { return b.public == public }) {
+func (d *Server) peekAt(public string) (*managedSandbox, error) {
+	for _, b := range d.pick(func(b *managedSandbox) bool { return b.public == public }) {
 		if d.peek(b) {
 			return b, nil
 		}
@@ -103,7 +103,7 @@ func (d *Server) peekAt(public string) (*box, error) {
 }
 
 // show is what people see of a box.
-func (d *Server) show(b *box) sandboxes.Sandbox {
+func (d *Server) show(b *managedSandbox) sandboxes.Sandbox {
 	out := sandboxes.Sandbox{ID: b.public, Kind: string(b.kind), State: "ready", Owner: b.actor, Created: b.made}
 	if len(b.turn) > 0 {
 		out.State = "running"

@@ -8,7 +8,7 @@ import (
 
 // pick returns the boxes that fit, the oldest first. fits is called with the
 // door locked.
-func (d *Server) pick(fits func(*box) bool) (boxes []*box) {
+func (d *Server) pick(fits func(*managedSandbox) bool) (boxes []*managedSandbox) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, b := range d.boxes {
@@ -16,7 +16,7 @@ func (d *Server) pick(fits func(*box) bool) (boxes []*box) {
 			boxes = append(boxes, b)
 		}
 	}
-	slices.SortFunc(boxes, func(a, b *box) int { return a.made.Compare(b.made) })
+	slices.SortFunc(boxes, func(a, b *managedSandbox) int { return a.made.Compare(b.made) })
 	return boxes
 }
 

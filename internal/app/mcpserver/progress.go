@@ -14,7 +14,7 @@ const beat = 500 * time.Millisecond
 
 // teller returns what says when to tell the client about progress; it never
 // does where nobody wants to know.
-func (v *visit) teller() (<-chan time.Time, func()) {
+func (v *session) teller() (<-chan time.Time, func()) {
 	if v.Params.GetProgressToken() == nil {
 		return nil, func() {}
 	}
@@ -28,7 +28,7 @@ const silence = 2*beat - beat/5
 
 // tell says how a call goes on: what it has printed, or that it still runs. The
 // number is a time, which only ever grows.
-func (v *visit) tell(ctx context.Context, c *call) {
+func (v *session) tell(ctx context.Context, c *call) {
 	n, taken := c.bytes.Load(), time.Since(c.began).Round(time.Millisecond)
 	if n == v.told && taken < v.heard+silence {
 		return
@@ -43,7 +43,7 @@ func (v *visit) tell(ctx context.Context, c *call) {
 
 // report sends progress to a client that asked for it. One that is gone misses
 // nothing.
-func (v *visit) report(ctx context.Context, progress float64, text string) {
+func (v *session) report(ctx context.Context, progress float64, text string) {
 	if token := v.Params.GetProgressToken(); token != nil {
 		_ = v.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: progress, Message: text})
 	}

@@ -52,22 +52,22 @@ type destroyOut struct {
 }
 
 // sandboxOffers are the tools about sandboxes themselves.
-func (d *Server) sandboxOffers() []*offer {
+func (d *Server) sandboxOffers() []*toolSpec {
 	kinds := func(s *jsonschema.Schema) {
 		for _, k := range d.opts.Kinds {
 			s.Enum = append(s.Enum, k)
 		}
 	}
-	return []*offer{
+	return []*toolSpec{
 		newOffer[createIn, sandboxOut]("sandbox_create", "Make a sandbox", "Makes a sandbox and returns its sandbox_id. It is yours alone, keeps its files and its directory from one command to the next, and is closed when it is not used.",
-			nature{open: d.opts.Egress}, d.create).takes("kind", kinds),
-		newOffer[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.", nature{reads: true}, d.sandboxes),
+			toolHints{open: d.opts.Egress}, d.create).takes("kind", kinds),
+		newOffer[struct{}, sandboxesOut]("sandbox_list", "List sandboxes", "Lists your sandboxes, the oldest first.", toolHints{reads: true}, d.sandboxes),
 		newOffer[sandboxIn, destroyOut]("sandbox_destroy", "Destroy a sandbox", "Ends whatever runs in a sandbox and removes it with its files. Destroying it again does nothing.",
-			nature{destructive: true, idempotent: true}, d.destroyed),
+			toolHints{destructive: true, idempotent: true}, d.destroyed),
 	}
 }
 
-func (d *Server) create(ctx context.Context, v *visit, in createIn) *sdk.CallToolResult {
+func (d *Server) create(ctx context.Context, v *session, in createIn) *sdk.CallToolResult {
 	w := SandboxOptions{Kind: Kind(in.Kind), Environment: in.Environment, Repository: in.Repository, Branch: in.Branch, Network: in.Network, Root: in.Root}
 	b, err := d.fitOut(ctx, v, w)
 	if err != nil {
@@ -94,7 +94,7 @@ func kindNames(kinds []Kind) string {
 }
 
 // fitOut has a sandbox made, once it is clear what is wanted.
-func (d *Server) fitOut(ctx context.Context, v *visit, w SandboxOptions) (*box, error) {
+func (d *Server) fitOut(ctx context.Context, v *session, w SandboxOptions) (*managedSandbox, error) {
 	if w.Kind == "" {
 		w.Kind = Virtual
 	}
@@ -127,7 +127,7 @@ func misplaced(w SandboxOptions) string {
 	return ""
 }
 
-func (d *Server) describe(b *box) sandboxOut {
+func (d *Server) describe(b *managedSandbox) sandboxOut {
 	d.mu.Lock()
 	busy := b.inUse > 0
 	d.mu.Unlock()
@@ -138,7 +138,7 @@ func (d *Server) describe(b *box) sandboxOut {
 	return out
 }
 
-func (d *Server) sandboxes(_ context.Context, v *visit, _ struct{}) *sdk.CallToolResult {
+func (d *Server) sandboxes(_ context.Context, v *session, _ struct{}) *sdk.CallToolResult {
 	out := sandboxesOut{Sandboxes: []sandboxOut{}}
 	for _, b := range d.list(v.caller) {
 		out.Sandboxes = append(out.Sandboxes, d.describe(b))
@@ -146,7 +146,7 @@ func (d *Server) sandboxes(_ context.Context, v *visit, _ struct{}) *sdk.CallToo
 	return say(out)
 }
 
-func (d *Server) destroyed(ctx context.Context, v *visit, in sandboxIn) *sdk.CallToolResult {
+func (d *Server) destroyed(ctx context.Context, v *session, in sandboxIn) *sdk.CallToolResult {
 	there, err := d.destroy(ctx, v.caller, in.ID)
 	if err != nil {
 		return refuse(err)
@@ -156,7 +156,7 @@ func (d *Server) destroyed(ctx context.Context, v *visit, in sandboxIn) *sdk.Cal
 
 // enterAny finds the sandbox of a call that need not say which: the only one
 // there is, or one that is made now.
-func (d *Server) enterAny(ctx context.Context, v *visit, id string) (*box, error) {
+func (d *Server) enterAny(ctx context.Context, v *session, id string) (*managedSandbox, error) {
 	if id != "" {
 		return d.enter(v.caller, id)
 	}

@@ -46,7 +46,7 @@ func (d *Server) server(from who) *sdk.Server {
 }
 
 // serve answers one call of a tool.
-func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *offer) (*sdk.CallToolResult, error) {
+func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, o *toolSpec) (*sdk.CallToolResult, error) {
 	caller, gone := from(req.Extra)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,8 +54,8 @@ func (d *Server) serve(ctx context.Context, req *sdk.CallToolRequest, from who, 
 	if gone != nil {
 		defer context.AfterFunc(gone, cancel)()
 	}
-	v := &visit{CallToolRequest: req, caller: caller, actor: actor(caller, req), most: d.mostOf(caller)}
-	v.asks = sync.OnceValue(func() manner { return mannerOf(req, v.most) })
+	v := &session{CallToolRequest: req, caller: caller, actor: actor(caller, req), most: d.mostOf(caller)}
+	v.asks = sync.OnceValue(func() decisionKind { return mannerOf(req, v.most) })
 	if req.Params.RequestState != "" {
 		return d.resume(ctx, v)
 	}
@@ -100,7 +100,7 @@ func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		return errStopped
 	}
 	defer d.putDown(session)
-	own := func(b *box) bool { return b.caller == caller }
+	own := func(b *managedSandbox) bool { return b.caller == caller }
 	defer context.AfterFunc(ctx, func() {
 		_ = d.closeBoxes(context.Background(), own, errStopped) // or the session would wait for its calls
 		input.settle(farewell)

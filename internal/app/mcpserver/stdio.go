@@ -97,7 +97,7 @@ func (s *stdin) sift(long bool) {
 	}
 }
 
-func (s *stdin) complain(c *complaint) {
+func (s *stdin) complain(c *malformedError) {
 	s.bad.Store(true)
 	_, _ = s.out.Write(append(c.spell(), '\n')) // a client that is gone misses nothing
 }
@@ -160,12 +160,12 @@ type streams struct {
 // Connect implements [sdk.Transport].
 func (s streams) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := (&sdk.IOTransport{Reader: s.in, Writer: s.out, MaxLineLength: -1}).Connect(ctx)
-	return steady{c, s.in}, err
+	return keepAliveReader{c, s.in}, err
 }
 
-// steady is a connection that goes on where the library finds a message wrong
+// keepAliveReader is a connection that goes on where the library finds a message wrong
 // that looked right.
-type steady struct {
+type keepAliveReader struct {
 	sdk.Connection
 	in *stdin
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // offers lists the tools.
-func (d *Server) offers() []*offer {
-	all := slices.Concat(d.sandboxOffers(), []*offer{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
+func (d *Server) offers() []*toolSpec {
+	all := slices.Concat(d.sandboxOffers(), []*toolSpec{d.executeOffer(), d.commandOffer(), d.editorOffer()}, d.fileOffers(), d.jobOffers())
 	for _, t := range d.opts.Tools {
 		all = append(all, d.givenOffer(t))
 	}
@@ -34,7 +34,7 @@ func (d *Server) offers() []*offer {
 }
 
 // spelled spells a schema once and for all: the library does so with every call.
-func spelled(o *offer, schema any) any {
+func spelled(o *toolSpec, schema any) any {
 	if schema == nil {
 		return nil
 	}
@@ -57,20 +57,20 @@ type editorOut struct {
 }
 
 // editorOffer is the text editor, which reads its calls by itself.
-func (d *Server) editorOffer() *offer {
+func (d *Server) editorOffer() *toolSpec {
 	def := editor.Definition()
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(def.Schema, takes); err != nil {
 		panic("tool " + def.Name + ": " + err.Error())
 	}
 	takes.Properties["sandbox_id"] = &jsonschema.Schema{Type: "string", Description: "Default: your only sandbox; one is made if you have none"}
-	return &offer{
-		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: schemaOf[editorOut](def.Name), Annotations: nature{destructive: true}.annotations("Edit a file")},
-		call: func(ctx context.Context, v *visit) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
+	return &toolSpec{
+		Tool: &sdk.Tool{Name: def.Name, Title: "Edit a file", Description: def.Text, InputSchema: takes, OutputSchema: schemaOf[editorOut](def.Name), Annotations: toolHints{destructive: true}.annotations("Edit a file")},
+		call: func(ctx context.Context, v *session) *sdk.CallToolResult { return unedited(d.edit(ctx, v)) },
 	}
 }
 
-func (d *Server) edit(ctx context.Context, v *visit) *sdk.CallToolResult {
+func (d *Server) edit(ctx context.Context, v *session) *sdk.CallToolResult {
 	id, rest, err := takeID(v.Params.Arguments)
 	if err != nil {
 		return refuse(err)
@@ -124,15 +124,15 @@ func takeID(raw json.RawMessage) (id string, rest []byte, err error) {
 
 // givenOffer is a tool that was brought along. Such tools look at the world and
 // change nothing.
-func (d *Server) givenOffer(t tool.Tool) *offer {
+func (d *Server) givenOffer(t tool.Tool) *toolSpec {
 	takes := new(jsonschema.Schema)
 	if err := json.Unmarshal(t.Schema, takes); err != nil {
 		panic("tool " + t.Name + ": " + err.Error())
 	}
 	title, answers := givenShape(t.Name)
-	return &offer{
-		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers, Annotations: nature{reads: true, open: true}.annotations(title)},
-		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
+	return &toolSpec{
+		Tool: &sdk.Tool{Name: t.Name, Title: title, Description: t.Text, InputSchema: takes, OutputSchema: answers, Annotations: toolHints{reads: true, open: true}.annotations(title)},
+		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
 			words, err := d.recorded(ctx, v, t)
 			if words == "" && err != nil {
 				return refuse(err)
@@ -190,16 +190,16 @@ type policyOut struct {
 	Verdicts []records.Verdict `json:"verdicts"`
 }
 
-func (d *Server) policyOffer() *offer {
+func (d *Server) policyOffer() *toolSpec {
 	profiles := func(s *jsonschema.Schema) {
 		for _, p := range policy.Profiles() {
 			s.Enum = append(s.Enum, p)
 		}
 	}
-	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", nature{reads: true}, d.check).takes("profile", profiles)
+	return newOffer[policyIn, policyOut]("policy_check", "Ask what is allowed", "Judges a command without running it: whether it is allowed, needs a person's approval, or is denied, and why.", toolHints{reads: true}, d.check).takes("profile", profiles)
 }
 
-func (d *Server) check(ctx context.Context, _ *visit, in policyIn) *sdk.CallToolResult {
+func (d *Server) check(ctx context.Context, _ *session, in policyIn) *sdk.CallToolResult {
 	if err := d.checkCommand("check", in.Command); err != nil {
 		return refuse(err)
 	}

@@ -40,7 +40,7 @@ func (j *journal) Append(e audit.Event) error {
 // A room is a virtual sandbox with a scribe.
 type room struct {
 	*testing.T
-	*Scribe
+	*Editor
 	log journal
 }
 
@@ -56,7 +56,7 @@ func open(t *testing.T, rules string) *room {
 	}
 	r := &room{T: t}
 	g := gate.New(s, gate.Options{Policy: policy.Virtual().With(more), Budget: quota.New(quota.Unlimited()), Log: &r.log})
-	r.Scribe = &Scribe{Runner: g}
+	r.Editor = &Editor{Runner: g}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)

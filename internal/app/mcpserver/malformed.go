@@ -18,24 +18,24 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A complaint answers what is no message of the protocol.
-type complaint struct {
+// A malformedError answers what is no message of the protocol.
+type malformedError struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"` // null where it cannot be told
 	Error   jsonrpc.Error   `json:"error"`
 }
 
 // unreadable is the complaint about what is not JSON.
-func unreadable(err error) *complaint {
-	return &complaint{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: a line is one message in JSON: " + err.Error()}}
+func unreadable(err error) *malformedError {
+	return &malformedError{Version: "2.0", Error: jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: a line is one message in JSON: " + err.Error()}}
 }
 
 // invalid is the complaint about JSON that is no message.
-func invalid(id json.RawMessage, why string) *complaint {
-	return &complaint{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: " + why}}
+func invalid(id json.RawMessage, why string) *malformedError {
+	return &malformedError{Version: "2.0", ID: toldID(id), Error: jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: " + why}}
 }
 
-func (c *complaint) spell() []byte {
+func (c *malformedError) spell() []byte {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		panic("complaint: " + err.Error())
@@ -75,7 +75,7 @@ func idValue(raw json.RawMessage) string {
 
 // judge tells whether to pass on a line. What is neither passed on nor complained
 // about is dropped.
-func (s *stdin) judge(line []byte) (pass bool, _ *complaint) {
+func (s *stdin) judge(line []byte) (pass bool, _ *malformedError) {
 	if line[0] == '[' {
 		return s.judgeBatch(line)
 	}
@@ -90,7 +90,7 @@ func (s *stdin) judge(line []byte) (pass bool, _ *complaint) {
 }
 
 // judgeBatch judges several messages at once: all are passed on, or none.
-func (s *stdin) judgeBatch(line []byte) (pass bool, _ *complaint) {
+func (s *stdin) judgeBatch(line []byte) (pass bool, _ *malformedError) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(line, &all); err != nil {
 		return false, unreadable(err)
@@ -120,7 +120,7 @@ func (s *stdin) judgeBatch(line []byte) (pass bool, _ *complaint) {
 // A message is an object with the fields of JSON-RPC.
 type message map[string]json.RawMessage
 
-func readMessage(raw []byte) (m message, _ *complaint) {
+func readMessage(raw []byte) (m message, _ *malformedError) {
 	err := json.Unmarshal(raw, &m)
 	var mistake *json.SyntaxError
 	switch {
@@ -134,7 +134,7 @@ func readMessage(raw []byte) (m message, _ *complaint) {
 
 // judge tells whether to pass on a message. An answer is never complained about:
 // who gets a complaint might complain about that.
-func (m message) judge() (pass bool, _ *complaint) {
+func (m message) judge() (pass bool, _ *malformedError) {
 	id, sent := m["id"]
 	sound := string(m["jsonrpc"]) == `"2.0"` && soundID(id)
 	var method string
@@ -163,7 +163,7 @@ func (m message) wantsBatches() bool {
 }
 
 // Read implements [sdk.Connection].
-func (c steady) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c keepAliveReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		m, err := c.Connection.Read(ctx)
 		if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) || c.in.over.Load() {

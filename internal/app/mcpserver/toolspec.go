@@ -16,31 +16,31 @@ import (
 	"hako/run/fault"
 )
 
-// An offer is a tool as clients see it, and what a call of it does.
-type offer struct {
+// An toolSpec is a tool as clients see it, and what a call of it does.
+type toolSpec struct {
 	*sdk.Tool
-	call func(ctx context.Context, v *visit) *sdk.CallToolResult
+	call func(ctx context.Context, v *session) *sdk.CallToolResult
 }
 
-// nature is what clients are told about what a tool does.
-type nature struct {
+// toolHints is what clients are told about what a tool does.
+type toolHints struct {
 	reads       bool // it changes nothing
 	destructive bool
 	idempotent  bool
 	open        bool // it reaches beyond the sandbox
 }
 
-func (n nature) annotations(title string) *sdk.ToolAnnotations {
+func (n toolHints) annotations(title string) *sdk.ToolAnnotations {
 	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: n.reads, DestructiveHint: &n.destructive, IdempotentHint: n.idempotent || n.reads, OpenWorldHint: &n.open}
 }
 
 // newOffer makes a tool of a function. Both schemas come from the fields of In
 // and Out: their json names, and their jsonschema tags as descriptions.
-func newOffer[In, Out any](name, title, text string, n nature, call func(ctx context.Context, v *visit, in In) *sdk.CallToolResult) *offer {
+func newOffer[In, Out any](name, title, text string, n toolHints, call func(ctx context.Context, v *session, in In) *sdk.CallToolResult) *toolSpec {
 	takes := schemaOf[In](name)
-	return &offer{
+	return &toolSpec{
 		Tool: &sdk.Tool{Name: name, Title: title, Description: text, InputSchema: takes, OutputSchema: answerSchema[Out](name), Annotations: n.annotations(title)},
-		call: func(ctx context.Context, v *visit) *sdk.CallToolResult {
+		call: func(ctx context.Context, v *session) *sdk.CallToolResult {
 			var in In
 			if err := decode(name, takes, v.Params.Arguments, &in); err != nil {
 				return refuse(err)
@@ -51,7 +51,7 @@ func newOffer[In, Out any](name, title, text string, n nature, call func(ctx con
 }
 
 // takes narrows what an argument may be.
-func (o *offer) takes(name string, narrow func(*jsonschema.Schema)) *offer {
+func (o *toolSpec) takes(name string, narrow func(*jsonschema.Schema)) *toolSpec {
 	narrow(o.InputSchema.(*jsonschema.Schema).Properties[name])
 	return o
 }

@@ -5,7 +5,7 @@
 // which it is edited meanwhile. Deliberately not inside is what an edit does to a
 // text: that is package editor's, which works on the copy. The rule to keep: the
 // sandbox's files are touched by its runner alone, so that its rules, walls and
-// record hold for edits as for all else; hako's own rights end at the desk.
+// storedOutput hold for edits as for all else; hako's own rights end at the desk.
 package remoteedit
 
 import (
@@ -25,9 +25,9 @@ import (
 	"hako/run/fault"
 )
 
-// A Scribe edits the files of one sandbox. It is safe for concurrent use; edits
+// A Editor edits the files of one sandbox. It is safe for concurrent use; edits
 // wait for each other.
-type Scribe struct {
+type Editor struct {
 	Runner  run.Runner // of the sandbox, behind its gate; required
 	MaxFile int64      // bytes of the largest file; zero means 10 MB
 
@@ -47,7 +47,7 @@ const (
 	history   = 4 << 20 // bytes kept for undoing: there may be a thousand sandboxes
 )
 
-func (s *Scribe) maxFile() int64 {
+func (s *Editor) maxFile() int64 {
 	if s.MaxFile > 0 {
 		return s.MaxFile
 	}
@@ -56,7 +56,7 @@ func (s *Scribe) maxFile() int64 {
 
 // Edit carries out a call as its caller wrote it, and returns what the caller is
 // to read. ID and actor of what is run for it are taken from req.
-func (s *Scribe) Edit(ctx context.Context, req *run.Request, raw []byte) (string, error) {
+func (s *Editor) Edit(ctx context.Context, req *run.Request, raw []byte) (string, error) {
 	var c editor.Call
 	if err := c.UnmarshalJSON(raw); err != nil {
 		return "", err
@@ -71,12 +71,12 @@ func (s *Scribe) Edit(ctx context.Context, req *run.Request, raw []byte) (string
 	if err := s.sit(); err != nil {
 		return "", err
 	}
-	e := &errand{scribe: s, req: req, call: &c, path: c.Path}
+	e := &sandboxRun{scribe: s, req: req, call: &c, path: c.Path}
 	return e.run(ctx)
 }
 
 // sit makes the desk when the first file is edited.
-func (s *Scribe) sit() (err error) {
+func (s *Editor) sit() (err error) {
 	if s.editor != nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func noDesk(err error) error {
 }
 
 // Close gives up the desk. Nothing is edited afterwards.
-func (s *Scribe) Close() error {
+func (s *Editor) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.desk != nil {
@@ -118,7 +118,7 @@ func (s *Scribe) Close() error {
 
 // keep charges what a file has now: the editor remembers it, so that the edit can
 // be undone. It never remembers more than its history holds.
-func (s *Scribe) keep(bytes int64) error {
+func (s *Editor) keep(bytes int64) error {
 	more := min(bytes, history-s.held)
 	if s.Hold == nil || more <= 0 {
 		return nil
@@ -131,7 +131,7 @@ func (s *Scribe) keep(bytes int64) error {
 }
 
 // letGo gives back what was charged.
-func (s *Scribe) letGo() {
+func (s *Editor) letGo() {
 	if s.Hold != nil && s.held > 0 {
 		_ = s.Hold(-s.held)
 	}
@@ -139,7 +139,7 @@ func (s *Scribe) letGo() {
 }
 
 // run fetches what the call is about, has it edited and puts it back.
-func (e *errand) run(ctx context.Context) (string, error) {
+func (e *sandboxRun) run(ctx context.Context) (string, error) {
 	found, err := e.look(ctx)
 	if err != nil {
 		return "", err
@@ -155,7 +155,7 @@ func (e *errand) run(ctx context.Context) (string, error) {
 }
 
 // edit has the editor work on a copy, and puts back what has changed.
-func (e *errand) edit(ctx context.Context, found place) (string, error) {
+func (e *sandboxRun) edit(ctx context.Context, found target) (string, error) {
 	defer e.clear(found.path)
 	if e.call.Command != "view" {
 		if err := e.scribe.keep(int64(len(found.text))); err != nil {
@@ -189,7 +189,7 @@ func (e *errand) edit(ctx context.Context, found place) (string, error) {
 func inside(p string) string { return strings.Trim(path.Clean(p), "/") }
 
 // lay puts a copy of what was found on the desk.
-func (e *errand) lay(found place) (err error) {
+func (e *sandboxRun) lay(found target) (err error) {
 	at := inside(found.path)
 	switch found.what {
 	case directory:
@@ -208,7 +208,7 @@ func (e *errand) lay(found place) (err error) {
 }
 
 // clear takes everything off the desk.
-func (e *errand) clear(p string) {
+func (e *sandboxRun) clear(p string) {
 	top, _, _ := strings.Cut(inside(p), "/")
 	if top != "" {
 		_ = e.scribe.desk.RemoveAll(top)

@@ -23,7 +23,7 @@ const longestPlain = 64 << 10
 // collect those takes longer than the call itself. It gets whatever is not exactly
 // as expected here, mistakes above all: one place judges and words them.
 func (d *Server) plain(library http.Handler) http.Handler {
-	offers := map[string]*offer{}
+	offers := map[string]*toolSpec{}
 	for _, o := range d.tools {
 		offers[o.Name] = o
 	}
@@ -43,7 +43,7 @@ func (d *Server) plain(library http.Handler) http.Handler {
 		}
 		req.Extra = &sdk.RequestExtra{TokenInfo: auth.TokenInfoFromContext(r.Context()), Header: r.Header}
 		res, _ := d.serve(r.Context(), req, fromWeb, o) // it fails for who comes back with an answer, and nobody does here
-		writePlain(w, plainAnswer{"2.0", id, plainResult{about, res.Content, res.StructuredContent, res.IsError, res.InputRequests, res.RequestState, resultType(res)}})
+		writePlain(w, httpAnswer{"2.0", id, httpResult{about, res.Content, res.StructuredContent, res.IsError, res.InputRequests, res.RequestState, resultType(res)}})
 	})
 }
 
@@ -126,14 +126,14 @@ func plainMeta(req *sdk.CallToolRequest) bool {
 	return can != nil && (len(can) == 0 || req.ClientCapabilities() != nil)
 }
 
-// plainAnswer is an answer as it is sent.
-type plainAnswer struct {
+// httpAnswer is an answer as it is sent.
+type httpAnswer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
-	Result  plainResult     `json:"result"`
+	Result  httpResult      `json:"result"`
 }
 
-type plainResult struct {
+type httpResult struct {
 	Meta       json.RawMessage     `json:"_meta"`
 	Content    []sdk.Content       `json:"content"`
 	Structured any                 `json:"structuredContent,omitempty"`
@@ -151,7 +151,7 @@ func resultType(res *sdk.CallToolResult) string {
 }
 
 // writePlain sends an answer as the one event of a stream, as the library does.
-func writePlain(w http.ResponseWriter, a plainAnswer) {
+func writePlain(w http.ResponseWriter, a httpAnswer) {
 	var b bytes.Buffer
 	b.WriteString("event: message\ndata: ")
 	enc := json.NewEncoder(&b)

@@ -8,63 +8,65 @@ import (
 	"sync"
 )
 
-// A shelf keeps outputs that were too long for their answer, so that the rest
+// A outputStore keeps outputs that were too long for their answer, so that the rest
 // can be read without running the command again. The oldest go first.
-type shelf struct {
+type outputStore struct {
 	limit int64 // bytes in all
 
 	mu    sync.Mutex // guards what follows
-	books map[string]*book
+	books map[string]*sandboxOutputs
 	size  int64
-	order []*record // by age, without those that were dropped
+	order []*storedOutput // by age, without those that were dropped
 }
 
-// A book holds the outputs of one sandbox.
-type book struct {
+// A sandboxOutputs holds the outputs of one sandbox.
+type sandboxOutputs struct {
 	last    int
-	records []*record
+	records []*storedOutput
 }
 
-// A record is one output. One that was dropped is still known by its command: it
+// A storedOutput is one output. One that was dropped is still known by its command: it
 // must not be run again by somebody who only wants to read on.
-type record struct {
+type storedOutput struct {
 	box     string
 	number  int
 	command [sha256.Size]byte // zero once the command was run again
-	stdout  kept
-	stderr  kept
+	stdout  outputCapture
+	stderr  outputCapture
 	exit    int
 	dropped bool
 
 	redacted int // places of both streams
 }
 
-// kept is what is kept of a stream: its beginning.
-type kept struct {
+// outputCapture is what is kept of a stream: its beginning.
+type outputCapture struct {
 	text  []byte
 	total int64
 }
 
-func (r *record) size() int64 { return int64(len(r.stdout.text) + len(r.stderr.text)) }
+func (r *storedOutput) size() int64 { return int64(len(r.stdout.text) + len(r.stderr.text)) }
 
 // uri is the address of a record as a resource.
-func (r *record) uri() string { return "hako://sandbox/" + r.box + "/logs/" + strconv.Itoa(r.number) }
+func (r *storedOutput) uri() string {
+	return "hako://sandbox/" + r.box + "/logs/" + strconv.Itoa(r.number)
+}
 
 // put keeps an output and gives it a number, and makes room for it.
-func (s *shelf) put(r *record, most int) {
+func (s *outputStore) put(r *storedOutput, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.books == nil {
-		s.books = map[string]*book{}
+		s.books = map[string]*sandboxOutputs{}
 	}
 	b := s.books[r.box]
 	if b == nil {
-		b = &book{}
+		b = &sandboxOutputs{}
 		s.books[r.box] = b
 	}
 	b.last++
 	r.number = b.last
-	b.records = slices.DeleteFunc(append(b.records, r), func(old *record) bool { return old.dropped && old.number <= r.number-forgotten })
+	b.records = slices.DeleteFunc(append(b.records, r), func(old *storedOutput) bool { return old.dropped && old.number <= r.number-forgotten })
 	s.order = append(s.order, r)
 	s.size += r.size()
 	s.thin(b, most)
@@ -76,8 +78,8 @@ const forgotten = 256
 
 // thin drops outputs until there are no more than most in the book, and no more
 // bytes than the limit on the shelf.
-func (s *shelf) thin(b *book, most int) {
-	full := slices.DeleteFunc(slices.Clone(b.records), func(r *record) bool { return r.dropped })
+func (s *outputStore) thin(b *sandboxOutputs, most int) {
+	full := slices.DeleteFunc(slices.Clone(b.records), func(r *storedOutput) bool { return r.dropped })
 	for _, r := range full[:max(len(full)-most, 0)] {
 		s.discard(r)
 	}
@@ -86,14 +88,14 @@ func (s *shelf) thin(b *book, most int) {
 	}
 }
 
-func (s *shelf) discard(r *record) {
+func (s *outputStore) discard(r *storedOutput) {
 	s.size -= r.size()
 	r.stdout.text, r.stderr.text, r.dropped = nil, nil, true
-	s.order = slices.DeleteFunc(s.order, func(o *record) bool { return o == r })
+	s.order = slices.DeleteFunc(s.order, func(o *storedOutput) bool { return o == r })
 }
 
 // drop removes the outputs of a sandbox.
-func (s *shelf) drop(box string) {
+func (s *outputStore) drop(box string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.books[box]; b != nil {
@@ -107,35 +109,35 @@ func (s *shelf) drop(box string) {
 }
 
 // find returns a copy of the latest record of a sandbox that fits.
-func (s *shelf) find(box string, fits func(*record) bool) (record, bool) {
+func (s *outputStore) find(box string, fits func(*storedOutput) bool) (storedOutput, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.books[box]
 	if b == nil {
-		return record{}, false
+		return storedOutput{}, false
 	}
 	for _, r := range slices.Backward(b.records) {
 		if fits(r) {
 			return *r, true
 		}
 	}
-	return record{}, false
+	return storedOutput{}, false
 }
 
 // byCommand finds the output of a command.
-func (s *shelf) byCommand(box, command string) (record, bool) {
+func (s *outputStore) byCommand(box, command string) (storedOutput, bool) {
 	sum := sha256.Sum256([]byte(command))
-	return s.find(box, func(r *record) bool { return r.command == sum })
+	return s.find(box, func(r *storedOutput) bool { return r.command == sum })
 }
 
 // byNumber finds an output by its number.
-func (s *shelf) byNumber(box, number string) (record, bool) {
-	return s.find(box, func(r *record) bool { return strconv.Itoa(r.number) == number && !r.dropped })
+func (s *outputStore) byNumber(box, number string) (storedOutput, bool) {
+	return s.find(box, func(r *storedOutput) bool { return strconv.Itoa(r.number) == number && !r.dropped })
 }
 
 // supersede makes outputs of a command readable by their number alone: who reads
 // on by the command means its last run.
-func (s *shelf) supersede(box, command string) {
+func (s *outputStore) supersede(box, command string) {
 	sum := sha256.Sum256([]byte(command))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +145,7 @@ func (s *shelf) supersede(box, command string) {
 	if b == nil {
 		return
 	}
-	b.records = slices.DeleteFunc(b.records, func(r *record) bool { return r.command == sum && r.dropped })
+	b.records = slices.DeleteFunc(b.records, func(r *storedOutput) bool { return r.command == sum && r.dropped })
 	for _, r := range b.records {
 		if r.command == sum {
 			r.command = [sha256.Size]byte{}

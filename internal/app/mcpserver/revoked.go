@@ -46,7 +46,7 @@ func (d *Server) evict() {
 	for _, caller := range callers {
 		gone[caller] = d.wasRemoved(caller)
 	}
-	_ = d.closeBoxes(context.Background(), func(b *box) bool { return gone[b.caller] }, errRemoved)
+	_ = d.closeBoxes(context.Background(), func(b *managedSandbox) bool { return gone[b.caller] }, errRemoved)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {

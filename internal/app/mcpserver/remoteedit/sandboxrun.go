@@ -20,46 +20,46 @@ import (
 	"hako/run/fault"
 )
 
-// An errand is what is run in the sandbox for one call.
-type errand struct {
-	scribe *Scribe
+// An sandboxRun is what is run in the sandbox for one call.
+type sandboxRun struct {
+	scribe *Editor
 	req    *run.Request
 	call   *editor.Call
 	path   string // as the caller wrote it
 	count  int
 }
 
-// what is at a place, in the words of the script that looks.
-type what string
+// operation is at a place, in the words of the script that looks.
+type operation string
 
 const (
-	directory what = "directory"
-	file      what = "file"
-	nothing   what = "nothing"
-	other     what = "other"
+	directory operation = "directory"
+	file      operation = "file"
+	nothing   operation = "nothing"
+	other     operation = "other"
 )
 
-// A place is what a path leads to in the sandbox.
-type place struct {
+// A target is what a path leads to in the sandbox.
+type target struct {
 	path string // absolute, with all links followed
-	what what
+	what operation
 	text []byte // of a file
 }
 
 // look follows the path and fetches the file that is there.
-func (e *errand) look(ctx context.Context) (place, error) {
+func (e *sandboxRun) look(ctx context.Context) (target, error) {
 	p, err := quote(e.call.Path)
 	if err != nil {
-		return place{}, err
+		return target{}, err
 	}
 	script := fmt.Sprintf("realpath -m -- %[1]s && if [ -d %[1]s ]; then echo directory; elif [ -f %[1]s ]; then echo file && cat -- %[1]s; elif [ -e %[1]s ]; then echo other; else echo nothing; fi", p)
-	out := &sheet{most: e.scribe.maxFile() + longest}
+	out := &document{most: e.scribe.maxFile() + longest}
 	err = e.do(ctx, script, nil, out)
 	if out.over {
-		return place{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited", e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
+		return target{}, e.refuse(fault.TooLarge, fmt.Sprintf("it has more than the %d bytes that can be edited", e.scribe.maxFile()), "use commands that work on parts, such as head, tail, grep and sed")
 	}
 	if err != nil {
-		return place{}, err
+		return target{}, err
 	}
 	return e.read(out.Bytes())
 }
@@ -68,12 +68,12 @@ func (e *errand) look(ctx context.Context) (place, error) {
 const longest = 8 << 10
 
 // read understands what the script of look says.
-func (e *errand) read(said []byte) (place, error) {
+func (e *sandboxRun) read(said []byte) (target, error) {
 	at, rest, _ := bytes.Cut(said, []byte("\n"))
 	kind, text, _ := bytes.Cut(rest, []byte("\n"))
-	found := place{path: string(at), what: what(kind), text: text}
+	found := target{path: string(at), what: operation(kind), text: text}
 	switch {
-	case !path.IsAbs(found.path) || !slices.Contains([]what{directory, file, nothing, other}, found.what):
+	case !path.IsAbs(found.path) || !slices.Contains([]operation{directory, file, nothing, other}, found.what):
 		return found, e.refuse(fault.Invalid, "the sandbox does not say where this is", "use a path without line breaks")
 	case found.what == other:
 		return found, e.refuse(fault.Invalid, "it is not a regular file", "copy what it gives into a regular file first")
@@ -83,7 +83,7 @@ func (e *errand) read(said []byte) (place, error) {
 
 // putBack writes what the editor made of a file, whole at once: the new text
 // takes the place of the old one under its name.
-func (e *errand) putBack(ctx context.Context, found place, text []byte, gone bool) error {
+func (e *sandboxRun) putBack(ctx context.Context, found target, text []byte, gone bool) error {
 	p, err := quote(found.path)
 	if err != nil {
 		return err
@@ -114,12 +114,12 @@ func (e *errand) putBack(ctx context.Context, found place, text []byte, gone boo
 const maxNames = 1000
 
 // list shows a directory and those right below it, without hidden files.
-func (e *errand) list(ctx context.Context, dir string) (string, error) {
+func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 	p, err := quote(dir)
 	if err != nil {
 		return "", err
 	}
-	out := &sheet{most: 1 << 20}
+	out := &document{most: 1 << 20}
 	err = e.do(ctx, "find "+p+" -mindepth 1 -maxdepth 2 -name '.*' -prune -o -print", nil, out)
 	if err != nil && !out.over {
 		return "", err
@@ -150,9 +150,9 @@ func tame(name string) string {
 }
 
 // do runs a script. One that fails is an error here.
-func (e *errand) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
+func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {
 	e.count++
-	said := &sheet{most: 2000, lose: true}
+	said := &document{most: 2000, lose: true}
 	req := &run.Request{
 		ID: e.req.ID + "/" + strconv.Itoa(e.count), Actor: e.req.Actor, Reason: "text_editor " + e.call.Command,
 		Script: script, Stdin: in, Stdout: out, Stderr: said,
@@ -170,7 +170,7 @@ func (e *errand) do(ctx context.Context, script string, in io.Reader, out io.Wri
 
 // own words a refusal of something that was run as one of what was asked for: the
 // caller knows nothing of commands. Who wrote a rule about one wants to know.
-func (e *errand) own(err error) error {
+func (e *sandboxRun) own(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Denied {
 		return err
@@ -186,7 +186,7 @@ func (e *errand) own(err error) error {
 	return &own
 }
 
-func (e *errand) refuse(kind fault.Kind, why, hint string) error {
+func (e *sandboxRun) refuse(kind fault.Kind, why, hint string) error {
 	return &fault.Error{Kind: kind, Op: e.call.Command, Subject: tame(e.call.Path), Why: why, Hint: hint}
 }
 
@@ -202,8 +202,8 @@ func quote(p string) (string, error) {
 	return word, nil
 }
 
-// A sheet takes so many bytes and no more.
-type sheet struct {
+// A document takes so many bytes and no more.
+type document struct {
 	bytes.Buffer
 	most int64
 	lose bool // the rest is lost; false means that who writes it is stopped
@@ -211,7 +211,7 @@ type sheet struct {
 }
 
 // Write implements [io.Writer].
-func (s *sheet) Write(p []byte) (int, error) {
+func (s *document) Write(p []byte) (int, error) {
 	fits := min(int64(len(p)), s.most-int64(s.Len()))
 	s.Buffer.Write(p[:fits])
 	if fits == int64(len(p)) {

@@ -15,8 +15,8 @@ import (
 	"hako/run/fault"
 )
 
-// box is a sandbox with its owner.
-type box struct {
+// managedSandbox is a sandbox with its owner.
+type managedSandbox struct {
 	Sandbox
 	id, caller string
 	public     string // the box's name for people
@@ -67,7 +67,7 @@ func (d *Server) sign(parts ...string) []byte {
 }
 
 // build has a sandbox made for a caller.
-func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptions) (*box, error) {
+func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptions) (*managedSandbox, error) {
 	if d.opts.Maker == nil {
 		return nil, &fault.Error{Kind: fault.Unavailable, Op: "make sandbox", Why: "there is nothing here that makes sandboxes"}
 	}
@@ -83,7 +83,7 @@ func (d *Server) build(ctx context.Context, caller, actor string, w SandboxOptio
 		d.giveBack(caller)
 		return nil, err
 	}
-	b := &box{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
+	b := &managedSandbox{Sandbox: made, id: d.newID(caller), caller: caller, actor: actor, kind: w.Kind, made: time.Now(), used: time.Now(), turn: make(chan struct{}, 1)}
 	b.public = d.publicOf(b.id)
 	b.ctx, b.cancel = context.WithCancelCause(context.Background())
 	return b, d.admit(ctx, b)
@@ -124,7 +124,7 @@ func (d *Server) giveBack(caller string) {
 
 // admit puts a new box on the list. If the caller or the door is gone by now it
 // is closed at once: nobody would ever do so.
-func (d *Server) admit(ctx context.Context, b *box) error {
+func (d *Server) admit(ctx context.Context, b *managedSandbox) error {
 	d.mu.Lock()
 	err := ctx.Err()
 	if d.closed {
@@ -141,7 +141,7 @@ func (d *Server) admit(ctx context.Context, b *box) error {
 }
 
 // enter finds a sandbox for a call. Who gets one leaves it afterwards.
-func (d *Server) enter(caller, id string) (*box, error) {
+func (d *Server) enter(caller, id string) (*managedSandbox, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if b := d.boxes[id]; b != nil && b.caller == caller {
@@ -159,7 +159,7 @@ func (d *Server) enter(caller, id string) (*box, error) {
 	return nil, e
 }
 
-func (d *Server) leave(b *box) {
+func (d *Server) leave(b *managedSandbox) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b.inUse--
@@ -168,8 +168,8 @@ func (d *Server) leave(b *box) {
 }
 
 // list returns the boxes of a caller, the oldest first.
-func (d *Server) list(caller string) []*box {
-	return d.pick(func(b *box) bool { return b.caller == caller })
+func (d *Server) list(caller string) []*managedSandbox {
+	return d.pick(func(b *managedSandbox) bool { return b.caller == caller })
 }
 
 // destroy closes a sandbox of a caller and reports whether it was there.
@@ -187,13 +187,13 @@ func (d *Server) destroy(ctx context.Context, caller, id string) (bool, error) {
 
 // remove takes a box off the list, ends its calls and closes it. Only one of
 // several that try does so.
-func (d *Server) remove(ctx context.Context, b *box, why error) (bool, error) {
-	return d.removeIf(ctx, b, func(*box) bool { return true }, why)
+func (d *Server) remove(ctx context.Context, b *managedSandbox, why error) (bool, error) {
+	return d.removeIf(ctx, b, func(*managedSandbox) bool { return true }, why)
 }
 
 // removeIf is remove for a box that still fits when it is taken off the list: a
 // call may have entered it since it was picked.
-func (d *Server) removeIf(ctx context.Context, b *box, fits func(*box) bool, why error) (bool, error) {
+func (d *Server) removeIf(ctx context.Context, b *managedSandbox, fits func(*managedSandbox) bool, why error) (bool, error) {
 	d.mu.Lock()
 	there := d.boxes[b.id] == b && fits(b)
 	if there {
@@ -209,7 +209,7 @@ func (d *Server) removeIf(ctx context.Context, b *box, fits func(*box) bool, why
 }
 
 // shut closes a box that is on no list.
-func (d *Server) shut(ctx context.Context, b *box) error {
+func (d *Server) shut(ctx context.Context, b *managedSandbox) error {
 	defer d.giveBack(b.caller)
 	d.shelf.drop(b.id)
 	ctx, cancel := context.WithTimeout(ctx, d.limits.Close)
@@ -225,7 +225,7 @@ func (d *Server) shut(ctx context.Context, b *box) error {
 const closers = 16
 
 // closeBoxes removes the boxes that fit.
-func (d *Server) closeBoxes(ctx context.Context, fits func(*box) bool, why error) error {
+func (d *Server) closeBoxes(ctx context.Context, fits func(*managedSandbox) bool, why error) error {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var all []error
@@ -253,7 +253,7 @@ const askJobs = 5 * time.Second
 
 // keepWorking marks those of the boxes that fit as used in which jobs run: they
 // expire after the last of them has ended.
-func (d *Server) keepWorking(fits func(*box) bool) {
+func (d *Server) keepWorking(fits func(*managedSandbox) bool) {
 	for _, b := range d.pick(fits) {
 		w, ok := b.Sandbox.(BusyReporter)
 		if !ok {
@@ -281,8 +281,8 @@ func (d *Server) expire() {
 	d.mu.Unlock()
 	defer d.making.Done()
 	now := time.Now()
-	idle := func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
-	d.keepWorking(func(b *box) bool { return b.inUse == 0 && now.Sub(b.used) >= d.pace() })
+	idle := func(b *managedSandbox) bool { return b.inUse == 0 && now.Sub(b.used) >= d.limits.Idle }
+	d.keepWorking(func(b *managedSandbox) bool { return b.inUse == 0 && now.Sub(b.used) >= d.pace() })
 	_ = d.closeBoxes(context.Background(), idle, errExpired)
 	d.mu.Lock()
 	defer d.mu.Unlock()
