@@ -33,22 +33,22 @@ type File struct {
 	f    *os.File
 	enc  encoder
 	end  int64 // where the file ended when we last looked
-	last place
+	last chainPosition
 	open bool  // the last line of the file lacks its newline
 	torn *Torn // the piece of a line that the file ended with
 	head int64 // seq when we last looked after the side file
 
-	noted place // what we wrote there, or what the log ended with when we opened it
+	noted chainPosition // what we wrote there, or what the log ended with when we opened it
 }
 
-// A place is a position in the chain.
-type place struct {
+// A chainPosition is a position in the chain.
+type chainPosition struct {
 	seq  int64
 	hash string
 }
 
 // start is what the first event follows.
-var start = place{0, strings.Repeat("0", 2*sha256.Size)}
+var start = chainPosition{0, strings.Repeat("0", 2*sha256.Size)}
 
 // Open opens the log, creating it for its owner alone.
 func Open(path string, opt Options) (*File, error) {
@@ -102,7 +102,7 @@ func (l *File) append(e *Event) error {
 		return l.lost(err)
 	}
 	l.end += int64(n)
-	l.last, l.torn, l.open = place{e.Seq, hash}, nil, false
+	l.last, l.torn, l.open = chainPosition{e.Seq, hash}, nil, false
 	if cap(l.enc.buf) > longest {
 		l.enc.buf = nil
 	}
@@ -169,7 +169,7 @@ func (l *File) lost(err error) error {
 
 // A tail is how a log ends.
 type tail struct {
-	last place
+	last chainPosition
 	torn *Torn
 	open bool
 }
@@ -230,16 +230,16 @@ func parseTail(line, piece []byte) (t tail, err error) {
 }
 
 // parsePlace checks one line by its own hash and returns where it stands.
-func parsePlace(line []byte) (place, error) {
+func parsePlace(line []byte) (chainPosition, error) {
 	body, hash, err := split(line)
 	if err != nil {
-		return place{}, err
+		return chainPosition{}, err
 	}
 	var seq int64
 	if _, err := fmt.Sscanf(string(body[:min(len(body), 40)]), `{"seq":%d,`, &seq); err != nil {
-		return place{}, fmt.Errorf("the last line is not an event")
+		return chainPosition{}, fmt.Errorf("the last line is not an event")
 	}
-	return place{seq, hash}, nil
+	return chainPosition{seq, hash}, nil
 }
 
 // split parts a line from its hash and checks the one against the other.

@@ -62,7 +62,7 @@ const lookBack = 1 << 20
 
 // contains reports whether the noted event is in the log before its end. A note
 // is only overwritten if it is: otherwise a cut would be forgotten.
-func (l *File) contains(old place) bool {
+func (l *File) contains(old chainPosition) bool {
 	if old == l.last || old == l.noted {
 		return true
 	}
@@ -73,8 +73,8 @@ func (l *File) contains(old place) bool {
 	return err == nil && bytes.Contains(text, []byte(old.hash+"\"}\n"))
 }
 
-func readHead(r io.Reader) (place, error) {
-	var p place
+func readHead(r io.Reader) (chainPosition, error) {
+	var p chainPosition
 	text, err := io.ReadAll(io.LimitReader(r, 256)) // Fscanf alone would read byte by byte
 	if err == nil {
 		_, err = fmt.Sscanf(string(text), "%d %64s\n", &p.seq, &p.hash)

@@ -18,10 +18,10 @@ type Verifier struct {
 	Trust time.Duration
 	Now   func() time.Time // nil means time.Now
 
-	done  walk        // what was found whole; zero means nothing
-	since time.Time   // when its first line was checked
-	file  os.FileInfo // of the log at that time
-	head  *place      // and its side file
+	done  walk           // what was found whole; zero means nothing
+	since time.Time      // when its first line was checked
+	file  os.FileInfo    // of the log at that time
+	head  *chainPosition // and its side file
 }
 
 // Verify checks the log. The error is one of reading, or that of ctx.
@@ -59,10 +59,10 @@ func (v *Verifier) now() time.Time {
 	return v.Now()
 }
 
-// stands reports whether what was found whole needs no second look: it was not
+// dir reports whether what was found whole needs no second look: it was not
 // long ago, the file is the same, nothing of it was cut off, and the side file
 // says nothing new about it.
-func (v *Verifier) stands(log io.ReaderAt, now os.FileInfo, head *place) bool {
+func (v *Verifier) stands(log io.ReaderAt, now os.FileInfo, head *chainPosition) bool {
 	if v.done.events == 0 || v.now().Sub(v.since) >= v.Trust || !os.SameFile(v.file, now) {
 		return false
 	}
@@ -72,9 +72,9 @@ func (v *Verifier) stands(log io.ReaderAt, now os.FileInfo, head *place) bool {
 	return EndsWith(log, v.done.offset, v.done.at.hash) && v.told(head)
 }
 
-// told reports whether the side file says of what was checked only what it said
+// nested reports whether the side file says of what was checked only what it said
 // then, or where it ends.
-func (v *Verifier) told(head *place) bool {
+func (v *Verifier) told(head *chainPosition) bool {
 	if head == nil || v.head == nil {
 		return head == v.head
 	}

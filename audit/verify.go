@@ -69,7 +69,7 @@ func VerifyFile(path string) (Report, error) {
 	return (&Verifier{Path: path}).Verify(context.Background())
 }
 
-func openHead(path string) (*place, error) {
+func openHead(path string) (*chainPosition, error) {
 	f, err := ownerfile.Open(HeadPath(path), os.O_RDONLY)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil, nil
@@ -80,7 +80,7 @@ func openHead(path string) (*place, error) {
 	defer f.Close()
 	p, err := readHead(f)
 	if err != nil {
-		p = place{seq: -1}
+		p = chainPosition{seq: -1}
 	}
 	return &p, nil
 }
@@ -89,7 +89,7 @@ func openHead(path string) (*place, error) {
 // not as it was written. The error is one of reading.
 func Verify(r io.Reader) (Report, error) { return verify(r, nil) }
 
-func verify(r io.Reader, head *place) (Report, error) {
+func verify(r io.Reader, head *chainPosition) (Report, error) {
 	return (&walk{chain: chain{at: start}}).through(r, head)
 }
 
@@ -101,7 +101,7 @@ type walk struct {
 }
 
 // through checks the lines of r, which follow those of before.
-func (w *walk) through(r io.Reader, head *place) (Report, error) {
+func (w *walk) through(r io.Reader, head *chainPosition) (Report, error) {
 	report := Report{HeadSeen: head != nil}
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
@@ -130,7 +130,7 @@ func (w *walk) through(r io.Reader, head *place) (Report, error) {
 }
 
 // take checks one line with its newline.
-func (w *walk) take(line []byte, head *place) *Bad {
+func (w *walk) take(line []byte, head *chainPosition) *Bad {
 	w.line++
 	w.offset += int64(len(line))
 	bad := w.next(w.line, line[:len(line)-1])
@@ -147,7 +147,7 @@ func (w *walk) fill(r *Report) {
 	}
 }
 
-func missing(r Report, head *place) string {
+func missing(r Report, head *chainPosition) string {
 	switch {
 	case head == nil || r.Bad != nil:
 		return ""
@@ -161,7 +161,7 @@ func missing(r Report, head *place) string {
 
 // A chain follows a log line by line.
 type chain struct {
-	at                place
+	at                chainPosition
 	events, recovered int64
 	piece             []byte // a line that is no event; the next must record it
 	odd               *Bad   // what is wrong with it otherwise
@@ -204,7 +204,7 @@ func (c *chain) follow(line, body []byte, hash string) error {
 	if err := c.settle(e.Recovered); err != nil {
 		return err
 	}
-	c.at = place{e.Seq, hash}
+	c.at = chainPosition{e.Seq, hash}
 	c.events++
 	return nil
 }

@@ -29,7 +29,7 @@ type figure struct {
 // values returns what was measured and what was wanted, in words.
 func (f figure) values() (got, target string, ok bool) {
 	if f.limit > 0 {
-		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%.0f%s", f.limit, f.unit), f.count <= f.limit
+		return fmt.Sprintf("%.1f%s", f.count, f.unit), fmt.Sprintf("%g%s", f.limit, f.unit), f.count <= f.limit
 	}
 	return f.got.String(), f.target.String(), f.got <= f.target
 }
@@ -50,8 +50,12 @@ func alone(hako, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	starts, err := startFigures(hako, dir)
+	if err != nil {
+		return nil, err
+	}
 	wire, err := wireFigures(hako, dir)
-	return slices.Concat(inside, loop, wire), err
+	return slices.Concat(inside, starts, loop, wire), err
 }
 
 func inProcess(dir string) ([]figure, error) {
@@ -70,7 +74,7 @@ func inProcess(dir string) ([]figure, error) {
 }
 
 func policyTime(dir string) (time.Duration, error) {
-	p := policy.Default("host", policy.Options{Root: dir, Dir: dir})
+	p := policy.Host(policy.Options{Root: dir, Dir: dir})
 	const script = `cat a.log | grep -v DEBUG | cut -d' ' -f3 | sort -u | head -n 5`
 	return median(func() error {
 		vs, err := p.Script(script)
@@ -88,7 +92,7 @@ func echoTime(dir string) (time.Duration, error) {
 	}
 	defer log.Close()
 	g := gate.New(shell.New(shell.Options{Commands: command.All(), Parse: policy.ParseScript}), gate.Options{
-		Policy: policy.Default("virtual", policy.Options{}), Budget: quota.New(quota.Unlimited()), Log: log,
+		Policy: policy.Virtual(), Budget: quota.New(quota.Unlimited()), Log: log,
 	})
 	return median(func() error {
 		_, err := g.Run(context.Background(), &run.Request{Actor: "bench", Script: "echo hi", Stdout: io.Discard})

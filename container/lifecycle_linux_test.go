@@ -46,7 +46,7 @@ func TestGated(t *testing.T) {
 	var log logbook
 	d := ownDock(t, func(o *Options) {
 		o.Gate = func(_ string, r run.Runner) run.Runner {
-			return gate.New(r, gate.Options{Policy: policy.Default("container", policy.Options{Root: Project}), Budget: quota.New(quota.Unlimited()), Log: &log, Dir: Project})
+			return gate.New(r, gate.Options{Policy: policy.Container(policy.Options{Root: Project}), Budget: quota.New(quota.Unlimited()), Log: &log, Dir: Project})
 		}
 	})
 	task := unique("gated")

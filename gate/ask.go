@@ -58,8 +58,8 @@ const defaultAskTimeout = 300 * time.Second
 // ask puts a verdict about a command in dir to a person, unless one has approved
 // the same before.
 func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
-	what := p.matter(dir, v)
-	done, err := p.agreedBefore(what, v)
+	what := p.key(dir, v)
+	done, err := p.approvedBefore(what, v)
 	if done || err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 		v.Hint = p.afterNo(v)
 		return p.refusal(v, why, cause)
 	}
-	p.agree(what, answer)
+	p.approve(what, answer)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (p *gateRun) ask(ctx context.Context, dir string, v policy.Verdict) error {
 func (p *gateRun) describe(dir string, v policy.Verdict) Question {
 	g := p.gate
 	return Question{
-		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: spelledName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
+		ID: p.req.ID, Actor: p.req.Actor, Command: p.command(v), Script: p.script(), Dir: visibleName(g.opts.Secrets.Text(dir)), Argv: g.opts.Secrets.Argv(v.Argv),
 		Reason: g.opts.Secrets.Text(p.req.Reason), Why: v.Why, Rule: v.Where,
 	}
 }
@@ -109,7 +109,7 @@ func (p *gateRun) afterNo(v policy.Verdict) string {
 }
 
 // question waits for a person. Silence, absence and failure are a no.
-func (p *gateRun) question(ctx context.Context, what matter, q Question) (_ Answer, why string, cause error) {
+func (p *gateRun) question(ctx context.Context, what approvalKey, q Question) (_ Answer, why string, cause error) {
 	g := p.gate
 	if g.opts.Ask == nil {
 		return No, "a person must approve it, and nobody is there to ask", nil

@@ -29,7 +29,7 @@ func (p *gateRun) confirm(ctx context.Context, verdicts []policy.Verdict) error 
 		return err
 	}
 	for _, part := range covered {
-		p.agree(p.matter(anywhere, part), Once)
+		p.approve(p.key(anywhere, part), Once)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ const longestScript = 16 << 10
 
 // script spells the whole script for those who can show it beside the question.
 func (p *gateRun) script() string {
-	text := spelled(p.gate.opts.Secrets.Shown(p.req.Script))
+	text := visible(p.gate.opts.Secrets.Shown(p.req.Script))
 	if len(text) > longestScript {
 		return ""
 	}

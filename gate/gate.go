@@ -1,10 +1,10 @@
-// Package gate is the only way to a [run.Runner]: every request is recorded,
-// judged, put to a person where a rule says so, and metered, before and while
-// it runs.
+// Package gate controls what a [run.Runner] executes. [New] puts a policy, a
+// budget and an audit log before a runner: every request is recorded, judged, put
+// to a person where a rule says so, and charged, before and while it runs.
 //
-// A Gate is itself a Runner, so nothing above it can tell whether there is one;
-// and package cli hands out no other kind, so there always is. The rule to keep:
-// what is not on record is not done, and what is not allowed is denied.
+// A [Gate] is itself a Runner, so callers need not know that there is one. What
+// cannot be recorded is not run, and what is not allowed is denied. A gate without
+// a policy, a log or a budget denies everything.
 package gate
 
 import (
@@ -29,10 +29,11 @@ import (
 
 // A Policy says what may run. [*policy.Policy] is one.
 type Policy interface {
-	// ScriptAt parses a script that begins in dir and judges it, before anything
-	// is expanded. An empty dir is where the judge itself stands. Reprinted
-	// wants its text anew, for a runner that reads it itself.
-	ScriptAt(ctx context.Context, dir, script string, reprinted bool) (policy.Judged, error)
+	// ScriptAt judges a script that begins in dir, before anything is expanded.
+	// An empty dir is the directory of the policy. Program is the tree of the
+	// script, nil if it is not parsed yet. Reprinted asks for the text of the
+	// tree, for a runner that reads the text itself.
+	ScriptAt(ctx context.Context, dir, script string, program *syntax.File, reprinted bool) (policy.Judged, error)
 	// CallAt judges one command by its expanded words, run in dir, and has
 	// the last word.
 	CallAt(dir string, argv []string) policy.Verdict
@@ -40,7 +41,7 @@ type Policy interface {
 	RedirectAt(dir, op, file string) policy.Verdict
 }
 
-// A Limits charges a budget. [*quota.Meter] is one.
+// A Budget is charged for what scripts use. [*quota.Budget] is one.
 type Budget interface {
 	// Charge adds usage; the error says that the budget is used up.
 	Charge(quota.Usage) error
@@ -80,8 +81,8 @@ type Gate struct {
 	asking chan struct{} // holds one token while a question is open
 
 	mu      sync.Mutex // guards what follows
-	granted map[matter]bool
-	stands  string // working directory of next, as far as known
+	granted map[approvalKey]bool
+	dir     string // working directory of next, as far as known
 	count   int64
 }
 
@@ -92,7 +93,7 @@ func New(next run.Runner, opts Options) *Gate {
 	rand.Read(name[:])
 	return &Gate{
 		opts: opts, next: next, seed: maphash.MakeSeed(), name: hex.EncodeToString(name[:]),
-		asking: make(chan struct{}, 1), granted: make(map[matter]bool), stands: opts.Dir,
+		asking: make(chan struct{}, 1), granted: make(map[approvalKey]bool), dir: opts.Dir,
 	}
 }
 
@@ -102,7 +103,7 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 		return run.Result{}, &fault.Error{Kind: fault.Denied, Op: "run script", Why: "the gate lacks a policy, budget, log or runner"}
 	}
 	p := g.enter(req)
-	if err := p.append(audit.Event{What: audit.Asked, Script: req.Script, Reason: req.Reason}); err != nil {
+	if err := p.append(audit.Event{What: audit.Asked, Script: p.req.Script, Reason: req.Reason}); err != nil {
 		return run.Result{}, err // unrecorded means undone
 	}
 	began := time.Now()
@@ -116,9 +117,13 @@ func (g *Gate) Run(ctx context.Context, req *run.Request) (run.Result, error) {
 	return res, err
 }
 
-// enter begins the passage of one request.
+// enter begins the way of one request. A tree without source is recorded and
+// shown as it is printed.
 func (g *Gate) enter(req *run.Request) *gateRun {
 	p := &gateRun{gate: g, req: *req}
+	if req.Program != nil && req.Script == "" {
+		p.req.Script = policy.Source(req.Program)
+	}
 	if p.req.ID == "" {
 		g.mu.Lock()
 		g.count++
@@ -131,7 +136,7 @@ func (g *Gate) enter(req *run.Request) *gateRun {
 
 // run judges the script and hands it on.
 func (p *gateRun) run(ctx context.Context) (run.Result, error) {
-	judged, err := p.judge(ctx)
+	judged, err := p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.req.Program, p.opaque)
 	if err != nil {
 		return run.Result{}, err
 	}
@@ -141,7 +146,7 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	if err := p.permit(ctx, judged.Verdicts); err != nil {
 		return run.Result{}, err
 	}
-	if err := p.respell(ctx, judged); err != nil {
+	if err := p.reprint(ctx, judged); err != nil {
 		return run.Result{}, err
 	}
 	if err := p.gate.opts.Budget.Charge(quota.Usage{Scripts: 1}); err != nil {
@@ -154,22 +159,9 @@ func (p *gateRun) run(ctx context.Context) (run.Result, error) {
 	return p.hand(ctx, judged.Program)
 }
 
-// judge has the policy judge the tree of the request, or parse its text first.
-func (p *gateRun) judge(ctx context.Context) (policy.Judged, error) {
-	if trees, ok := p.gate.opts.Policy.(treePolicy); ok && p.req.Program != nil && !p.opaque {
-		return policy.Judged{Program: p.req.Program, Verdicts: trees.ProgramAt(p.start(), p.req.Program)}, nil
-	}
-	return p.gate.opts.Policy.ScriptAt(ctx, p.start(), p.req.Script, p.opaque)
-}
-
-// A treePolicy is a [Policy] that judges in this process.
-type treePolicy interface {
-	ProgramAt(dir string, file *syntax.File) []policy.Verdict
-}
-
-// respell replaces the script by the judged tree, spelled anew, before a runner
+// reprint replaces the script by the judged tree, spelled anew, before a runner
 // that reads the text itself: another shell need not read what our parser read.
-func (p *gateRun) respell(ctx context.Context, judged policy.Judged) error {
+func (p *gateRun) reprint(ctx context.Context, judged policy.Judged) error {
 	if !p.opaque {
 		return nil
 	}
@@ -189,7 +181,7 @@ func (p *gateRun) permit(ctx context.Context, verdicts []policy.Verdict) error {
 		if v.Effect == policy.Ask && moves && !p.opaque && p.gate.opts.Ask != nil {
 			continue // check asks, and knows where
 		}
-		if err := p.foresee(ctx, v); err != nil {
+		if err := p.settleEarly(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -201,10 +193,10 @@ func changesDir(v policy.Verdict) bool {
 	return slices.ContainsFunc(v.Argv, func(word string) bool { return word == "cd" || word == "pushd" || word == "popd" })
 }
 
-// foresee settles a verdict before anything runs. What only the expanded words
+// settleEarly settles a verdict before anything runs. What only the expanded words
 // can settle is left to check. A runner that never calls it gets only what is
 // allowed whatever those words turn out to be.
-func (p *gateRun) foresee(ctx context.Context, v policy.Verdict) error {
+func (p *gateRun) settleEarly(ctx context.Context, v policy.Verdict) error {
 	if !v.Late {
 		return p.settle(ctx, p.start(), v)
 	}

@@ -26,15 +26,18 @@ var _ Policy = (*policy.Policy)(nil)
 // judge decides by the first word of a command: what is not here is denied.
 type judge map[string]policy.Effect
 
-func (j judge) ScriptAt(_ context.Context, _, script string, reprinted bool) (policy.Judged, error) {
-	return judged(script, reprinted, j.program)
+func (j judge) ScriptAt(_ context.Context, _, script string, program *syntax.File, reprinted bool) (policy.Judged, error) {
+	return judged(script, program, reprinted, j.program)
 }
 
 // judged parses a script and has its verdicts made.
-func judged(script string, reprinted bool, verdicts func(*syntax.File) []policy.Verdict) (policy.Judged, error) {
-	file, err := policy.ParseScript(script)
-	if err != nil {
-		return policy.Judged{}, err
+func judged(script string, file *syntax.File, reprinted bool, verdicts func(*syntax.File) []policy.Verdict) (policy.Judged, error) {
+	if file == nil {
+		parsed, err := policy.ParseScript(script)
+		if err != nil {
+			return policy.Judged{}, err
+		}
+		file = parsed
 	}
 	out := policy.Judged{Program: file, Verdicts: verdicts(file)}
 	if reprinted {
@@ -157,11 +160,6 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// treeJudge is a judge that takes a tree.
-type treeJudge struct{ judge }
-
-func (j treeJudge) ProgramAt(_ string, file *syntax.File) []policy.Verdict { return j.program(file) }
-
 // TestProgramIsJudged hands over a tree: it is judged and run, whatever the text is.
 func TestProgramIsJudged(t *testing.T) {
 	for script, allowed := range map[string]bool{"echo a": true, "rm -rf x": false} {
@@ -171,7 +169,7 @@ func TestProgramIsJudged(t *testing.T) {
 		}
 		var got *syntax.File
 		next := &fake{do: func(_ context.Context, req *run.Request) error { got = req.Program; return nil }}
-		g, _ := newGate(treeJudge{judge{"echo": policy.Allow}}, next)
+		g, _ := newGate(judge{"echo": policy.Allow}, next)
 		_, err = g.Run(t.Context(), &run.Request{Script: "echo a", Program: tree})
 		if (err == nil) != allowed || next.ran != allowed || allowed && got != tree {
 			t.Errorf("%s: ran %v, %v", script, next.ran, err)
@@ -222,8 +220,8 @@ func TestScriptIsJudgedWhereItBegins(t *testing.T) {
 		{run.Request{Script: "cat ../a", Dir: "/x"}, false},
 	} {
 		next := &fake{}
-		g, _ := newGate(policy.Default("host", policy.Options{Root: "/x"}), next)
-		g.stands = "/x/sub"
+		g, _ := newGate(policy.Host(policy.Options{Root: "/x"}), next)
+		g.dir = "/x/sub"
 		if _, _ = g.Run(t.Context(), &c.req); next.ran != c.runs {
 			t.Errorf("%s in %q: ran is %v", c.req.Script, c.req.Dir, next.ran)
 		}
@@ -254,7 +252,7 @@ func TestOpaqueRunners(t *testing.T) {
 		`$x foo`:                                      "the command's name is only known at run time",
 		`sh -c "$x"`:                                  "decides what sh runs",
 	} {
-		g, log := newGate(policy.Default("container", policy.Options{}), opaque{})
+		g, log := newGate(policy.Container(policy.Options{}), opaque{})
 		_, err := g.Run(t.Context(), &run.Request{Script: script})
 		switch {
 		case want == "" && (err != nil || log.story() != "asked started ended"):
@@ -263,7 +261,7 @@ func TestOpaqueRunners(t *testing.T) {
 			t.Errorf("%s: %v", script, err)
 		}
 	}
-	g, _ := newGate(policy.Default("host", policy.Options{Root: "/x"}), opaque{})
+	g, _ := newGate(policy.Host(policy.Options{Root: "/x"}), opaque{})
 	if _, err := g.Run(t.Context(), &run.Request{Script: "cat $x"}); fault.KindOf(err) != fault.Denied {
 		t.Errorf("a policy that weighs nothing: %v", err)
 	}
@@ -519,14 +517,14 @@ func TestOpaqueRunnersGetWhatWasJudged(t *testing.T) {
 		"for f in *; do wc \"$f\"; done": "for f in *; do wc \"$f\"; done\n",
 	} {
 		next := &listener{}
-		g, log := newGate(policy.Default("container", policy.Options{}), next)
+		g, log := newGate(policy.Container(policy.Options{}), next)
 		_, err := g.Run(t.Context(), &run.Request{Script: script})
 		if next.script != want || (want == "") != (fault.KindOf(err) == fault.Denied) {
 			t.Errorf("%q: got %q, %v, %s", script, next.script, err, log.story())
 		}
 	}
 	next := &listener{}
-	g, _ := newGate(policy.Default("container", policy.Options{}), next)
+	g, _ := newGate(policy.Container(policy.Options{}), next)
 	if _, err := g.Run(t.Context(), &run.Request{Script: "((1 + 1))"}); err != nil || !strings.Contains(next.script, "BASH_VERSION") {
 		t.Errorf("a sh that is not bash would run commands: %q, %v", next.script, err)
 	}
@@ -540,5 +538,38 @@ type listener struct {
 
 func (l *listener) Run(_ context.Context, req *run.Request) (run.Result, error) {
 	l.script = req.Script
+	return run.Result{}, nil
+}
+
+// Who has parsed a script hands the tree on: it is judged and run, and the text
+// is not read again.
+func TestProgramIsNotParsedAgain(t *testing.T) {
+	file, err := policy.ParseScript("echo a b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{"echo a b", ""} {
+		next := &programKeeper{}
+		g, log := newGate(judge{"echo": policy.Allow}, next)
+		if _, err := g.Run(t.Context(), &run.Request{Script: script, Program: file}); err != nil {
+			t.Fatal(err)
+		}
+		if next.program != file {
+			t.Error("another tree was run")
+		}
+		if got := strings.TrimSpace(log.events[0].Script); got != "echo a b" {
+			t.Errorf("%q is on record", got)
+		}
+	}
+	g, _ := newGate(judge{}, &fake{})
+	if _, err := g.Run(t.Context(), &run.Request{Script: "", Program: file}); fault.KindOf(err) != fault.Denied {
+		t.Errorf("the tree was not judged: %v", err)
+	}
+}
+
+type programKeeper struct{ program *syntax.File }
+
+func (k *programKeeper) Run(_ context.Context, req *run.Request) (run.Result, error) {
+	k.program = req.Program
 	return run.Result{}, nil
 }

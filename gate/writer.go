@@ -12,31 +12,31 @@ import (
 // meter wraps the two streams of a request. Where both are the same writer, they
 // stay so: their lines must not overtake each other.
 func (p *gateRun) meter(stdout, stderr io.Writer) (io.Writer, io.Writer) {
-	out := &metered{passage: p, to: stdout}
+	out := &chargedWriter{run: p, to: stdout}
 	if same(stdout, stderr) {
 		return out, out
 	}
-	return out, &metered{passage: p, to: stderr}
+	return out, &chargedWriter{run: p, to: stderr}
 }
 
 func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// A metered writer charges what a script writes. The write that goes over fails
+// A chargedWriter writer charges what a script writes. The write that goes over fails
 // and stops the script: a failed write alone would only stop one command.
-type metered struct {
-	passage *gateRun
+type chargedWriter struct {
+	run *gateRun
 
 	mu sync.Mutex
 	to io.Writer // nil means discard
 }
 
 // Write implements [io.Writer].
-func (m *metered) Write(b []byte) (int, error) {
+func (m *chargedWriter) Write(b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.passage
+	p := m.run
 	if err := p.stopped(); err != nil {
 		return 0, err
 	}

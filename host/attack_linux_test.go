@@ -109,7 +109,7 @@ func (blackHole) Append(audit.Event) error { return nil }
 
 // hostPolicy is the default policy for the host.
 func hostPolicy(root string) *policy.Policy {
-	return policy.Default("host", policy.Options{Root: root, Dir: root, Resolve: func(path string) string {
+	return policy.Host(policy.Options{Root: root, Dir: root, Resolve: func(path string) string {
 		if real, err := realPath(path); err == nil {
 			return real
 		}

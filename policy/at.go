@@ -14,7 +14,7 @@ func (p *Policy) RedirectAt(dir, op, file string) Verdict { return p.in(dir).Red
 
 // in spares a policy that does not look at paths the copy that At makes.
 func (p *Policy) in(dir string) *Policy {
-	if p == nil || dir == "" || p.opts.Root == "" && !p.manner.strict {
+	if p == nil || dir == "" || p.opts.Root == "" && !p.checks.strict {
 		return p
 	}
 	return p.At(dir)

@@ -10,7 +10,7 @@ import (
 // call walks a simple command: its assignments, its words, then itself.
 func (w *walker) call(cmd *syntax.CallExpr) {
 	if len(cmd.Args) == 0 {
-		w.made = feed{kind: fedKnown}
+		w.made = pipeInput{kind: inputKnown}
 		for _, a := range cmd.Assigns {
 			w.assign(a, false)
 		}
@@ -36,7 +36,7 @@ func (w *walker) call(cmd *syntax.CallExpr) {
 	}
 	// A function may print anything, and its name says nothing about what it
 	// changes; its body was walked for that.
-	w.made = feed{kind: fedUnknown}
+	w.made = pipeInput{kind: inputUnknown}
 	if f.maybe {
 		w.effects(words)
 		w.sc.dirs, w.ok = nil, nil
@@ -61,7 +61,7 @@ func (w *walker) judge(words []word) {
 	c := w.newCommand(words)
 	f := c.judge()
 	w.add(&f, words)
-	if !w.p.manner.strict {
+	if !w.p.checks.strict {
 		return // paths are not judged
 	}
 	w.linked = w.linked || words[0].text == "ln" && hasLetter(words[1:], "s") || words[0].text == "cp" && hasLetter(words[1:], "s")
@@ -91,7 +91,7 @@ func onlyLooks(name string) bool {
 
 // newCommand is a command with what the walk knows around it.
 func (w *walker) newCommand(words []word) command {
-	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, fed: w.sc.fed, depth: w.wrapped, wrote: w.wrote, linked: w.linked, told: w.told}
+	return command{p: w.p, cost: w.cost, words: words, dirs: w.sc.dirs, input: w.sc.input, depth: w.wrapped, wrote: w.wrote, linked: w.linked, nested: w.nested}
 }
 
 // dynamic records the verdict on a command whose name is not known yet. Where it
@@ -101,10 +101,10 @@ func (w *walker) dynamic(words []word) {
 	f := finding{effect: Deny, late: true, where: "command name",
 		why: "the command's name is only known at run time", hint: "write the name out"}
 	if w.p.rules.everything != nil && w.p.rules.everything.effect == Allow {
-		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where, weighed: w.p.manner.blind}
+		f = finding{effect: Allow, late: true, why: w.p.rules.everything.why, where: w.p.rules.everything.where, lateSettled: w.p.checks.opaque}
 	}
 	w.add(&f, words)
-	if last := &w.out[len(w.out)-1]; w.p.manner.strict && w.sc.fed.kind == fedUnknown {
+	if last := &w.out[len(w.out)-1]; w.p.checks.strict && w.sc.input.kind == inputUnknown {
 		last.Late = false
 	}
 }
@@ -144,7 +144,7 @@ func (w *walker) assign(a *syntax.Assign, exported bool) {
 		return
 	}
 	name := a.Name.Value
-	if w.p.manner.strict {
+	if w.p.checks.strict {
 		w.refuse(nil, judgeVariable(name, exported))
 	}
 	if exported {
@@ -210,7 +210,7 @@ func (w *walker) setArray(name string, arr *syntax.ArrayExpr) {
 			break
 		}
 		for _, f := range w.fields(e.Value) {
-			if f.splits && w.p.manner.blind {
+			if f.splits && w.p.checks.opaque {
 				all = append(all, unknownArgs()...) // how many there are is not known
 			}
 			all = append(all, value{f.text, f.late, f.loose})
@@ -238,7 +238,7 @@ func (w *walker) prefix(a *syntax.Assign, building bool) {
 	if a.Name != nil {
 		w.obeys(a.Name.Value, v)
 	}
-	if a.Name == nil || !w.p.manner.strict || a.Name.Value == "IFS" {
+	if a.Name == nil || !w.p.checks.strict || a.Name.Value == "IFS" {
 		return
 	}
 	w.refuse(nil, judgeVariable(a.Name.Value, true))
@@ -250,14 +250,14 @@ func (w *walker) prefix(a *syntax.Assign, building bool) {
 
 // exportedText judges what a variable holds that every command after it is given.
 func (w *walker) exportedText(name string, v value) {
-	if w.exports[name] && w.p.manner.strict && !v.late {
+	if w.exports[name] && w.p.checks.strict && !v.late {
 		w.refuse(nil, makeReads(name, v.text))
 	}
 }
 
 // zone judges what the variable TZ is set to.
 func (w *walker) zone(name string, v value) {
-	if name == "TZ" && w.p.manner.strict {
+	if name == "TZ" && w.p.checks.strict {
 		w.refuse(nil, zoneFile(v.text, v.loose))
 	}
 }
@@ -278,7 +278,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 		if a.Name == nil {
 			continue
 		}
-		if _, ok := w.sc.vars[a.Name.Value]; ok && a.Naked && exported && w.p.manner.strict {
+		if _, ok := w.sc.vars[a.Name.Value]; ok && a.Naked && exported && w.p.checks.strict {
 			w.refuse(nil, judgeVariable(a.Name.Value, true))
 			w.mark(&w.exports, a.Name.Value)
 			w.exportedText(a.Name.Value, w.sc.vars[a.Name.Value])
@@ -291,7 +291,7 @@ func (w *walker) declClause(cmd *syntax.DeclClause) {
 		if cmd.Variant.Value == "readonly" || w.pinned(cmd) {
 			w.mark(&w.fixed, a.Name.Value)
 		}
-		if v := w.sc.vars[a.Name.Value]; w.p.manner.strict || w.p.manner.blind {
+		if v := w.sc.vars[a.Name.Value]; w.p.checks.strict || w.p.checks.opaque {
 			w.evaluatedIfInteger(cmd, v)
 		}
 	}
@@ -350,17 +350,17 @@ func (w *walker) redirect(r *syntax.Redirect) {
 		if r.Hdoc != nil {
 			v = w.one(r.Hdoc)
 		}
-		w.feedText(v)
+		w.inputText(v)
 		return
 	case syntax.WordHdoc:
-		w.feedText(w.one(r.Word))
+		w.inputText(w.one(r.Word))
 		return
 	}
 	w.redirectName(r)
 	v := w.one(r.Word)
 	target := word{text: v.text, late: v.late, loose: v.loose, src: r.Word}
 	if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut || r.Op == syntax.DplIn {
-		w.sc.fed = feed{kind: fedUnknown, file: r.Op == syntax.RdrIn && !target.late}
+		w.sc.input = pipeInput{kind: inputUnknown, file: r.Op == syntax.RdrIn && !target.late}
 	} else if !harmlessDevice(target.text) && !isDescriptor(r.Op.String(), target) {
 		w.wrote = true
 	}
@@ -382,21 +382,21 @@ func (w *walker) redirectName(r *syntax.Redirect) {
 
 // sets judges and notes a variable that is set by other means than x=y.
 func (w *walker) sets(name string, v value) {
-	if w.p.manner.strict {
+	if w.p.checks.strict {
 		w.refuse(nil, judgeVariable(name, false))
 	}
 	w.set(name, v)
 }
 
-func (w *walker) feedText(v value) {
-	w.sc.fed = feed{kind: fedKnown, text: v.text}
+func (w *walker) inputText(v value) {
+	w.sc.input = pipeInput{kind: inputKnown, text: v.text}
 	if v.late {
-		w.sc.fed = feed{kind: fedUnknown}
+		w.sc.input = pipeInput{kind: inputUnknown}
 	}
 }
 
 func (w *walker) procSubst(part *syntax.ProcSubst) {
-	if w.p.manner.foreground {
+	if w.p.checks.foreground {
 		w.refuse(nil, refusal("process substitution", "it runs a command beside the script, through a file outside of it", "use a pipe, or write to a file first"))
 	}
 	w.apart(func() { w.stmts(part.Stmts) })
@@ -412,9 +412,9 @@ func (w *walker) substitution(part *syntax.CmdSubst) value {
 		return anything
 	}
 	switch out.kind {
-	case fedKnown:
+	case inputKnown:
 		return value{text: strings.TrimRight(out.text, "\n")}
-	case fedConfined:
+	case inputConfined:
 		if out.blanks {
 			return anything // cat $(find .) may find 'a /etc/passwd'
 		}
@@ -469,7 +469,7 @@ func (w *walker) testNumber(x syntax.TestExpr) {
 
 func (w *walker) testPath(x syntax.TestExpr) {
 	src, ok := x.(*syntax.Word)
-	if !ok || !w.p.manner.strict {
+	if !ok || !w.p.checks.strict {
 		return
 	}
 	v := w.again(src)

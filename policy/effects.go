@@ -111,12 +111,12 @@ func (w *walker) chdir(args []word) {
 // readInto gives the variables of read and mapfile what is known about the
 // text they read.
 func (w *walker) readInto(args []word) {
-	w.cost.spend(costSource*len(w.sc.fed.text) + costEntry*len(args))
+	w.cost.spend(costSource*len(w.sc.input.text) + costEntry*len(args))
 	v := anything
-	if w.sc.fed.kind == fedConfined {
+	if w.sc.input.kind == inputConfined {
 		v = value{text: insideName, late: true}
 	}
-	if w.sc.fed.kind == fedKnown && strings.Trim(w.sc.fed.text, "0123456789 \n") == "" {
+	if w.sc.input.kind == inputKnown && strings.Trim(w.sc.input.text, "0123456789 \n") == "" {
 		v = value{text: "1", late: true}
 	}
 	w.set("REPLY", v)
@@ -168,16 +168,16 @@ func (w *walker) shift(args []word) {
 }
 
 // output says what is known about a command's standard output.
-func (w *walker) output(words []word) feed {
+func (w *walker) output(words []word) pipeInput {
 	w.cost.spend(costWord + costSource*len(words))
-	unknown := feed{kind: fedUnknown}
+	unknown := pipeInput{kind: inputUnknown}
 	args := words[1:]
 	switch words[0].text {
 	case "true", "false", ":", "test", "[":
-		return feed{kind: fedKnown}
+		return pipeInput{kind: inputKnown}
 	case "cd":
 		if len(args) == 1 && !args[0].late && args[0].text != "-" {
-			return feed{kind: fedKnown}
+			return pipeInput{kind: inputKnown}
 		}
 	case "echo":
 		return echoed(args)
@@ -185,11 +185,11 @@ func (w *walker) output(words []word) feed {
 		return printed(args)
 	case "pwd":
 		if len(w.sc.dirs) == 1 {
-			return feed{kind: fedKnown, text: w.sc.dirs[0]}
+			return pipeInput{kind: inputKnown, text: w.sc.dirs[0]}
 		}
-		return feed{kind: fedConfined, sure: true}
+		return pipeInput{kind: inputConfined, sure: true}
 	case "find":
-		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.tame(args) {
+		if !hasAny(args, "-printf", "-exec", "-fprintf", "-execdir", "-ls") && w.staysInside(args) {
 			out := w.names(args)
 			out.dashes = false // the names it finds begin with where it started
 			c := w.newCommand(words)
@@ -197,13 +197,13 @@ func (w *walker) output(words []word) feed {
 			return out
 		}
 	case "stat", "jq", "expr", "awk", "git", "seq":
-		if printsNumber(words[0].text, args) && w.tame(args) {
-			return feed{kind: fedConfined, sure: true, number: true}
+		if printsNumber(words[0].text, args) && w.staysInside(args) {
+			return pipeInput{kind: inputConfined, sure: true, number: true}
 		}
 	}
 	switch words[0].text {
 	case "ls", "fd", "du", "stat", "sha256sum", "md5sum":
-		if w.tame(args) && onlyNames(words[0].text, args) {
+		if w.staysInside(args) && onlyNames(words[0].text, args) {
 			out := w.names(args)
 			if inList(" ls fd ", words[0].text) {
 				c := w.newCommand(words)
@@ -212,31 +212,31 @@ func (w *walker) output(words []word) feed {
 			return out
 		}
 	case "wc", "nproc", "id":
-		if w.tame(args) {
-			return feed{kind: fedConfined, sure: true, number: operands(args) == 0 && (words[0].text != "id" || hasAny(args, "-u", "-g"))}
+		if w.staysInside(args) {
+			return pipeInput{kind: inputConfined, sure: true, number: operands(args) == 0 && (words[0].text != "id" || hasAny(args, "-u", "-g"))}
 		}
 	case "tr":
-		if w.sc.fed.number && hasAny(args, "-d") {
-			return w.sc.fed
+		if w.sc.input.number && hasAny(args, "-d") {
+			return w.sc.input
 		}
 	case "date":
-		if w.tame(args) {
-			return feed{kind: fedConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") && strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
+		if w.staysInside(args) {
+			return pipeInput{kind: inputConfined, sure: true, number: len(args) == 1 && strings.HasPrefix(args[0].text, "+%") && strings.Trim(args[0].text[1:], "%sYmdHMSNj") == ""}
 		}
 	case "mktemp":
-		if name := madeTemp(args); w.p.manner.blind && name != "" {
-			return feed{kind: fedKnown, text: name}
+		if name := madeTemp(args); w.p.checks.opaque && name != "" {
+			return pipeInput{kind: inputKnown, text: name}
 		}
-		if w.tame(args) {
-			return feed{kind: fedConfined, sure: true}
+		if w.staysInside(args) {
+			return pipeInput{kind: inputConfined, sure: true}
 		}
 	case "seq", "basename", "uname", "whoami", "realpath":
-		if w.tame(args) {
-			return feed{kind: fedConfined, sure: true}
+		if w.staysInside(args) {
+			return pipeInput{kind: inputConfined, sure: true}
 		}
 	case "dirname":
-		if w.tame(args) && w.tame(parents(args)) {
-			return feed{kind: fedConfined, sure: true}
+		if w.staysInside(args) && w.staysInside(parents(args)) {
+			return pipeInput{kind: inputConfined, sure: true}
 		}
 	case "expr":
 		for _, a := range args {
@@ -244,28 +244,28 @@ func (w *walker) output(words []word) feed {
 				return unknown
 			}
 		}
-		return confined
+		return confinedInput
 	case "git":
-		if w.tame(args) {
+		if w.staysInside(args) {
 			return w.gitOutput(args)
 		}
 	case "go":
-		if len(args) > 0 && args[0].text == "list" && plainPackages(args[1:]) && w.tame(args) {
-			return confined
+		if len(args) > 0 && args[0].text == "list" && plainPackages(args[1:]) && w.staysInside(args) {
+			return confinedInput
 		}
 	case "rg", "grep":
 		out := w.grepOutput(args)
-		if out.kind == fedConfined && out.git == "" && !out.number {
+		if out.kind == inputConfined && out.git == "" && !out.number {
 			c := w.newCommand(words)
 			out.git = c.shows(words[0].text, args)
 		}
 		return out
 	case "sort", "uniq", "head", "tail", "tac", "shuf", "cat":
 		if words[0].text == "cat" && len(args) == 0 {
-			return w.sc.fed
+			return w.sc.input
 		}
 		if w.filters(words) && !hasLetter(args, "c") {
-			return w.some(w.sc.fed)
+			return w.some(w.sc.input)
 		}
 	case "xargs":
 		return w.xargsOutput(args)
@@ -275,8 +275,8 @@ func (w *walker) output(words []word) feed {
 
 // names is the output of a program that lists files. A script that made files
 // may have made 'a /etc/passwd', which is two names to xargs.
-func (w *walker) names(args []word) feed {
-	return feed{kind: fedConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"), dashes: w.wrote}
+func (w *walker) names(args []word) pipeInput {
+	return pipeInput{kind: inputConfined, blanks: w.wrote && !hasAny(args, "-print0", "-z", "--zero", "-0"), dashes: w.wrote}
 }
 
 // onlyNames reports whether a listing shows names and numbers alone: --time-style
@@ -342,8 +342,8 @@ func parents(args []word) (all []word) {
 }
 
 // some is what is known about a part of a text, when which part is not.
-func (w *walker) some(f feed) feed {
-	if f.kind != fedKnown {
+func (w *walker) some(f pipeInput) pipeInput {
+	if f.kind != inputKnown {
 		return f
 	}
 	w.cost.spend(2 * costText * len(f.text))
@@ -352,14 +352,14 @@ func (w *walker) some(f feed) feed {
 		items = append(items, word{text: s})
 	}
 	if w.common(items).loose {
-		return feed{kind: fedUnknown}
+		return pipeInput{kind: inputUnknown}
 	}
-	return confined
+	return confinedInput
 }
 
-// tame reports whether no argument can put a path outside the root into the
+// staysInside reports whether no argument can put a path outside the root into the
 // output: date +/etc/passwd prints just that.
-func (w *walker) tame(args []word) bool {
+func (w *walker) staysInside(args []word) bool {
 	c := w.newCommand(nil)
 	for _, a := range args {
 		t := strings.TrimLeft(a.text, "+")
@@ -398,57 +398,57 @@ func (w *walker) filters(words []word) bool {
 }
 
 // xargsOutput knows xargs grep -l and xargs ls.
-func (w *walker) xargsOutput(args []word) feed {
+func (w *walker) xargsOutput(args []word) pipeInput {
 	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		args = args[1:]
 	}
 	if len(args) > 0 {
 		switch args[0].text {
 		case "ls":
-			return feed{kind: fedConfined, git: w.sc.fed.git}
+			return pipeInput{kind: inputConfined, git: w.sc.input.git}
 		case "grep", "rg":
 			if hasLetter(args[1:], "l") {
 				out := w.grepOutput(args[1:])
-				out.git = w.sc.fed.git
+				out.git = w.sc.input.git
 				return out
 			}
 		}
 	}
-	return feed{kind: fedUnknown}
+	return pipeInput{kind: inputUnknown}
 }
 
 // grepOutput knows that grep passes lines on, or names files it was given.
-func (w *walker) grepOutput(args []word) feed {
+func (w *walker) grepOutput(args []word) pipeInput {
 	for _, a := range args {
 		if strings.HasPrefix(a.text, "--label") {
-			return feed{kind: fedUnknown} // what it prints instead of a name
+			return pipeInput{kind: inputUnknown} // what it prints instead of a name
 		}
 	}
 	for _, a := range args {
 		t := a.text
 		if t == "--files" || t == "--files-with-matches" || t == "--count" || t == "-c" ||
 			len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t, "lL") && !strings.ContainsAny(t, "ef") {
-			return feed{kind: fedConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 && !hasLetter(args, "rRHlL")}
+			return pipeInput{kind: inputConfined, number: (t == "-c" || t == "--count") && operands(args) <= 2 && !hasLetter(args, "rRHlL")}
 		}
 	}
 	if operands(args) <= 1 && !hasLetter(args, "orRhn") {
-		out := w.some(w.sc.fed)
+		out := w.some(w.sc.input)
 		out.git = w.cost.sifted(out.git, args)
 		return out
 	}
-	return feed{kind: fedUnknown}
+	return pipeInput{kind: inputUnknown}
 }
 
-func (w *walker) gitOutput(args []word) feed {
+func (w *walker) gitOutput(args []word) pipeInput {
 	if len(args) > 0 && !ownFormat(args) {
 		switch args[0].text {
 		case "rev-parse", "rev-list", "merge-base", "describe":
-			return feed{kind: fedConfined, sure: true}
+			return pipeInput{kind: inputConfined, sure: true}
 		case "ls-files", "ls-tree":
 			return w.names(args)
 		case "branch":
 			if !hasLetter(args, "v") || hasAny(args, "--show-current") {
-				return confined
+				return confinedInput
 			}
 		case "diff":
 			if hasAny(args, "--name-only") {
@@ -460,11 +460,11 @@ func (w *walker) gitOutput(args []word) feed {
 			}
 		case "grep":
 			if hasAny(args, "-l", "--files-with-matches", "--name-only") {
-				return confined
+				return confinedInput
 			}
 		}
 	}
-	return feed{kind: fedUnknown}
+	return pipeInput{kind: inputUnknown}
 }
 
 func hasAny(args []word, texts ...string) bool {

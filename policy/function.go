@@ -47,7 +47,7 @@ func (w *walker) argsOf(words []word) []value {
 	w.cost.spend(costWord * len(words))
 	args := make([]value, len(words))
 	for i, a := range words {
-		if a.splits && w.p.manner.blind {
+		if a.splits && w.p.checks.opaque {
 			return unknownArgs() // f $x: which is the second nobody knows
 		}
 		args[i] = value{a.text, a.late, a.loose}
@@ -150,7 +150,7 @@ func (w *walker) declare(cmd *syntax.FuncDecl) {
 		w.refuse(nil, refusal("function", "the function has no name", "write name() { … }"))
 		return
 	}
-	if len(w.sc.funcs) >= maxTracked && w.p.manner.strict {
+	if len(w.sc.funcs) >= maxTracked && w.p.checks.strict {
 		w.refuse(nil, refusal("function", "there are too many functions to follow", "split the script"))
 		return
 	}

@@ -12,7 +12,7 @@ const ownJob = "%!"
 
 // mayStart reports whether a statement may run in the background. Inside eval
 // and sh -c it may not: the script around them could not know of it.
-func (w *walker) mayStart() bool { return w.p.manner.jobs && w.wrapped == 0 }
+func (w *walker) mayStart() bool { return w.p.checks.jobs && w.wrapped == 0 }
 
 // job walks a statement that runs beside those after it, in a subshell of its
 // own: its cd and its variables are gone when it ends.
@@ -21,7 +21,7 @@ func (w *walker) job(s *syntax.Stmt) {
 	w.jobs++
 	w.apart(func() { w.statement(s) })
 	w.jobs--
-	w.made = feed{kind: fedUnknown}
+	w.made = pipeInput{kind: inputUnknown}
 }
 
 // kill judges the shell's own kill, which knows the jobs of its script and no

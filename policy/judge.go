@@ -8,15 +8,15 @@ import (
 // A command is one command about to be judged, with what is known around it.
 type command struct {
 	p      *Policy
-	cost   *budget
+	cost   *costMeter
 	words  []word
 	dirs   []string // where it may run; nil means anywhere inside the root
-	fed    feed
+	input  pipeInput
 	rule   *rule // the rule that lets it run
 	depth  int   // how many commands it is wrapped in
 	wrote  bool  // the script may have written files before
 	linked bool  // the script made symbolic links before
-	told   bool  // another program was told to run it: only what a rule denies is refused
+	nested bool  // another program was told to run it: only what a rule denies is refused
 
 	frozen   bool // no file may be written at all
 	expanded bool // the words are as the shell expanded them, and Script has seen where they came from
@@ -38,8 +38,8 @@ func (c *command) judge() finding {
 	}
 	c.cost.spend(c.work())
 	r := c.findRule()
-	if r == nil && c.told && !c.mayBeAllowed() {
-		r = &tolerated
+	if r == nil && c.nested && !c.mayBeAllowed() {
+		r = &noRuleDenies
 	}
 	if f := c.byRule(r, name.text); f != nil {
 		return *f
@@ -55,11 +55,11 @@ func (c *command) judge() finding {
 	if f := c.known(); f != nil && f.effect <= done.effect {
 		done = *f
 	}
-	if c.p.manner.blind && done.effect == Allow {
-		if f := c.weigh(); f != nil {
+	if c.p.checks.opaque && done.effect == Allow {
+		if f := c.judgeLate(); f != nil {
 			return *f
 		}
-		done.weighed = true
+		done.lateSettled = true
 	}
 	return done
 }
@@ -74,7 +74,7 @@ func (c *command) work() int {
 // findRule returns the most specific rule for the command, or nil.
 func (c *command) findRule() *rule {
 	argv := c.texts()
-	if !c.p.manner.blind {
+	if !c.p.checks.opaque {
 		return c.p.rules.find(argv)
 	}
 	name := argv[0]
@@ -140,11 +140,11 @@ func (c *command) texts() []string { return textsOf(c.words) }
 // byRule returns the refusal by a rule, by the lack of one, or by a name that
 // is a path: a file ./ls in the workspace is not the ls a rule speaks of.
 func (c *command) byRule(r *rule, name string) *finding {
-	if c.p.manner.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
+	if c.p.checks.strict && strings.Contains(name, "/") && (r == nil || len(r.words) == 0 || r.words[0] != name) {
 		return refusal("path as name", "programs are run by name, not by path", "use the name of an installed program, without a slash")
 	}
 	switch {
-	case r == nil && c.p.manner.strict && name == "git" && c.gitOption() != nil:
+	case r == nil && c.p.checks.strict && name == "git" && c.gitOption() != nil:
 		return c.gitOption() // says more than that x is no subcommand
 	case r == nil && c.mayBeAllowed():
 		return c.mayBecome(nil, c.firstLate())
@@ -265,19 +265,19 @@ func (p *Policy) names() []string {
 // for the verdict on the command it would run.
 func (c *command) known() *finding {
 	name, args := c.words[0].text, c.words[1:]
-	if c.p.manner.blind {
+	if c.p.checks.opaque {
 		name = path.Base(name) // cd /bin; ./env rm
 	}
 	if f, ok := c.wrapped(name, args); ok {
-		if c.p.manner.watched && f != nil && !f.ruled {
+		if c.p.checks.callback && f != nil && !f.ruled {
 			return nil
 		}
 		return f
 	}
-	if c.p.manner.blind && !c.expanded {
-		return c.runs(name, args)
+	if c.p.checks.opaque && !c.expanded {
+		return c.nestedCommands(name, args)
 	}
-	if !c.p.manner.strict {
+	if !c.p.checks.strict {
 		return nil
 	}
 	if prog := c.p.known(name); prog != nil {
@@ -291,7 +291,7 @@ func (c *command) inner(words []word) *finding {
 	if len(words) == 0 {
 		return nil
 	}
-	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, fed: c.fed, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told, expanded: c.expanded}
+	in := command{p: c.p, cost: c.cost, words: words, dirs: c.dirs, input: c.input, depth: c.depth + 1, wrote: c.wrote, linked: c.linked, nested: c.nested, expanded: c.expanded}
 	f := in.judge()
 	if f.effect == Allow {
 		return &finding{effect: Allow, why: f.why, where: f.where, late: f.late}
@@ -312,13 +312,13 @@ func (c *command) innerScript(src word) *finding {
 	if err != nil {
 		return refusal(c.words[0].text, "the script inside can not be parsed", "write the commands into the script itself")
 	}
-	if c.p.manner.blind {
+	if c.p.checks.opaque {
 		c.cost.spend(2*costScript + costShape*len(src.text))
 		if bad := readAsJudged(c.words[0].text, src.text, f, c.plainShell()); bad != nil {
 			return bad
 		}
 	}
-	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, fed: c.fed}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, told: c.told}
+	w := &walker{p: c.p, cost: c.cost, sc: scope{cost: c.cost, dirs: c.dirs, input: c.input}, wrapped: c.depth + 1, wrote: c.wrote, linked: c.linked, nested: c.nested}
 	w.stmts(f.Stmts)
 	w.uncalled()
 	worst := finding{effect: Allow}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -20,19 +21,33 @@ type Judged struct {
 	Printed Verdict
 }
 
-// ScriptAt parses a script that begins in dir and judges it. An empty dir is
-// where the policy itself stands. Reprinted wants the text for a runner that
-// reads it itself.
-func (p *Policy) ScriptAt(_ context.Context, dir, script string, reprinted bool) (Judged, error) {
-	file, err := ParseScript(script)
-	if err != nil {
-		return Judged{}, err
+// ScriptAt judges a script that begins in dir. An empty dir is the directory of
+// the policy. Program is the tree of the script, which must be one of
+// [ParseScript]; nil means that the script is parsed here. Reprinted asks for the
+// text of the tree, for a runner that reads the text itself.
+func (p *Policy) ScriptAt(_ context.Context, dir, script string, program *syntax.File, reprinted bool) (Judged, error) {
+	file := program
+	if file == nil {
+		parsed, err := ParseScript(script)
+		if err != nil {
+			return Judged{}, err
+		}
+		file = parsed
 	}
 	j := Judged{Program: file, Verdicts: p.ProgramAt(dir, file)}
 	if reprinted {
 		j.Text, j.Printed = Reprint(file)
 	}
 	return j, nil
+}
+
+// Source prints a tree as shell source, for records and for people.
+func Source(program *syntax.File) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, program); err != nil {
+		return ""
+	}
+	return b.String()
 }
 
 // UnmarshalText reads an effect as [Effect.MarshalText] spells it.

@@ -1,350 +1,286 @@
 package policy
 
 import (
-	"strconv"
+	"embed"
+	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
 	"hako/shell/spec"
 )
 
-// A program is what is known about one program: the options it may be given,
-// and what its operands are. An option that is not listed is refused, so that
-// a new or forgotten one cannot run a program or open a file unseen.
+// knowFiles have the specs of programs, by topic; docs/policy.md describes their
+// form. lists.txt has lists of words that belong to no single program.
 //
-// In short each letter is an option; a mark behind it says what it takes:
-// ':' a text, '@' a file, '?' an optional text in the same word. '#' stands
-// for -NUMBER. long is a list of names separated by spaces, with the same
-// marks. Abbreviated long options are never accepted.
-type program struct {
-	short, long string
-	given       []string // options that stand for the first operand
-	args        operandKind
-	most        int  // operands at most; 0 means any number
-	writes      bool // the operands are files that may be written
-	free        bool // any option; it runs the repository's code anyway
-	whole       bool // extra judges all of its words
-	command     bool // its operands are a command that it runs
-	skip        int  // operands before that command
-	unlisted    bool // its options are not known
-	reads       string
+//go:embed know/*.txt
+var knowFiles embed.FS
 
-	spec     *spec.Spec
-	lists    map[string]string // other fields of the spec
-	once     sync.Once         // guards commands
-	commands *commandOptions
+const listsFile = "know/lists.txt"
+
+// programForm is the form of the files: that of package spec with these fields.
+//
+//	reads                  "always": it only reads, whatever its words are;
+//	                       "checked": it only reads if its words are the right ones
+//	takes                  options that take a value, where any option may be given
+//	runs                   those of them whose value is a command
+//	forbidden-options      options that are refused although any other may be given
+//	forbidden-subcommands  subcommands that are refused
+//	subcommands            subcommands that are known
+//	listed                 "no": the spec has only what takes and runs say
+//	flags, tests, tools, orders, words  lists that a function reads
+func programForm() spec.Dialect {
+	return spec.Dialect{Host: true, Like: builtinSpec, Fields: programFields[:]}
 }
 
-type operandKind uint8
-
-const (
-	files     operandKind = iota // every operand names a file
-	texts                        // no operand names a file
-	textFirst                    // the first is a text, unless -e or -f gave it
-	nothing                      // it takes no operands
-)
-
-// arguments are the words of a command, sorted.
-type arguments struct {
-	options  []option
-	operands []word
+var programFields = [...]string{
+	"reads", "takes", "runs", "forbidden-options", "forbidden-subcommands", "subcommands", "listed",
+	"flags", "tests", "tools", "orders", "words",
 }
 
-type option struct {
-	name string // with its dashes
-	val  word
-	kind byte // ':', '@', '?' or 0
+// programSet finds programs by name and parses what is known about one when it
+// is first asked for. It is safe for concurrent use.
+type programSet struct {
+	texts map[string]string // the spec of each name
+
+	mu     sync.RWMutex
+	parsed map[string]*program
 }
 
-func (a *arguments) get(names ...string) (word, bool) {
-	for i := len(a.options) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if a.options[i].name == n {
-				return a.options[i].val, true
-			}
+var builtinPrograms = sync.OnceValue(func() *programSet {
+	return indexFiles(func(name string) bool { return name != listsFile })
+})
+
+var wordLists = sync.OnceValue(func() *programSet {
+	return indexFiles(func(name string) bool { return name == listsFile })
+})
+
+// indexFiles finds the names in files without parsing more of them.
+func indexFiles(wanted func(name string) bool) *programSet {
+	set := &programSet{texts: make(map[string]string, 512), parsed: make(map[string]*program)}
+	files, _ := fs.Glob(knowFiles, "know/*.txt")
+	for _, name := range files {
+		if text, err := knowFiles.ReadFile(name); err == nil && wanted(name) {
+			set.index(string(text))
 		}
 	}
-	return word{}, false
+	return set
 }
 
-func (c *command) byProgram(name string, prog *program, args []word) *finding {
-	if prog.whole {
-		return c.extra(name, &arguments{operands: args})
+const nameField = "\nname:"
+
+// index files the specs of a text by their names. They stay parts of the text:
+// every start of a shell comes through here.
+func (s *programSet) index(text string) {
+	start := 0
+	if !strings.HasPrefix(text, nameField[1:]) {
+		start = strings.Index(text, nameField) + 1
 	}
-	if prog.free {
-		if f := c.extra(name, &arguments{operands: args}); f != nil {
-			return f
+	for start < len(text) {
+		end := len(text)
+		if i := strings.Index(text[start:], nameField); i >= 0 {
+			end = start + i + 1
 		}
-		return c.anyProgram(args)
+		for _, name := range namesIn(text[start:end]) {
+			s.texts[name] = text[start:end]
+		}
+		start = end
 	}
-	a, f := c.sort(name, prog, args)
-	if f != nil {
-		return f
-	}
-	if f := c.extra(name, a); f != nil {
-		return f
-	}
-	return c.byOperands(name, prog, a)
 }
 
-func (c *command) byOperands(name string, prog *program, a *arguments) *finding {
-	ops := a.operands
-	if prog.most > 0 && len(ops) > prog.most || prog.args == nothing && len(ops) > 0 {
-		return refusal(name+": operands", "it is given more operands than are allowed", "give it fewer; write to a file with a redirection")
+// namesIn returns the names that a spec is for.
+func namesIn(text string) []string {
+	first, _, _ := strings.Cut(text, "\n")
+	names := []string{strings.TrimSpace(strings.TrimPrefix(first, nameField[1:]))}
+	if _, also, ok := strings.Cut(text, "\nalso:"); ok {
+		line, _, _ := strings.Cut(also, "\n")
+		names = append(names, strings.Fields(line)...)
 	}
-	switch prog.args {
-	case texts:
+	return names
+}
+
+// find returns what is known about a name, nil if nothing is.
+func (s *programSet) find(name string) *program {
+	s.mu.RLock()
+	prog, ok := s.parsed[name]
+	s.mu.RUnlock()
+	if ok {
+		return prog
+	}
+	found := s.parse(name)
+	if found == nil {
 		return nil
-	case textFirst:
-		if _, given := a.get(prog.given...); !given && len(ops) > 0 {
-			ops = ops[1:]
-		}
 	}
-	copied := copiedOperands(name, a)
-	for i, w := range ops {
-		if i < copied {
-			if f := c.copied(w); f != nil {
-				return f
-			}
-			continue
-		}
-		if f := c.file(w, prog.writes); f != nil {
-			return f
-		}
-	}
-	return nil
+	prog = newProgram(found)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parsed[name] = prog
+	return prog
 }
 
-// copied judges what cp takes a copy of. What is git's stays where it is.
-func (c *command) copied(w word) *finding {
-	f := c.file(w, false)
-	if f == nil && c.p.opts.Root != "" {
-		if f = c.entersGit(w); f != nil {
-			f.where = c.words[0].text + ": path"
-		}
-	}
-	return f
-}
-
-// copiedOperands is how many operands are what cp copies, not where to.
-func copiedOperands(name string, a *arguments) int {
-	if name != "cp" {
-		return 0
-	}
-	if _, linked := a.get("-l", "--link", "-s", "--symbolic-link"); linked {
-		return 0
-	}
-	if _, into := a.get("-t", "--target-directory"); into {
-		return len(a.operands)
-	}
-	return len(a.operands) - 1
-}
-
-// file judges a word that names a file.
-func (c *command) file(w word, written bool) *finding {
-	f := c.path(w)
-	if f == nil && written && c.p.opts.Root != "" {
-		f = c.guarded(w)
-	}
-	if f != nil && f.where == "path" {
-		f.where = c.words[0].text + ": path"
-	}
-	return f
-}
-
-// sort takes the words of a command apart by the program's options.
-func (c *command) sort(name string, prog *program, args []word) (*arguments, *finding) {
-	c.cost.spend(costParam * len(args))
-	a := &arguments{operands: make([]word, 0, len(args))}
-	for i := 0; i < len(args); i++ {
-		w := args[i]
-		t := w.text
-		switch {
-		case len(t) < 2 || t[0] != '-':
-			a.operands = append(a.operands, w)
-			continue
-		case t == "--":
-			a.operands = append(a.operands, args[i+1:]...)
-			return a, nil
-		}
-		var next *word
-		if i+1 < len(args) {
-			next = &args[i+1]
-		}
-		var took bool
-		var f *finding
-		if t[1] == '-' {
-			took, f = c.longOption(a, name, prog, w, next)
-		} else {
-			took, f = c.shortOptions(a, name, prog, w, next)
-		}
-		if f != nil {
-			return nil, f
-		}
-		if took {
-			i++
-		}
-	}
-	return a, nil
-}
-
-func (c *command) longOption(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	key, val, given := strings.Cut(w.text[2:], "=")
-	kind, ok := findLong(prog.long, key)
+// parse returns the spec of a name, that of hako's own command if the files have
+// none, or nil.
+func (s *programSet) parse(name string) *spec.Spec {
+	text, ok := s.texts[name]
 	if !ok {
-		return false, c.unlisted(name, "--"+key, prog)
-	}
-	o := option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}
-	if (kind == ':' || kind == '@') && !given {
-		if next == nil {
-			return false, nil // the program itself will complain
+		if own := spec.Lookup(name); own != nil && !own.OffHost {
+			return own
 		}
-		o.val, took = *next, true
-	}
-	a.options = append(a.options, o)
-	return took, c.optionFile(o, given || took)
-}
-
-// maxLetters bounds the options that are written as one word.
-const maxLetters = 256
-
-func (c *command) shortOptions(a *arguments, name string, prog *program, w word, next *word) (took bool, f *finding) {
-	t := w.text
-	if strings.Trim(t[1:], "0123456789") == "" && strings.Contains(prog.short, "#") {
-		return false, nil
-	}
-	for i := 1; i < len(t); i++ {
-		if i > maxLetters {
-			return false, refusal(name+": options", "a word has more than "+strconv.Itoa(maxLetters)+" options", "give fewer")
-		}
-		at := strings.IndexByte(prog.short, t[i])
-		if at < 0 || strings.IndexByte(":@?#", t[i]) >= 0 {
-			return false, c.unlisted(name, "-"+t[i:i+1], prog)
-		}
-		kind := byte(0)
-		if at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
-			kind = prog.short[at+1]
-		}
-		o := option{name: "-" + t[i:i+1], kind: kind}
-		if kind == 0 {
-			a.options = append(a.options, o)
-			continue
-		}
-		o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
-		given := i+1 < len(t) || w.late // head -n$(ls) ../x: the late part is the value
-		if !given && kind != '?' && next != nil {
-			o.val, took, given = *next, true, true
-		}
-		a.options = append(a.options, o)
-		return took, c.optionFile(o, given)
-	}
-	return false, nil
-}
-
-func (c *command) optionFile(o option, given bool) *finding {
-	if o.kind != '@' || !given {
 		return nil
 	}
-	f := c.file(o.val, true)
-	if f != nil {
-		f.where = c.words[0].text + ": " + o.name
+	specs, err := programForm().Parse(text)
+	if err != nil {
+		return nil // TestKnowFiles sees to it that there is none such
 	}
-	return f
+	return specs[0]
 }
 
-// findLong looks a long option up in a program's list.
-func findLong(list, key string) (kind byte, ok bool) {
-	if key == "" || strings.ContainsAny(key, " :@?") {
-		return 0, false
-	}
-	for rest := list; ; {
-		i := strings.Index(rest, key)
-		if i < 0 {
-			return 0, false
-		}
-		end := i + len(key)
-		if i == 0 || rest[i-1] == ' ' {
-			if end == len(rest) || rest[end] == ' ' {
-				return 0, true
-			}
-			if strings.IndexByte(":@?", rest[end]) >= 0 {
-				return rest[end], true
-			}
-		}
-		rest = rest[end:]
-	}
-}
-
-func (c *command) unlisted(name, option string, prog *program) *finding {
-	why := "the option " + option + " is not on the list of options known to be safe"
-	hint := "leave " + option + " out"
-	if rest, ok := strings.CutPrefix(option, "--"); ok {
-		for _, known := range strings.Fields(prog.long) {
-			if len(rest) > 1 && strings.HasPrefix(known, rest) {
-				why, hint = "abbreviated options are refused", "write --"+strings.TrimRight(known, ":@?")+" in full"
-				break
-			}
-		}
-	}
-	return c.refused(option, why, hint)
-}
-
-// anyProgram judges the words of a program nothing is known about: whatever
-// looks like a path has to stay inside the root.
-func (c *command) anyProgram(args []word) *finding {
-	for i, w := range args {
-		key, _, _ := strings.Cut(w.text, "=")
-		if !w.loose && (inList(listed("exclude-options"), key) || i > 0 && inList(listed("exclude-options"), args[i-1].text)) {
-			continue
-		}
-		if f := c.anyWord(w); f != nil {
-			return f
-		}
+func builtinSpec(name string) *spec.Spec {
+	if prog := builtinPrograms().find(name); prog != nil {
+		return prog.spec
 	}
 	return nil
 }
 
-func (c *command) anyWord(w word) *finding {
-	t := w.text
-	c.cost.spend(2*costWord + 2*costText*len(t))
-	if w.loose {
-		return c.file(w, false)
-	}
-	if strings.Contains(t, "://") {
-		return c.url(w)
-	}
-	if len(t) > 2 && t[0] == '-' && t[1] != '-' {
-		t = t[2:] // -C../x
-	}
-	json := strings.HasPrefix(t, "{") // jest --config '{"globalSetup":"/tmp/x"}'
-	for _, piece := range strings.FieldsFunc(t, func(r rune) bool {
-		return r == '=' || r == ':' || r == ',' || r == '@' || json && strings.ContainsRune("{}[]\" ", r)
-	}) {
-		if c.p.opts.Root != "" && belowGit(piece) {
-			return refusal(c.words[0].text+": path", "git runs what is written into .git", "use git commands to look at the repository and to change it")
-		}
-		if piece[0] != '/' && piece[0] != '.' && !strings.Contains(piece, "../") {
-			continue
-		}
-		if f := c.file(word{text: piece, late: w.late}, false); f != nil {
-			return f
-		}
+// listed returns a list of words, with a space before and after each.
+func listed(name string) string { return wordLists().find(name).words("words") }
+
+// builtin is what hako itself knows about a program that does not run the
+// command in its operands, nil if nothing.
+func builtin(name string) *program {
+	if prog := builtinPrograms().find(name); prog != nil && !prog.command && !prog.unlisted {
+		return prog
 	}
 	return nil
 }
 
-// url judges an address: only the web, never a file in disguise.
-func (c *command) url(w word) *finding {
-	if w.loose {
-		return c.file(w, false)
+// wrapping is what is known about a program that runs the command in its operands.
+func wrapping(name string) *program {
+	if prog := builtinPrograms().find(name); prog != nil && prog.command {
+		return prog
 	}
-	at := strings.Index(w.text, "://")
-	if at < 0 {
-		return nil
+	return nil
+}
+
+// knownReads is what the field reads says about a program.
+func knownReads(name string) string {
+	switch prog := builtinPrograms().find(name); {
+	case prog == nil:
+		return ""
+	case prog.reads != "":
+		return prog.reads
+	case inList(listed("reading-commands"), name):
+		return "always"
+	case inList(listed("checked-commands"), name):
+		return "checked"
 	}
-	scheme := strings.ToLower(w.text[strings.LastIndexAny(w.text[:at], "=+ ")+1 : at])
-	if scheme == "http" || scheme == "https" || c.p.opts.Root == "" {
-		return nil
+	return ""
+}
+
+// newProgram makes a program of a spec.
+func newProgram(s *spec.Spec) *program {
+	prog := &program{spec: s, free: s.Any, lists: make(map[string]string)}
+	prog.short, prog.long = optionLists(s.Options)
+	if s.Number {
+		prog.short += "#"
 	}
-	return refusal(c.words[0].text+": "+scheme+"://", "only http and https addresses are allowed", "use an http or https address, or a path inside the root")
+	for _, name := range s.Given {
+		prog.given = append(prog.given, dashed(name))
+	}
+	for _, field := range programFields {
+		if words, ok := s.Extra(field); ok {
+			prog.lists[field] = " " + strings.Join(words, " ") + " "
+		}
+	}
+	prog.reads = strings.TrimSpace(prog.words("reads"))
+	prog.unlisted = prog.words("listed") == " no "
+	prog.setOperands()
+	prog.whole = s.Judged && !prog.command
+	return prog
+}
+
+func (p *program) setOperands() {
+	kinds := p.spec.Host.Kinds
+	p.writes = slices.Contains(kinds, spec.KindWrite)
+	switch i := slices.Index(kinds, spec.KindCommand); {
+	case i >= 0:
+		p.command, p.skip = true, i
+	case len(kinds) == 0:
+		p.args = nothing
+	case kinds[len(kinds)-1] == spec.KindText:
+		p.args = texts
+	case kinds[0] == spec.KindText:
+		p.args = textFirst
+	}
+	if !p.spec.Host.Repeated && p.args != nothing {
+		p.most = len(kinds)
+	}
+}
+
+// optionLists spells options as program has them.
+func optionLists(options []spec.Option) (short, long string) {
+	var s, l strings.Builder
+	for _, o := range options {
+		mark := strings.Replace(o.Values, string(spec.Write), string(spec.Read), 1)
+		for _, name := range o.Names {
+			switch {
+			case o.OwnOnly:
+			case len(name) == 1:
+				s.WriteString(name + mark)
+			default:
+				l.WriteString(name + mark + " ")
+			}
+		}
+	}
+	return s.String(), l.String()
+}
+
+// dashed is an option as it is given.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// words returns the words of a field, with a space before and after each.
+func (p *program) words(field string) string {
+	if p == nil {
+		return ""
+	}
+	return p.lists[field]
+}
+
+// commandOptions are the options of a program that take a value where any option
+// may be given, and those of them whose value is a command that it runs.
+type commandOptions struct {
+	program
+	runs string // with dashes, a space before and after each
+}
+
+// commandOptionsOf returns the fields takes and runs of a program, nil if nothing
+// is known about it.
+func (p *Policy) commandOptionsOf(name string) *commandOptions {
+	if prog := p.find(name); prog != nil {
+		return prog.takesAndRuns()
+	}
+	return nil
+}
+
+func (p *program) takesAndRuns() *commandOptions {
+	p.once.Do(func() {
+		o := &commandOptions{runs: " "}
+		for word := range strings.FieldsSeq(p.words("takes")) {
+			if bare := strings.TrimRight(word, ":@?"); len(bare) == 1 {
+				o.short += word
+			} else {
+				o.long += word + " "
+			}
+		}
+		for word := range strings.FieldsSeq(p.words("runs")) {
+			o.runs += dashed(word) + " "
+		}
+		p.commands = o
+	})
+	return p.commands
 }

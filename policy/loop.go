@@ -11,7 +11,7 @@ func (w *walker) forClause(cmd *syntax.ForClause) {
 	if !ok {
 		c := cmd.Loop.(*syntax.CStyleLoop)
 		w.arithm(c.Init)
-		w.havoc(c)
+		w.forgetVariables(c)
 		w.loop(cmd, func() {
 			w.arithm(c.Cond)
 			w.arithm(c.Post)
@@ -29,7 +29,7 @@ func (w *walker) forClause(cmd *syntax.ForClause) {
 			}
 		}
 	}
-	if w.p.manner.strict {
+	if w.p.checks.strict {
 		w.refuse(nil, judgeVariable(iter.Name.Value, false))
 	}
 	w.loop(cmd, func() {
@@ -80,7 +80,7 @@ func (w *walker) common(items []word) value {
 
 // loop walks a body that may run many times or never.
 func (w *walker) loop(node syntax.Node, walk func()) {
-	w.havoc(node)
+	w.forgetVariables(node)
 	w.cost.source(node)
 	if w.sc.lost || changesDir(node) {
 		w.sc.dirs = nil
@@ -127,8 +127,8 @@ func (w *walker) notAllowed(vs []Verdict) []Verdict {
 	return out
 }
 
-// havoc forgets the variables that node may set.
-func (w *walker) havoc(node syntax.Node) {
+// forgetVariables forgets the variables that node may set.
+func (w *walker) forgetVariables(node syntax.Node) {
 	if !w.afford(node, 1) {
 		w.sc.forget()
 		return
@@ -142,7 +142,7 @@ func (w *walker) havoc(node syntax.Node) {
 			}
 		case *syntax.CallExpr:
 			if len(n.Args) > 0 {
-				w.havocCall(n)
+				w.forgetCallVariables(n)
 			}
 		case *syntax.BinaryArithm:
 			if word, ok := n.X.(*syntax.Word); ok && isAssignment(n.Op) {
@@ -177,8 +177,8 @@ func later(a *syntax.Assign) value {
 	return anything
 }
 
-// havocCall forgets what builtins that set variables by name may set.
-func (w *walker) havocCall(call *syntax.CallExpr) {
+// forgetCallVariables forgets what builtins that set variables by name may set.
+func (w *walker) forgetCallVariables(call *syntax.CallExpr) {
 	switch call.Args[0].Lit() {
 	case "read", "mapfile", "readarray", "printf", "getopts", "unset", "export", "declare", "local", "typeset", "readonly", "let":
 		w.cost.spend(costWord * len(call.Args))

@@ -196,7 +196,7 @@ func (w *walker) operator(part *syntax.ParamExp, name string, v value, known boo
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	case syntax.OtherParamOps:
-		if (w.p.manner.strict || w.p.manner.blind) && strings.Contains(arg.text, "P") {
+		if (w.p.checks.strict || w.p.checks.opaque) && strings.Contains(arg.text, "P") {
 			w.refuse(nil, refusal("${x@P}", "prompt expansion runs the substitutions inside the value", "use $"+name+" as it is"))
 		}
 		return anything
@@ -363,7 +363,7 @@ func (w *walker) subscriptOf(name string, x syntax.ArithmExpr) {
 // spells is only known at run time.
 func (w *walker) arithmTarget(x syntax.ArithmExpr) {
 	word, ok := x.(*syntax.Word)
-	if !ok || !w.p.manner.strict {
+	if !ok || !w.p.checks.strict {
 		return
 	}
 	name := word.Lit()
@@ -390,7 +390,7 @@ func (w *walker) subscript(name string, x syntax.ArithmExpr, v value) {
 // evaluated refuses text that the shell is about to evaluate when evaluating
 // it would run something: 'a[$(touch x)]' as a name or a number.
 func (w *walker) evaluated(text, where string) {
-	if (w.p.manner.strict || w.p.manner.blind) && runsWhenEvaluated(text) {
+	if (w.p.checks.strict || w.p.checks.opaque) && runsWhenEvaluated(text) {
 		w.refuse(nil, refusal(where, "evaluating "+shown(text)+" runs the command inside it", "use plain names and numbers"))
 	}
 }
@@ -410,8 +410,8 @@ func shown(text string) string {
 // evaluates judges a value that the shell takes for arithmetic or for a name.
 // A value nobody has seen may be 'a[$(touch x)]', and so may a file's name.
 func (w *walker) evaluates(v value, where string, depth int) {
-	if !w.p.manner.strict {
-		if w.p.manner.blind {
+	if !w.p.checks.strict {
+		if w.p.checks.opaque {
 			w.evaluatesText(v.text, where, depth) // what is known of it
 		}
 		return
@@ -435,7 +435,7 @@ func (w *walker) evaluatesText(text, where string, depth int) {
 		if !isName(name) {
 			continue
 		}
-		if f := judgeVariable(name, false); f != nil && sets && w.p.manner.strict {
+		if f := judgeVariable(name, false); f != nil && sets && w.p.checks.strict {
 			w.refuse(nil, f)
 		}
 		w.follow(name, where, depth)
@@ -451,7 +451,7 @@ func (w *walker) follow(name, where string, depth int) {
 	}
 	active, seen := w.followed[name]
 	switch {
-	case active && w.p.manner.strict:
+	case active && w.p.checks.strict:
 		w.refuse(nil, refusal(where, "the value of "+name+" refers to "+name+" itself, which never comes to a number", "calculate with the number: "+name+"=$(("+name+" + 1))"))
 		return
 	case seen:

@@ -152,8 +152,8 @@ func globsUp(text string) bool {
 // judgeRedirect judges the target of a redirection.
 func (c *command) judgeRedirect(op string, target word) finding {
 	ok := finding{effect: Allow, where: "redirection"}
-	if !c.p.manner.strict || isDescriptor(op, target) {
-		ok.weighed = c.p.manner.blind
+	if !c.p.checks.strict || isDescriptor(op, target) {
+		ok.lateSettled = c.p.checks.opaque
 		return ok
 	}
 	if f := c.path(target); f != nil {

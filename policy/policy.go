@@ -106,17 +106,19 @@ type Options struct {
 type Policy struct {
 	rules   ruleSet
 	opts    Options
-	manner  manner
+	checks  checks
 	profile string
+
+	programs *Programs // taught by the user; nil means none
 }
 
-// A manner is how much of a script besides its command names is judged.
-type manner struct {
+// A checks is how much of a script besides its command names is judged.
+type checks struct {
 	strict     bool // options by list, paths inside the root, environment by list
 	foreground bool // no background jobs, coprocesses, process substitution
 	jobs       bool // background jobs nevertheless: the runner ends them with the script
-	blind      bool // the runner never calls Call, so late words are weighed at once
-	watched    bool // what a command runs in its turn comes back to Call, so options need no second look
+	opaque     bool // the runner never calls Call, so late words are weighed at once
+	callback   bool // what a command runs in its turn comes back to Call, so options need no second look
 }
 
 // At returns the same policy standing in another current directory.
@@ -151,7 +153,7 @@ func (p *Policy) Call(argv []string) Verdict {
 	for i, s := range argv {
 		words[i] = word{text: s}
 	}
-	c := command{p: p, cost: newBudget(), words: words, dirs: p.startDirs(), fed: confined, expanded: true}
+	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), input: confinedInput, expanded: true}
 	return c.bounded(c.judge)
 }
 
@@ -174,7 +176,7 @@ func (p *Policy) Redirect(op, file string) Verdict {
 		return v
 	}
 	words := []word{{text: op}, {text: file}}
-	c := command{p: p, cost: newBudget(), words: words, dirs: p.startDirs(), expanded: true}
+	c := command{p: p, cost: newCostMeter(), words: words, dirs: p.startDirs(), expanded: true}
 	return c.bounded(func() finding { return c.judgeRedirect(op, words[1]) })
 }
 
@@ -183,7 +185,7 @@ func (p *Policy) startDirs() []string {
 	if dir == "" {
 		dir = p.opts.Root
 	}
-	if dir == "" && p.manner.blind {
+	if dir == "" && p.checks.opaque {
 		dir = "/workspace/project" // where a container's shell begins
 	}
 	if dir == "" {
@@ -201,13 +203,13 @@ type finding struct {
 	why, where, hint string
 	late             bool
 	final            bool   // Call would know no more, whatever is late
-	weighed          bool   // its late words change nothing
+	lateSettled      bool   // its late words change nothing
 	ruled            bool   // a rule, or the lack of one, said so
 	unlisted         string // the name of the command that no rule allows, or that one denies
 }
 
 func (f finding) verdict(words []word) Verdict {
-	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.weighed && f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
+	v := Verdict{Effect: f.effect, Why: f.why, Where: f.where, Hint: f.hint, Late: f.late, Sure: f.lateSettled && f.effect == Allow, Unlisted: f.unlisted != "", Name: f.unlisted}
 	v.Argv = make([]string, len(words))
 	for i, w := range words {
 		v.Argv[i] = w.String()

@@ -2,12 +2,12 @@ package policy
 
 import "strings"
 
-func echoed(args []word) feed {
+func echoed(args []word) pipeInput {
 	var b strings.Builder
 	options := true
 	for i, a := range args {
 		if a.late {
-			return feed{kind: fedUnknown}
+			return pipeInput{kind: inputUnknown}
 		}
 		if options && (a.text == "-n" || a.text == "-e" || a.text == "-ne" || a.text == "-en" || a.text == "-E") {
 			if strings.Contains(a.text, "e") {
@@ -21,7 +21,7 @@ func echoed(args []word) feed {
 		}
 		b.WriteString(a.text)
 	}
-	return feed{kind: fedKnown, text: b.String()}
+	return pipeInput{kind: inputKnown, text: b.String()}
 }
 
 // endsText reports whether escapes may spell a zero byte, which ends a text here
@@ -30,38 +30,38 @@ func endsText(text string) bool {
 	return strings.Contains(text, `\0`) || strings.Contains(text, `\x0`) || strings.Contains(text, `\c`) || strings.Contains(text, `\u0`) || strings.Contains(text, `\U0`)
 }
 
-func echoedEscapes(args []word) feed {
+func echoedEscapes(args []word) pipeInput {
 	f := echoed(args)
 	if endsText(f.text) {
-		return feed{kind: fedUnknown}
+		return pipeInput{kind: inputUnknown}
 	}
-	if f.kind == fedKnown {
+	if f.kind == inputKnown {
 		f.text = ansiC(f.text)
 	}
 	return f
 }
 
 // printed works out printf where it only puts strings together.
-func printed(args []word) feed {
+func printed(args []word) pipeInput {
 	for _, a := range args {
 		if a.late {
-			return feed{kind: fedUnknown}
+			return pipeInput{kind: inputUnknown}
 		}
 	}
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
-		return feed{kind: fedKnown}
+		return pipeInput{kind: inputKnown}
 	}
 	for _, a := range args {
 		if endsText(a.text) {
-			return feed{kind: fedUnknown} // printf '%s\0' a b is two words to xargs -0
+			return pipeInput{kind: inputUnknown} // printf '%s\0' a b is two words to xargs -0
 		}
 	}
 	format, rest := ansiC(args[0].text), args[1:]
 	if strings.Count(format, "%") != strings.Count(format, "%s")+strings.Count(format, "%b")+strings.Count(format, "%d") {
-		return feed{kind: fedUnknown}
+		return pipeInput{kind: inputUnknown}
 	}
 	var b strings.Builder
 	for first := true; first || len(rest) > 0 && strings.Contains(format, "%"); first = false {
@@ -77,10 +77,10 @@ func printed(args []word) feed {
 			}
 		}
 		if b.Len() > 1<<16 {
-			return feed{kind: fedUnknown}
+			return pipeInput{kind: inputUnknown}
 		}
 	}
-	return feed{kind: fedKnown, text: b.String()}
+	return pipeInput{kind: inputKnown, text: b.String()}
 }
 
 func printedArg(verb byte, text string) string {

@@ -26,7 +26,7 @@ func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 			reads = false
 		}
 	}()
-	r := reader{p: p, cost: newBudget(), reads: true, steady: true}
+	r := reader{p: p, cost: newCostMeter(), reads: true, steady: true}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		r.node(n)
 		return r.reads
@@ -37,7 +37,7 @@ func (p *Policy) ReadOnly(file *syntax.File) (reads bool) {
 // A reader looks for anything in a script that does more than read.
 type reader struct {
 	p      *Policy
-	cost   *budget
+	cost   *costMeter
 	reads  bool
 	steady bool // and for anything whose answer does not come from files alone
 }
@@ -150,7 +150,7 @@ func (r *reader) command(words []word, depth int) bool {
 	r.cost.spend(costJudge + 2*costWord*len(words))
 	name, args := words[0].text, words[1:]
 	c := &command{p: r.p, cost: r.cost, words: words, frozen: true}
-	if r.steady && unsteady(name, args) {
+	if r.steady && varies(name, args) {
 		return false
 	}
 	switch knownReads(name) {

@@ -62,7 +62,7 @@ func Parse(name string, r io.Reader) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{rules: newRuleSet(rules), manner: manner{foreground: true}}
+	p := &Policy{rules: newRuleSet(rules), checks: checks{foreground: true}}
 	return p, p.Test()
 }
 
@@ -256,7 +256,7 @@ func (p *Policy) Examples() int {
 }
 
 // With returns a policy that has the rules of both and is applied in the
-// manner of p.
+// checks of p.
 func (p *Policy) With(more *Policy) *Policy {
 	if more == nil {
 		return p

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A feed is what is known about the text a command reads or writes.
-type feed struct {
-	kind   feedKind
+// A pipeInput is what is known about the text a command reads or writes.
+type pipeInput struct {
+	kind   inputKind
 	text   string // for fedKnown
 	sure   bool   // for fedConfined: there is at least one name
 	number bool   // for fedConfined: it is a number
@@ -17,23 +17,23 @@ type feed struct {
 	file   bool   // for fedUnknown: it comes out of a file named with <
 }
 
-type feedKind uint8
+type inputKind uint8
 
 const (
-	unfed       feedKind = iota // whoever asked for the run provides it
-	fedConfined                 // names inside the root, one per line
-	fedKnown                    // exactly text
-	fedUnknown
+	inputCaller   inputKind = iota // whoever asked for the run provides it
+	inputConfined                  // names inside the root, one per line
+	inputKnown                     // exactly text
+	inputUnknown
 )
 
-// confined is the feed that Call assumes: the script was walked before, and a
+// confinedInput is the feed that Call assumes: the script was walked before, and a
 // command that reads names from a pipe was judged with its source in sight.
-var confined = feed{kind: fedConfined}
+var confinedInput = pipeInput{kind: inputConfined}
 
 // A scope is what the walk knows at one point of the script. The maps are
 // shared between copies and copied before they are changed.
 type scope struct {
-	cost   *budget
+	cost   *costMeter
 	vars   map[string]value
 	arrays map[string][]value
 	funcs  map[string]*fn
@@ -41,7 +41,7 @@ type scope struct {
 	lost   bool     // more was set than is kept: what is not in vars may be anything
 	dirs   []string // where the script may stand; nil means anywhere inside the root
 	args   []value  // positional parameters; nil means those of the request
-	fed    feed
+	input  pipeInput
 }
 
 // share returns a copy; both copy their maps before they change them.

@@ -44,7 +44,7 @@ func ParseScript(src string) (*syntax.File, error) {
 	}
 	f, err := parse(src)
 	for spent := size; err != nil; {
-		mended := mend(src, err)
+		mended := repairQuotes(src, err)
 		spent += size + mendCost
 		if mended == "" || spent > maxTree {
 			break
@@ -102,7 +102,7 @@ func parseFault(err error) error {
 	return e
 }
 
-// watched returns source for the parser to read that ends where the parser has
+// callback returns source for the parser to read that ends where the parser has
 // called itself too often.
 func watched(src string) io.Reader {
 	if len(src) < maxShallow {

@@ -29,7 +29,7 @@ func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 			out = []Verdict{over.verdict([]word{{text: "script"}})}
 		}
 	}()
-	cost := newBudget()
+	cost := newCostMeter()
 	w := p.walk(f, cost, false, false)
 	if w.beside && (w.wrote || w.linked || w.moved) {
 		// What runs side by side has no before and after: all of it is judged
@@ -37,13 +37,13 @@ func (p *Policy) Program(f *syntax.File) (out []Verdict) {
 		cost.bytes = maxKept
 		w = p.walk(f, cost, w.wrote, w.linked || w.moved)
 	}
-	if p.manner.blind {
+	if p.checks.opaque {
 		w.refuse(nil, foreign(f))
 	}
 	return w.out
 }
 
-func (p *Policy) walk(f *syntax.File, cost *budget, wrote, linked bool) *walker {
+func (p *Policy) walk(f *syntax.File, cost *costMeter, wrote, linked bool) *walker {
 	w := &walker{p: p, cost: cost, sc: scope{cost: cost, dirs: p.startDirs()}, wrote: wrote, linked: linked}
 	w.stmts(f.Stmts)
 	w.uncalled()
@@ -57,13 +57,13 @@ const maxUnfolded = 1 << 20
 // A walker goes through a script the way a shell would, with what is known.
 type walker struct {
 	p        *Policy
-	cost     *budget
+	cost     *costMeter
 	out      []Verdict
 	sc       scope
-	ok       []string // directories if the last command succeeded; nil means sc.dirs
-	made     feed     // what the last command writes to its standard output
-	quiet    bool     // words are evaluated a second time: judge nothing
-	unfolded int      // bytes of source walked again
+	ok       []string  // directories if the last command succeeded; nil means sc.dirs
+	made     pipeInput // what the last command writes to its standard output
+	quiet    bool      // words are evaluated a second time: judge nothing
+	unfolded int       // bytes of source walked again
 	stack    []*fn
 	declared []*fn
 	ints     map[string]bool      // declared with -i: what is assigned is evaluated
@@ -78,7 +78,7 @@ type walker struct {
 	jobs     int                  // how many background statements this one is inside of
 	beside   bool                 // something runs in the background
 	wrapped  int                  // how many scripts and commands this one is inside of
-	told     bool                 // another program was told to run it
+	nested   bool                 // another program was told to run it
 	noted    map[note]bool        // refusals that are in out
 	followed map[string]bool      // names whose values are being evaluated, or were
 }
@@ -92,7 +92,7 @@ type fn struct {
 	counts bool // walked with numbers that are not known
 }
 
-// A note is a refusal of something that is no command.
+// A reservationFile is a refusal of something that is no command.
 type note struct{ where, why string }
 
 func (w *walker) refuse(words []word, f *finding) {
@@ -156,7 +156,7 @@ func lateSize(words []word) int {
 
 // refuseStrict is for what harms nobody in a closed shell.
 func (w *walker) refuseStrict(f *finding) {
-	if w.p.manner.strict {
+	if w.p.checks.strict {
 		w.refuse(nil, f)
 	}
 }
@@ -171,12 +171,12 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	w.cost.spend(costStmt)
 	w.cost.enter()
 	defer w.cost.leave()
-	w.ok, w.made = nil, feed{kind: fedUnknown}
+	w.ok, w.made = nil, pipeInput{kind: inputUnknown}
 	switch {
 	case s.Background && w.mayStart():
 		w.job(s)
 		return
-	case (s.Background || s.Coprocess || s.Disown) && w.p.manner.foreground:
+	case (s.Background || s.Coprocess || s.Disown) && w.p.checks.foreground:
 		w.refuse(nil, refusal("background &", "nothing may outlive the script in the background", "run it in the foreground, one command after the other"))
 	}
 	w.statement(s)
@@ -184,7 +184,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 
 // statement walks a statement that the script waits for.
 func (w *walker) statement(s *syntax.Stmt) {
-	fed := w.sc.fed
+	fed := w.sc.input
 	for _, r := range s.Redirs {
 		w.redirect(r)
 	}
@@ -196,12 +196,12 @@ func (w *walker) statement(s *syntax.Stmt) {
 	if mayNotOpen(s.Redirs) {
 		w.sc.merge(&before) // { sh() { :; }; } < nope defines nothing
 	}
-	w.sc.fed = fed
+	w.sc.input = fed
 	if s.Negated {
 		w.ok = nil
 	}
 	if !printsOnce(s) {
-		w.made = feed{kind: fedUnknown}
+		w.made = pipeInput{kind: inputUnknown}
 	}
 }
 
@@ -273,11 +273,11 @@ func (w *walker) command(cmd syntax.Command) {
 	case *syntax.LetClause:
 		for _, x := range cmd.Exprs {
 			w.arithm(x)
-			w.havoc(x)
+			w.forgetVariables(x)
 		}
 	case *syntax.ArithmCmd:
 		w.arithm(cmd.X)
-		w.havoc(cmd.X)
+		w.forgetVariables(cmd.X)
 	case *syntax.TestClause:
 		w.test(cmd.X)
 	case *syntax.TimeClause:
@@ -285,7 +285,7 @@ func (w *walker) command(cmd syntax.Command) {
 			w.stmt(cmd.Stmt)
 		}
 	case *syntax.CoprocClause:
-		if w.p.manner.foreground {
+		if w.p.checks.foreground {
 			w.refuse(nil, refusal("coproc", "a coprocess runs in the background", "use a pipe"))
 		}
 		w.apart(func() { w.stmt(cmd.Stmt) })
@@ -315,7 +315,7 @@ func (w *walker) binary(cmd *syntax.BinaryCmd) {
 	before := w.sc.share()
 	printed := false
 	for _, next := range rest {
-		printed = printed || w.made != feed{kind: fedKnown}
+		printed = printed || w.made != pipeInput{kind: inputKnown}
 		if next.Op == syntax.AndStmt {
 			if w.ok != nil {
 				w.sc.dirs = w.ok
@@ -332,7 +332,7 @@ func (w *walker) binary(cmd *syntax.BinaryCmd) {
 	w.sc.merge(&before)
 	w.ok = ok
 	if printed {
-		w.made = feed{kind: fedUnknown}
+		w.made = pipeInput{kind: inputUnknown}
 	}
 }
 
@@ -392,10 +392,10 @@ func (w *walker) pipeline(cmd *syntax.BinaryCmd) {
 	var buf [8]*syntax.Stmt
 	stages := pipeStages(buf[:0], cmd)
 	saved := w.sc.share()
-	fed := w.sc.fed
+	fed := w.sc.input
 	for _, s := range stages {
 		w.sc = saved.share()
-		w.sc.fed = fed
+		w.sc.input = fed
 		w.stmt(s)
 		fed = w.made
 	}

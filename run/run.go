@@ -19,9 +19,10 @@ type Request struct {
 	Reason string // why, in the asker's words; shown to whoever approves
 	Script string // shell source, exactly as written; before an opaque runner the gate writes the judged tree anew
 
-	// Program is Script parsed. Whoever has the tree hands it on: the gate judges
-	// it and the runner executes it, and nobody parses the text a second time.
-	// Nil means that the gate, or a runner without one, parses Script.
+	// Program is Script parsed by policy.ParseScript, for a caller that has
+	// parsed it already; Script may be empty then. Nil means that the gate
+	// parses Script. The gate judges this tree and hands it to the runner:
+	// nobody parses the text a second time.
 	Program *syntax.File
 
 	Dir     string        // working directory; empty means where the session stands

@@ -236,7 +236,7 @@ func (p *proc) fillArray(v *variable, elems []newElem) {
 	}
 	at := v.list.top() + 1
 	for _, el := range elems {
-		if !p.pace(len(v.list.keys)/4 + 16) { // an element may go in between the others
+		if !p.spend(len(v.list.keys)/4 + 16) { // an element may go in between the others
 			return
 		}
 		if el.index != "" {

@@ -358,7 +358,7 @@ func (p *proc) cLoop(loop *syntax.CStyleLoop, do []*syntax.Stmt) {
 func (p *proc) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	for p.iterate() {
 		for i, item := range items {
-			if p.errorf("%d) %s", i+1, item); !p.pace(1024) {
+			if p.errorf("%d) %s", i+1, item); !p.spend(1024) {
 				p.failed()
 				return
 			}

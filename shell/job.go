@@ -60,8 +60,8 @@ func (j *job) kill(signal int) {
 // maxJobs is how many may run at the same time.
 const maxJobs = 256
 
-// A crew is all jobs of one request, whichever subshell started them.
-type crew struct {
+// A jobTable is all jobs of one request, whichever subshell started them.
+type jobTable struct {
 	stop context.CancelCauseFunc // of the whole script
 
 	mu      sync.Mutex
@@ -72,7 +72,7 @@ type crew struct {
 }
 
 // add takes on a job, which the job named by parent starts, and gives it a number.
-func (w *crew) add(j *job, parent int) error {
+func (w *jobTable) add(j *job, parent int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.running) >= maxJobs {
@@ -92,7 +92,7 @@ func (w *crew) add(j *job, parent int) error {
 const firstPid = 1000
 
 // drop is told that a job has ended, and why it would stop the script, if it does.
-func (w *crew) drop(j *job, err error) {
+func (w *jobTable) drop(j *job, err error) {
 	w.mu.Lock()
 	delete(w.running, j.pid)
 	if w.err == nil {
@@ -106,14 +106,14 @@ func (w *crew) drop(j *job, err error) {
 	w.all.Done()
 }
 
-func (w *crew) find(pid int) *job {
+func (w *jobTable) find(pid int) *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.running[pid]
 }
 
 // end cancels what still runs and waits for it.
-func (w *crew) end() error {
+func (w *jobTable) end() error {
 	w.mu.Lock()
 	left := slices.Collect(maps.Values(w.running))
 	w.mu.Unlock()
@@ -131,8 +131,8 @@ func (p *proc) hire(ctx context.Context) context.Context {
 		return ctx
 	}
 	p.jobs, p.lastJob = nil, 0
-	p.ses.crew = &crew{running: map[int]*job{}}
-	ctx, p.ses.crew.stop = context.WithCancelCause(ctx)
+	p.ses.jobs = &jobTable{running: map[int]*job{}}
+	ctx, p.ses.jobs.stop = context.WithCancelCause(ctx)
 	return ctx
 }
 
@@ -141,7 +141,7 @@ func (p *proc) dismiss() {
 	if !p.ses.Jobs {
 		return
 	}
-	err := p.ses.crew.end()
+	err := p.ses.jobs.end()
 	if err != nil && (p.fatal == nil || errors.Is(p.fatal, context.Canceled)) {
 		p.fatal = nil
 		p.stop(err)
@@ -165,7 +165,7 @@ func (p *proc) background(st *syntax.Stmt) {
 	c, err := p.detach()
 	c.ctx, j.cancel = context.WithCancelCause(p.ctx)
 	if err == nil {
-		err = p.ses.crew.add(j, p.pid)
+		err = p.ses.jobs.add(j, p.pid)
 	}
 	if err != nil {
 		j.cancel(nil)
@@ -209,7 +209,7 @@ func (c *proc) work(j *job, st *syntax.Stmt) {
 	if !j.nested.Load() {
 		j.cancel(nil)
 	}
-	c.ses.crew.drop(j, err)
+	c.ses.jobs.drop(j, err)
 }
 
 // nextJob returns the number of the next job. As in bash, the numbers of jobs

@@ -272,7 +272,7 @@ func (p *proc) kill(arg string, signal int) error {
 	if err != nil {
 		return fmt.Errorf("%s: arguments must be process or job IDs", arg)
 	}
-	j := p.ses.crew.find(pid)
+	j := p.ses.jobs.find(pid)
 	if j == nil {
 		return fmt.Errorf("(%d) - No such process", pid)
 	}

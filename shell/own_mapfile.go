@@ -112,7 +112,7 @@ func (p *proc) fillLines(v *variable, m *mapping) error {
 		if !ok {
 			break
 		}
-		if !p.pace(len(line) + 32) {
+		if !p.spend(len(line) + 32) {
 			return p.bad
 		}
 		if n < m.skip {

@@ -45,7 +45,7 @@ func (p *proc) echo(args []string) error {
 		if i > 0 {
 			out = append(out, ' ')
 		}
-		if !p.pace(len(s)+16) || !p.fits(3*(len(out)+len(s))) {
+		if !p.spend(len(s)+16) || !p.fits(3*(len(out)+len(s))) {
 			return p.bad
 		}
 		if escapes {
@@ -150,7 +150,7 @@ func (f *formatter) round(s string) {
 			f.out = append(f.out, s[i:j]...)
 			i = j
 		}
-		if f.grow(0); !f.p.pace(32) {
+		if f.grow(0); !f.p.spend(32) {
 			f.err, f.p.bad = f.p.bad, nil
 		}
 	}

@@ -159,7 +159,7 @@ func (r *reading) takeBytes(p *proc, d *desc) (string, bool) {
 	var out []byte
 	chars := 0
 	for r.count < 0 || chars < r.count {
-		if !p.pace(8) {
+		if !p.spend(8) {
 			return "", false
 		}
 		c, err := d.r.ReadByte()
@@ -226,7 +226,7 @@ func (p *proc) assignRead(r *reading, names []string, text string) {
 				break
 			}
 			elems = append(elems, newElem{value: f})
-			if !p.pace(len(f)+64) || !p.fits(96*len(elems)) {
+			if !p.spend(len(f)+64) || !p.fits(96*len(elems)) {
 				return
 			}
 		}

@@ -472,7 +472,7 @@ func (p *proc) literalOf(v *variable) string {
 	keys, vals := v.keys(), v.values()
 	var b strings.Builder
 	for i, k := range keys {
-		if !p.pace(64) {
+		if !p.spend(64) {
 			break
 		}
 		if v.kind == assoc && !isName(k) && strings.IndexFunc(k, func(r rune) bool { return !strings.ContainsRune("0123456789.-/", r) }) >= 0 {

@@ -41,7 +41,7 @@ func (p *proc) each(v value, f func(string) string) value {
 	}
 	out.list = make([]string, len(v.list))
 	for i, s := range v.list {
-		if !p.pace(32) {
+		if !p.spend(32) {
 			return out
 		}
 		out.list[i] = f(s)
@@ -62,7 +62,7 @@ func (p *proc) pieces(s string, f func(string) string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	for len(s) > 0 && p.pace(4*pieceSize) {
+	for len(s) > 0 && p.spend(4*pieceSize) {
 		n := min(len(s), pieceSize)
 		for n < len(s) && n > pieceSize-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 			n--
@@ -114,7 +114,7 @@ func (p *proc) recase(s, pat string, firstOnly bool, to func(rune) rune) string 
 	if pat != "" && pat != "?" {
 		match := p.compile(pat, false)
 		change = func(r rune) rune {
-			if p.pace(16) && match.Match(string(r)) {
+			if p.spend(16) && match.Match(string(r)) {
 				return to(r)
 			}
 			return r
@@ -233,7 +233,7 @@ func (p *proc) substitute(s string, m finder, with template, all bool) string {
 			break
 		}
 		size := i - at + with.size(s[i:j])
-		if !p.pace(size+64) || !p.fits(2*(b.Len()+size)) {
+		if !p.spend(size+64) || !p.fits(2*(b.Len()+size)) {
 			return ""
 		}
 		b.WriteString(s[at:i])
@@ -307,7 +307,7 @@ func (p *proc) sliceText(s string, offset, n int64, hasLen bool) string {
 // byteOf returns where the n-th character of s starts.
 func (p *proc) byteOf(s string, n int64) int {
 	at := 0
-	for ; n > 0 && at < len(s) && p.pace(2); n-- {
+	for ; n > 0 && at < len(s) && p.spend(2); n-- {
 		_, w := utf8.DecodeRuneInString(s[at:])
 		at += w
 	}

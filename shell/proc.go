@@ -70,7 +70,7 @@ type proc struct {
 	depth    int   // nested functions, subshells and scripts
 	deep     int   // nested expressions, see deeper
 	named    int   // values being evaluated as expressions
-	worked   int   // work since the clock was last looked at, see pace
+	worked   int   // work since the clock was last looked at, see spend
 	trapping bool
 
 	jobs    []*job // started here and not yet waited for, or seen at birth

@@ -100,7 +100,7 @@ func escapeSpecial(s string) string {
 
 // ansiC decodes the escapes of $'…'. A NUL ends it: no value can hold one.
 func (p *proc) ansiC(s string) string {
-	if !p.fits(3*len(s)) || !p.pace(4*len(s)) {
+	if !p.fits(3*len(s)) || !p.spend(4*len(s)) {
 		return ""
 	}
 	out, _ := unescapeC(s, false)

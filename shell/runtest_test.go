@@ -22,7 +22,7 @@ func TestRunner(t *testing.T) {
 // TestGatedRunner runs it again through the gate, as every door does. A gate
 // parses the text itself: it trusts no tree that somebody else brings.
 func TestGatedRunner(t *testing.T) {
-	judge := policy.Default("virtual", policy.Options{})
+	judge := policy.Virtual()
 	runtest.Test(t, func(t *testing.T) run.Runner {
 		log, err := audit.Open(filepath.Join(t.TempDir(), "audit.jsonl"), audit.Options{})
 		if err != nil {

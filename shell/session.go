@@ -86,8 +86,8 @@ type Session struct {
 	Options
 	mu   sync.Mutex
 	root *proc
-	seen *tally
-	crew *crew // the jobs of the request; nil if Jobs is false
+	seen *requestLog
+	jobs *jobTable // the jobs of the request; nil if Jobs is false
 	open openCount
 }
 
@@ -134,7 +134,7 @@ func (s *Session) Run(ctx context.Context, req *run.Request) (run.Result, error)
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, timeoutFault(req.Timeout))
 		defer cancel()
 	}
-	s.seen = &tally{commands: map[string]int{}, index: map[[2]string]int{}, tell: req.Touched}
+	s.seen = &requestLog{commands: map[string]int{}, index: map[[2]string]int{}, tell: req.Touched}
 	s.FS.Watch(s.seen.touch)
 	defer s.FS.Watch(nil)
 	err := s.root.script(ctx, req, prog)
@@ -229,8 +229,8 @@ func (s *Session) found(name string) (Command, bool) {
 	return s.Find(name)
 }
 
-// tally is what a request did, gathered from all its subshells.
-type tally struct {
+// requestLog is what a request did, gathered from all its subshells.
+type requestLog struct {
 	mu       sync.Mutex
 	commands map[string]int
 	effects  []run.Effect
@@ -243,7 +243,7 @@ type tally struct {
 // maxStages bounds the list of failed stages: a loop has as many as it likes.
 const maxStages = 10
 
-func (t *tally) stage(s run.Stage) {
+func (t *requestLog) stage(s run.Stage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.stages) < maxStages && !slices.Contains(t.stages, s) {
@@ -251,7 +251,7 @@ func (t *tally) stage(s run.Stage) {
 	}
 }
 
-func (t *tally) command(name string) {
+func (t *requestLog) command(name string) {
 	t.mu.Lock()
 	t.commands[name]++
 	t.mu.Unlock()
@@ -260,7 +260,7 @@ func (t *tally) command(name string) {
 // maxEffects bounds the list that a hostile script can make us keep.
 const maxEffects = 1000
 
-func (t *tally) touch(what, path string, bytes int64) {
+func (t *requestLog) touch(what, path string, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := [2]string{what, path}
@@ -365,7 +365,7 @@ func (p *proc) begin(ctx context.Context, req *run.Request) error {
 		p.export(pair)
 	}
 	mu := new(sync.Mutex)
-	in := &desc{r: stream.NewReader(stream.Patient(p.ctx, req.Stdin)), live: true}
+	in := &desc{r: stream.NewReader(stream.WithContext(p.ctx, req.Stdin)), live: true}
 	in.r.Grow = p.ses.Limiter.Fits
 	p.fds.set(0, in.hold())
 	for n, w := range []io.Writer{req.Stdout, req.Stderr} {

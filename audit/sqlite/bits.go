@@ -7,13 +7,13 @@ const (
 	blockBytes = 8 << 10 // of its bits
 )
 
-// bits tell of a block of events which texts cannot be in it: each three bytes
+// fieldBuilder tell of a block of events which texts cannot be in it: each three bytes
 // that follow each other in one of its texts, in lower case, have set a bit. A
 // bit that is not set is a proof; one that is may be that of three others.
-type bits []byte
+type fieldBuilder []byte
 
 // add sets the bits of a text.
-func (b bits) add(text string) {
+func (b fieldBuilder) add(text string) {
 	text = strings.ToLower(text)
 	for i := 0; i+2 < len(text); i++ {
 		n := place3(text[i:])
@@ -23,7 +23,7 @@ func (b bits) add(text string) {
 
 // may reports whether a text in lower case can be part of one in the block. Of
 // one with less than three bytes nothing is known.
-func (b bits) may(text string) bool {
+func (b fieldBuilder) may(text string) bool {
 	for i := 0; i+2 < len(text); i++ {
 		if n := place3(text[i:]); b[n/8]&(1<<(n%8)) == 0 {
 			return false

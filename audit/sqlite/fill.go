@@ -18,8 +18,8 @@ type writer struct {
 	mark
 	event, command, named, block *sql.Stmt
 
-	id    int64 // of the block that is being filled
-	bits  bits  // nil as long as there is none
+	id    int64        // of the block that is being filled
+	bits  fieldBuilder // nil as long as there is none
 	tally tally
 }
 
@@ -152,7 +152,7 @@ func (w *writer) remember(e *audit.Event) error {
 		if err := w.keepBlock(); err != nil {
 			return err
 		}
-		w.id, w.bits = id, make(bits, blockBytes)
+		w.id, w.bits = id, make(fieldBuilder, blockBytes)
 	}
 	for text := range e.Texts {
 		w.bits.add(text)

@@ -164,7 +164,7 @@ func (s *search) texts() error {
 		if err := rows.Scan(&id, &b); err != nil {
 			return err
 		}
-		if len(b) != blockBytes || !bits(b).may(text) {
+		if len(b) != blockBytes || !fieldBuilder(b).may(text) {
 			continue
 		}
 		if err := s.block(id); err != nil {

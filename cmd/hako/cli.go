@@ -1,9 +1,3 @@
-// Package main is the command line: it parses flags, puts the parts together,
-// and turns errors into words and exit statuses.
-//
-// Standard output carries results only. Everything else goes to standard error
-// with a "hako:" prefix, in lower case, without a final period. Parts are put
-// together in parts.go and nowhere else.
 package main
 
 import (

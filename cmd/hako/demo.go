@@ -169,7 +169,7 @@ func (d *demonstration) goOn() bool {
 	d.s.screen.ForgetTyped()
 	ctx, cancel := context.WithTimeout(d.ctx, d.pause)
 	defer cancel()
-	line, _ := bufio.NewReader(stream.Patient(ctx, d.s.keys)).ReadString('\n') // no answer is one
+	line, _ := bufio.NewReader(stream.WithContext(ctx, d.s.keys)).ReadString('\n') // no answer is one
 	return d.ctx.Err() == nil && strings.TrimSpace(line) != "q"
 }
 

@@ -279,6 +279,9 @@ func checkPolicy(_ context.Context, at app.ModelSource) finding {
 	if err != nil {
 		return bad("", err)
 	}
+	if file := config.PolicyPrograms.Of(conf).V; file != "" {
+		return good("the rules keep to their examples; programs are described in %s", file)
+	}
 	return good("the rules keep to their examples")
 }
 

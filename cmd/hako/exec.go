@@ -56,7 +56,7 @@ func (o *execOptions) run(cmd *cobra.Command, s streams, command string) error {
 	if !cmd.Flags().Changed("size") {
 		o.size = int64(config.ExecuteSize.Of(conf).V)
 	}
-	o.Ask = askElsewhere(conf, newShow(s, false, false).note)
+	o.Ask = askPage(conf, newShow(s, false, false).note)
 	e, b, err := o.Executor(conf, "user")
 	if err != nil {
 		return err

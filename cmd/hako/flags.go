@@ -50,3 +50,18 @@ func (o *boxFlags) register(cmd *cobra.Command) {
 	o.common.register(f)
 	o.ShellOptions.Register(f)
 }
+
+// modelFlags are the flags of every command that asks a model.
+type modelFlags struct {
+	model  string
+	record string
+	stats  bool
+	json   bool
+}
+
+func (o *modelFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&o.model, "model", "", "ask `MODEL`: a name, openai:NAME, chat:NAME, ollama:NAME, builtin, script:FILE")
+	f.StringVar(&o.record, "record", "", "write the model's turns to `FILE`, to be replayed with --model script:FILE")
+	f.BoolVar(&o.stats, "stats", false, "print time, tokens and cost at the end")
+	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
+}

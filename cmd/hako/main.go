@@ -1,4 +1,9 @@
 // Hako runs shell commands on behalf of language models, and refuses the rest.
+//
+// This package is the command line: it parses flags, calls internal/app and prints.
+// Standard output carries results only. Everything else goes to standard error
+// with a "hako:" prefix, in lower case, without a final period. Parts are put
+// together in internal/app/wire.go and nowhere else.
 package main
 
 import (

@@ -69,13 +69,6 @@ func (o *runOptions) register(f *pflag.FlagSet) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show the calls also when not at a terminal")
 }
 
-func (o *modelFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&o.model, "model", "", "ask `MODEL`: a name, openai:NAME, chat:NAME, ollama:NAME, builtin, script:FILE")
-	f.StringVar(&o.record, "record", "", "write the model's turns to `FILE`, to be replayed with --model script:FILE")
-	f.BoolVar(&o.stats, "stats", false, "print time, tokens and cost at the end")
-	f.BoolVar(&o.json, "json", false, "print events as JSON lines (docs/events.md)")
-}
-
 // settle takes the numbers from the flags, else from the settings.
 func (o *runOptions) settle(cmd *cobra.Command, conf *config.Config) error {
 	for _, n := range []struct {
@@ -167,7 +160,7 @@ func (o *runOptions) run(cmd *cobra.Command, s streams, args []string) (err erro
 func (o *runOptions) open(ctx context.Context, conf *config.Config, w *show, cmd *cobra.Command) (*ask.Session, error) {
 	help := tool.CLIHelp(helpOf(w.s.wholeOf(cmd)))
 	o.Model, o.Record, o.Help = o.model, o.record, &help
-	o.Ask, o.Observe, o.Busy = askElsewhere(conf, w.note), w.event, w.spinner.Start
+	o.Ask, o.Observe, o.Busy = askPage(conf, w.note), w.event, w.spinner.Start
 	return ask.Open(ctx, conf, o.Options)
 }
 

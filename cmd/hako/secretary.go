@@ -82,7 +82,7 @@ func (o *secretaryOptions) run(ctx context.Context, s streams) error {
 	c, err := app.OpenSecretary(ctx, conf, app.SecretaryOptions{
 		Model: o.model, Session: o.session, Record: o.record, Stats: o.stats, Modelless: secretary.IsCommand(o.once),
 		NeedRoot: o.root != "", NeedVoice: o.speechFile != "",
-		Ask: askFor(s, conf), Background: askElsewhere(conf, func(string) {}), Report: t.event,
+		Ask: askFor(s, conf), Background: askPage(conf, func(string) {}), Report: t.event,
 	})
 	if err != nil {
 		return err

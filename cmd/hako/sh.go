@@ -32,7 +32,7 @@ func (o *shOptions) open() (*app.Shell, error) {
 		return nil, err
 	}
 	if o.Ask == nil {
-		o.Ask = askElsewhere(conf, o.show.note)
+		o.Ask = askPage(conf, o.show.note)
 	}
 	b, err := app.OpenShell(&o.ShellOptions, conf)
 	if err != nil {

@@ -94,7 +94,7 @@ func ownRules() (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.Default("virtual", policy.Options{}).With(more), nil
+	return policy.Virtual().With(more), nil
 }
 
 // approve is the approval callback. A real one would ask a person; the gate waits.
@@ -138,7 +138,7 @@ func programs(ctx context.Context, record audit.Log, dir string) error {
 	}
 	defer runner.Close()
 	g := gate.New(runner, gate.Options{
-		Policy: policy.Default("host", policy.Options{Root: root, Dir: root}),
+		Policy: policy.Host(policy.Options{Root: root, Dir: root}),
 		Log:    record, Budget: quota.New(quota.DefaultLimits()), Dir: root,
 	})
 	show(g, ctx, `printf 'b\na\n' > list && sort list`)

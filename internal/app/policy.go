@@ -13,7 +13,7 @@ import (
 
 // OutsidePolicy are the rules for tools that reach beyond this machine.
 func OutsidePolicy(conf *config.Config) (*policy.Policy, error) {
-	return setup.AddRules(policy.Default("outside", policy.Options{}), config.PolicyRules.Of(conf).V, setup.ReadPolicy)
+	return setup.AddRules(policy.Outside(), config.PolicyRules.Of(conf).V, policy.Parse)
 }
 
 // ContainerPolicy returns the rules for commands in containers, whose paths have
@@ -47,7 +47,7 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 		}
 		return p.For("host", opts), nil
 	}
-	names, err := setup.ReadRules(list, setup.ReadWhitelist)
+	names, err := setup.ReadRules(list, policy.Whitelist)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,10 @@ func HostPolicy(conf *config.Config, root string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return setup.AddRules(p, config.PolicyRules.Of(conf).V, setup.ReadPolicy)
+	if p, err = setup.AddRules(p, config.PolicyRules.Of(conf).V, policy.Parse); err != nil {
+		return nil, err
+	}
+	return setup.TeachPrograms(p, conf)
 }
 
 // RulesOf shows the rules of all profiles, and has a worker try commands on them.

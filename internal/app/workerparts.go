@@ -209,7 +209,7 @@ func (w *workerParts) Judge(ctx context.Context, spec json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	judged, err := rules.ScriptAt(ctx, q.Dir, q.Script, q.Reprinted)
+	judged, err := rules.ScriptAt(ctx, q.Dir, q.Script, nil, q.Reprinted)
 	if err != nil {
 		return nil, err
 	}

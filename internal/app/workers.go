@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"hako/gate"
 	"hako/host"
 	"hako/host/sandbox"
@@ -99,8 +101,9 @@ type remoteJudge struct {
 	profile string
 }
 
-// ScriptAt implements [gate.Judge].
-func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, reprinted bool) (policy.Judged, error) {
+// ScriptAt implements [gate.Policy]. A tree stays here: the worker parses the
+// script itself.
+func (j remoteJudge) ScriptAt(ctx context.Context, dir, script string, _ *syntax.File, reprinted bool) (policy.Judged, error) {
 	var a JudgeResult
 	if err := j.pool.Judge(ctx, JudgeRequest{Profile: j.profile, Dir: dir, Script: script, Reprinted: reprinted}, &a); err != nil {
 		return policy.Judged{}, err

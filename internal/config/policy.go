@@ -1,6 +1,6 @@
 package config
 
-var policyKeys = []key{PolicyProfile, PolicyRules, PolicyWhitelist}
+var policyKeys = []key{PolicyProfile, PolicyRules, PolicyWhitelist, PolicyPrograms}
 
 // PolicyProfile names the set of rules to start from.
 var PolicyProfile = Key[string]{
@@ -19,6 +19,12 @@ var PolicyRules = Key[string]{
 var PolicyWhitelist = Key[string]{
 	Name: "policy.whitelist", Parse: file, Decides: mayRun,
 	Help: "a file of command names that are allowed, one a line",
+}
+
+// PolicyPrograms is a file that describes programs which hako does not know.
+var PolicyPrograms = Key[string]{
+	Name: "policy.programs", Env: "HAKO_PROGRAMS", Parse: file, Decides: mayRun,
+	Help: "a file that describes programs of your own: their options and what their operands are",
 }
 
 var executorKeys = []key{AllowedUseDefault, AllowedAdditional, AllowedExclude, AllowedCustom}

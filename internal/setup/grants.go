@@ -84,7 +84,7 @@ func isDir(name string) bool {
 // reads its rules and settings from: who can write them judges himself the next
 // time.
 func trustedFiles(conf *config.Config, dirs ...string) (list []string) {
-	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V, config.BashWhitelist.Of(conf).V)
+	files := append(conf.Sources(), config.PolicyRules.Of(conf).V, config.PolicyWhitelist.Of(conf).V, config.PolicyPrograms.Of(conf).V, config.BashWhitelist.Of(conf).V)
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
 		if err != nil {

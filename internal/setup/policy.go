@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,20 +32,36 @@ func LoadPolicy(conf *config.Config, profile string) (*policy.Policy, error) {
 	}
 	for _, more := range []struct {
 		path string
-		read func(string, *os.File) (*policy.Policy, error)
+		read RulesReader
 	}{
-		{config.PolicyWhitelist.Of(conf).V, ReadWhitelist},
-		{config.PolicyRules.Of(conf).V, ReadPolicy},
+		{config.PolicyWhitelist.Of(conf).V, policy.Whitelist},
+		{config.PolicyRules.Of(conf).V, policy.Parse},
 	} {
 		if p, err = AddRules(p, more.path, more.read); err != nil {
 			return nil, err
 		}
 	}
-	return p, nil
+	return TeachPrograms(p, conf)
 }
 
+// TeachPrograms returns p with what the file of policy.programs describes.
+func TeachPrograms(p *policy.Policy, conf *config.Config) (*policy.Policy, error) {
+	path := config.PolicyPrograms.Of(conf).V
+	if path == "" {
+		return p, nil
+	}
+	programs, err := readTrusted(path, "name a file that describes programs; docs/policy.md has its form", policy.ParsePrograms)
+	if err != nil {
+		return nil, err
+	}
+	return p.Teach(programs), nil
+}
+
+// A RulesReader reads a file of rules: [policy.Parse] and [policy.Whitelist] do.
+type RulesReader = func(name string, r io.Reader) (*policy.Policy, error)
+
 // AddRules returns p with the rules of a file; an empty path adds none.
-func AddRules(p *policy.Policy, path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+func AddRules(p *policy.Policy, path string, read RulesReader) (*policy.Policy, error) {
 	if path == "" {
 		return p, nil
 	}
@@ -56,20 +73,19 @@ func AddRules(p *policy.Policy, path string, read func(string, *os.File) (*polic
 }
 
 // ReadRules reads a file of rules that nobody else can change.
-func ReadRules(path string, read func(string, *os.File) (*policy.Policy, error)) (*policy.Policy, error) {
+func ReadRules(path string, read RulesReader) (*policy.Policy, error) {
+	return readTrusted(path, "name a file of rules; docs/policy.md says how they are written", read)
+}
+
+// readTrusted reads a file that nobody else can change.
+func readTrusted[T any](path, hint string, read func(name string, r io.Reader) (T, error)) (none T, _ error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: ReasonOf(err), Hint: "name a file of rules; docs/policy.md says how they are written"}
+		return none, &fault.Error{Kind: fault.NotFound, Op: "read policy", Subject: path, Err: ReasonOf(err), Hint: hint}
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
+		return none, &fault.Error{Kind: fault.Invalid, Op: "read policy", Subject: path, Why: "others could change it", Hint: "chmod go-w " + path}
 	}
 	return read(filepath.Base(path), f)
 }
-
-// ReadWhitelist reads a list of command names.
-func ReadWhitelist(name string, f *os.File) (*policy.Policy, error) { return policy.Whitelist(name, f) }
-
-// ReadPolicy reads rules.
-func ReadPolicy(name string, f *os.File) (*policy.Policy, error) { return policy.Parse(name, f) }

@@ -92,7 +92,7 @@ func (s Streams) answerTo(ctx context.Context, screen *os.File, question string)
 	if _, err := io.WriteString(screen, question); err != nil {
 		return "", err // nobody has seen it
 	}
-	return bufio.NewReader(stream.Patient(ctx, s.Keys)).ReadString('\n')
+	return bufio.NewReader(stream.WithContext(ctx, s.Keys)).ReadString('\n')
 }
 
 // ForgetTyped drops what was typed before there was a question: nobody can have
@@ -104,7 +104,7 @@ func (s Streams) ForgetTyped() {
 	over, stop := context.WithCancel(context.Background())
 	stop()
 	if keys, ok := s.Keys.(*stream.Shared); ok {
-		drain(stream.Patient(over, keys)) // which only gets what is there already
+		drain(stream.WithContext(over, keys)) // which only gets what is there already
 	}
 }
 

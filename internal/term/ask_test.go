@@ -122,7 +122,7 @@ func TestBufferedKeysAreForgotten(t *testing.T) {
 		s := Streams{Keys: stream.NewShared(r)}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		if _, err := stream.Patient(gone, s.Keys).Read(make([]byte, 9)); err == nil {
+		if _, err := stream.WithContext(gone, s.Keys).Read(make([]byte, 9)); err == nil {
 			t.Fatal("something was typed")
 		}
 		io.WriteString(w, "y\n")

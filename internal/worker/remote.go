@@ -70,7 +70,7 @@ type remoteMeter struct {
 // gathered is how many bytes are charged together.
 const gathered = 256 << 10
 
-// Charge implements [gate.Meter].
+// Charge implements [gate.Budget].
 func (m *remoteMeter) Charge(u quota.Usage) error {
 	m.mu.Lock()
 	p := &m.pending
@@ -85,7 +85,7 @@ func (m *remoteMeter) Charge(u quota.Usage) error {
 	return m.server.call(context.Background(), charge, chargeMessage{m.box, sum}, nil)
 }
 
-// Deadline implements [gate.Meter].
+// Deadline implements [gate.Budget].
 func (m *remoteMeter) Deadline() (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -113,7 +113,7 @@ func (p *parser) begin(name string) error {
 	if !p.isName(name) {
 		return p.wrong("%q is no name of a command", name)
 	}
-	p.s, p.fields = &Spec{Name: name, Status: 1}, map[string]field{}
+	p.s, p.fields = &Spec{Name: name, Line: p.line, Status: 1}, map[string]field{}
 	p.refuse, p.last, p.help, p.blank = nil, "", false, 0
 	return nil
 }
@@ -247,7 +247,7 @@ func (p *parser) inherit() error {
 		return p.wrong("there is no spec %q to be like", f.text)
 	}
 	s := *other
-	s.Name, s.Also, s.Help = p.s.Name, nil, cmp.Or(p.s.Help, s.Help)
+	s.Name, s.Line, s.Also, s.Help = p.s.Name, p.s.Line, nil, cmp.Or(p.s.Help, s.Help)
 	s.refuse, s.Execute = maps.Clone(other.refuse), false
 	*p.s = s
 	return nil

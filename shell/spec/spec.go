@@ -97,6 +97,7 @@ const (
 // concurrent use.
 type Spec struct {
 	Name     string
+	Line     int      // of its name in the text
 	Also     []string // other names
 	Usage    string   // the usage line after the name
 	Summary  string

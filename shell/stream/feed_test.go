@@ -78,7 +78,7 @@ func TestPushDoesNotKeep(t *testing.T) {
 func TestPendingAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, typed := io.Pipe()
-		r := NewReader(Patient(t.Context(), src))
+		r := NewReader(WithContext(t.Context(), src))
 		waited := make(chan error, 1)
 		go func() { waited <- r.Await() }()
 		synctest.Wait()
@@ -120,7 +120,7 @@ func TestReleaseWaitsForNobody(t *testing.T) {
 			src, typed := io.Pipe()
 			defer typed.Close()
 			ctx, cancel := context.WithCancel(t.Context())
-			r := NewReader(Patient(ctx, src))
+			r := NewReader(WithContext(ctx, src))
 			waited := make(chan error, 1)
 			go func() { waited <- r.Await() }()
 			synctest.Wait()

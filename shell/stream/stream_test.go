@@ -79,8 +79,8 @@ func TestReader(t *testing.T) {
 	text := strings.Join(lines, "")
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
 		"whole": func(r io.Reader) io.Reader { return r }, "halves": iotest.HalfReader, "data and end": iotest.DataErrReader,
-		"patient": func(r io.Reader) io.Reader { return Patient(context.Background(), io.MultiReader(r)) },
-		"shared":  func(r io.Reader) io.Reader { return Patient(context.Background(), NewShared(r)) },
+		"contextReader": func(r io.Reader) io.Reader { return WithContext(context.Background(), io.MultiReader(r)) },
+		"shared":        func(r io.Reader) io.Reader { return WithContext(context.Background(), NewShared(r)) },
 	} {
 		r := NewReader(wrap(strings.NewReader(text)))
 		for i, want := range lines {
@@ -162,7 +162,7 @@ func TestPatient(t *testing.T) {
 	defer silent.Close()
 	for name, src := range map[string]io.Reader{"plain": silent, "shared": NewShared(silent)} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		if _, err := NewReader(Patient(ctx, src)).Chunk(); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := NewReader(WithContext(ctx, src)).Chunk(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
@@ -176,13 +176,13 @@ func TestShared(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	b := make([]byte, 2)
-	if _, err := Patient(ctx, s).Read(b); !errors.Is(err, context.Canceled) {
+	if _, err := WithContext(ctx, s).Read(b); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = w.Write([]byte("typed")); w.Close() }()
 	var got []byte
 	for {
-		n, err := Patient(t.Context(), s).Read(b)
+		n, err := WithContext(t.Context(), s).Read(b)
 		got = append(got, b[:n]...)
 		if err != nil {
 			break

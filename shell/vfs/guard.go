@@ -30,7 +30,7 @@ func newGuard(names *protect.Set, dir string) guard {
 }
 
 // write refuses to change what is protected.
-func (r *rooted) write(op, rel string) error {
+func (r *dirBackend) write(op, rel string) error {
 	if name := r.names.Match(r.before + rel); name != "" {
 		return guarded(op, rel, name)
 	}
@@ -47,7 +47,7 @@ var gitMarks = []string{"HEAD", "objects", "refs", "config", "config.worktree", 
 // inRepository reports whether a path is, or lies in, a part of a directory of git
 // that is not called .git: of a repository without a worktree, or what would be
 // one if it were there.
-func (r *rooted) inRepository(rel string) bool {
+func (r *dirBackend) inRepository(rel string) bool {
 	parts := strings.Split(rel, "/")
 	for i, part := range parts {
 		is := func(name string) bool { return protect.SameName(part, name) }
@@ -68,7 +68,7 @@ func (r *rooted) inRepository(rel string) bool {
 // again looks once more after a name was made: somebody else may have made the
 // rest of a repository meanwhile. Of two who do so at the same time, each looking
 // after what it did, at least one sees the other.
-func (r *rooted) again(op, rel string, s spot, undo func() error) error {
+func (r *dirBackend) again(op, rel string, s atName, undo func() error) error {
 	if !r.names.Git() || !makesRepository(s) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *rooted) again(op, rel string, s spot, undo func() error) error {
 
 // makesRepository reports whether a directory is one of git with a name in it. It
 // looks into the directory itself, wherever that was moved.
-func makesRepository(s spot) bool {
+func makesRepository(s atName) bool {
 	if !slices.ContainsFunc(gitMarks, func(name string) bool { return protect.SameName(s.name, name) }) {
 		return false
 	}
@@ -91,7 +91,7 @@ func makesRepository(s spot) bool {
 // replace refuses to change, move, remove or make what is protected, or what
 // protected names lie in: with .git the hooks in it would move, and a file or
 // link of that name leads to hooks elsewhere.
-func (r *rooted) replace(op, rel string) error {
+func (r *dirBackend) replace(op, rel string) error {
 	if err := r.write(op, rel); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestListWaitsForNobody(t *testing.T) {
 	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
 		t.Skip(err)
 	}
-	r, err := openRooted(&env{}, dir)
+	r, err := openDirBackend(&env{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (t *FS) report(what, path string, bytes int64) {
 // Mount makes the real directory visible at the given path. Unless write is
 // set, nothing in it can be changed.
 func (t *FS) Mount(at, real string, write bool) error {
-	b, err := openRooted(t.env, real)
+	b, err := openDirBackend(t.env, real)
 	if err != nil {
 		return err
 	}
@@ -145,13 +145,13 @@ func (t *FS) Mount(at, real string, write bool) error {
 func (t *FS) MountRoot(at string, root *os.Root, write bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wrap("mount", at, t.grant(at, &grant{b: &rooted{t.env, root, at, newGuard(t.env.protect, at)}, base: ".", write: write, real: true}))
+	return wrap("mount", at, t.grant(at, &grant{b: &dirBackend{t.env, root, at, newGuard(t.env.protect, at)}, base: ".", write: write, real: true}))
 }
 
 // Inject makes one real file visible at the given path. With write set it may
 // be written, and need not exist yet.
 func (t *FS) Inject(name, real string, write bool) error {
-	b, err := openSingle(real, write)
+	b, err := openFileBackend(real, write)
 	if err != nil {
 		return err
 	}

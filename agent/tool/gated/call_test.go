@@ -48,7 +48,7 @@ func newWorld(t *testing.T, rules string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	g := gate.New(counter, gate.Options{Policy: policy.Default("outside", policy.Options{}).With(more), Budget: quota.New(quota.Unlimited()), Log: log})
+	g := gate.New(counter, gate.Options{Policy: policy.Outside().With(more), Budget: quota.New(quota.Unlimited()), Log: log})
 	w.tools = Gated([]Tool{say, fail}, g, func() string { return "t/1" }, "model")
 	return w
 }

@@ -24,6 +24,9 @@ const (
 
 // There tells whether somebody could be asked just now.
 func (c Client) There() bool {
+	if _, err := os.Stat(c.Dir); err != nil { // every shell asks when it starts; most users never had a page
+		return false
+	}
 	conn, err := c.dial()
 	if err != nil {
 		return false
@@ -54,7 +57,7 @@ func (c Client) dial() (*net.UnixConn, error) {
 	return own, nil
 }
 
-// Ask puts a question and waits for the answer. It fits [gate.Gate.Ask]. Whatever
+// Ask puts a question and waits for the answer. It fits [gate.Options.Ask]. Whatever
 // goes wrong is a no, with an error that says so.
 func (c Client) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	var wait time.Duration

@@ -1,4 +1,4 @@
-// Package asksocket is how other processes of the same user reach the desk of hako
+// Package asksocket is how other processes of the same user reach the questions of hako
 // serve: a socket in a directory that only this user can enter. A [Server] takes
 // questions in and passes answers out; a [Client] asks through it.
 //
@@ -32,7 +32,7 @@ type Server struct {
 	// others can enter is refused.
 	Dir string
 
-	// Ask puts a question to a person, as [gate.Gate.Ask].
+	// Ask puts a question to a person, as [gate.Options.Ask].
 	Ask func(context.Context, gate.Question) (gate.Answer, error)
 
 	// Record puts on record that a question was asked, and then what came of it:

@@ -33,7 +33,7 @@ const (
 type question struct {
 	Version int `json:"version"`
 	gate.Question
-	Wait int64 `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the desk says
+	Wait int64 `json:"wait_ms,omitempty"` // for how long an answer counts; zero means as long as the server says
 }
 
 // A reply is a line to the asker. The first has Taken, or says why not; the

@@ -24,7 +24,7 @@ func behindGates(t *testing.T, do runner) (*List, string) {
 	t.Cleanup(func() { log.Close() })
 	meter := quota.New(quota.Limits{})
 	return desk(t, Options{New: func(context.Context) (run.Runner, func(), error) {
-		return gate.New(do, gate.Options{Policy: policy.Default("virtual", policy.Options{}), Budget: meter, Log: log}), nil, nil
+		return gate.New(do, gate.Options{Policy: policy.Virtual(), Budget: meter, Log: log}), nil, nil
 	}}, nil), record
 }
 

@@ -142,7 +142,7 @@ func (m *virtual) Make(ctx context.Context, caller string, w SandboxOptions) (Sa
 	if m.fail != nil {
 		return nil, m.fail
 	}
-	judge := policy.Default("virtual", policy.Options{})
+	judge := policy.Virtual()
 	if m.rules != "" {
 		more, err := policy.Parse("test.policy", strings.NewReader(m.rules))
 		if err != nil {

@@ -66,7 +66,7 @@ const (
 )
 
 // Ask puts a question and waits for the answer. Silence and the end of ctx are a
-// no, with an error that says so. It fits [gate.Gate.Ask].
+// no, with an error that says so. It fits [gate.Options.Ask].
 func (d *List) Ask(ctx context.Context, q gate.Question) (gate.Answer, error) {
 	return d.ask(ctx, q, "")
 }

@@ -21,7 +21,7 @@ func profiles(profile string) (*policy.Policy, error) {
 	case "":
 		return policy.Parse("own", strings.NewReader(rules))
 	case "host":
-		return policy.Default("host", policy.Options{}), nil
+		return policy.Host(policy.Options{}), nil
 	}
 	return nil, &fault.Error{Kind: fault.Invalid, Op: "load policy", Subject: profile, Why: "there is no such profile"}
 }
@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckIsBounded: a look at the rules costs little, whatever is asked.
 func TestCheckIsBounded(t *testing.T) {
-	p := locally(func(string) (*policy.Policy, error) { return policy.Default("host", policy.Options{}), nil })
+	p := locally(func(string) (*policy.Policy, error) { return policy.Host(policy.Options{}), nil })
 	if _, err := p.Check(t.Context(), "", strings.Repeat("a;", longestCommand)); fault.KindOf(err) != fault.TooLarge {
 		t.Errorf("too long: %v", err)
 	}

@@ -85,18 +85,18 @@ func (w *Service) measureOne(ctx context.Context, b *Sandbox, task string) {
 	if ctx.Err() != nil {
 		return
 	}
-	desk, err := w.Containers.Desk(ctx, task)
+	box, err := w.Containers.Desk(ctx, task)
 	if err != nil {
 		w.askEngine(ctx, b, task)
 		return
 	}
-	if g, ok := desk.(statsReader); ok {
+	if g, ok := box.(statsReader); ok {
 		if s, err := g.Stats(ctx, false); err == nil {
 			b.Usage = usageOf(s)
 			markBusy(b, s)
 		}
 	}
-	if jobs, err := desk.Jobs(ctx); err == nil {
+	if jobs, err := box.Jobs(ctx); err == nil {
 		b.Jobs = w.jobsOf(jobs)
 	}
 }
@@ -153,19 +153,19 @@ func shortened(text string) string {
 
 // printed reads what a job printed.
 func (w *Service) printed(ctx context.Context, task, job string, offset int64, most int) (string, int64, error) {
-	desk, err := w.Containers.Desk(ctx, task)
+	box, err := w.Containers.Desk(ctx, task)
 	if err != nil {
 		return "", 0, err
 	}
 	fromEnd := offset < 0
 	if fromEnd {
-		j, err := desk.Job(ctx, run.JobHandle(job))
+		j, err := box.Job(ctx, run.JobHandle(job))
 		if err != nil {
 			return "", 0, err
 		}
 		offset = max(0, j.Bytes+offset)
 	}
-	page, err := desk.Output(ctx, run.JobHandle(job), guest.Both, offset, most)
+	page, err := box.Output(ctx, run.JobHandle(job), guest.Both, offset, most)
 	if err != nil {
 		return "", 0, err
 	}

@@ -49,7 +49,7 @@ func TestThroughTheGate(t *testing.T) {
 	s, _, h := newSecretary(t, wants("ls", "rm -rf /tmp/test", "env -i nc x", "ls >/etc/x", "echo ("),
 		`{"text":"a","bashActions":[{"command":"ls","reason":"r","confirm":true}]}`)
 	log := &record{}
-	s.Runner = gate.New(h, gate.Options{Policy: policy.Default("host", policy.Options{Root: "/w"}), Budget: quota.New(quota.Limits{}), Log: log})
+	s.Runner = gate.New(h, gate.Options{Policy: policy.Host(policy.Options{Root: "/w"}), Budget: quota.New(quota.Limits{}), Log: log})
 	s.Unlisted = unlisted
 	h.does["ls"] = outcome{out: "a\n"}
 	a := chat(t, s, "x")

@@ -74,7 +74,7 @@ func (w *world) was() (done, record string) {
 }
 
 func (w *world) sources() Sources {
-	return Sources{Live: live{w}, Approvals: &w.desk, Secretary: clerk{w}, Todos: fakeTodos{w}, Tasks: fakeTasks{w},
+	return Sources{Live: live{w}, Approvals: &w.desk, Secretary: sec{w}, Todos: fakeTodos{w}, Tasks: fakeTasks{w},
 		Sandboxes: fakeBoxes{w}, Budget: budget{w}, Record: record{w}, Policy: rules{w}}
 }
 
@@ -87,9 +87,9 @@ func (w live) Watch(ctx context.Context, after int64) (<-chan records.Entry, err
 	return w.events, w.fail
 }
 
-type clerk struct{ *world }
+type sec struct{ *world }
 
-func (w clerk) Chat(ctx context.Context, who access.Actor, session, text string, tell func(sessions.Turn)) error {
+func (w sec) Chat(ctx context.Context, who access.Actor, session, text string, tell func(sessions.Turn)) error {
 	if err := w.do("%s says %s in %s", who.Name, text, session); err != nil {
 		return err
 	}
@@ -99,21 +99,21 @@ func (w clerk) Chat(ctx context.Context, who access.Actor, session, text string,
 	}
 	return w.say(ctx, tell)
 }
-func (w clerk) Stop(_ context.Context, who access.Actor, session string) error {
+func (w sec) Stop(_ context.Context, who access.Actor, session string) error {
 	return w.do("%s stops %s", who.Name, session)
 }
-func (w clerk) Sessions(context.Context) ([]sessions.Session, error) {
+func (w sec) Sessions(context.Context) ([]sessions.Session, error) {
 	return []sessions.Session{{ID: "a", Title: "b"}}, w.fail
 }
-func (w clerk) Messages(_ context.Context, session string, newest int) ([]sessions.Message, error) {
+func (w sec) Messages(_ context.Context, session string, newest int) ([]sessions.Message, error) {
 	return []sessions.Message{{Role: "user", Text: fmt.Sprint(session, newest)}}, w.fail
 }
-func (w clerk) Speaks(context.Context) (bool, error) {
+func (w sec) Speaks(context.Context) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.voice, w.fail
 }
-func (w clerk) Voice(_ context.Context, on bool) (bool, error) {
+func (w sec) Voice(_ context.Context, on bool) (bool, error) {
 	err := w.do("voice %v", on)
 	w.mu.Lock()
 	defer w.mu.Unlock()

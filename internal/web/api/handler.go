@@ -168,7 +168,7 @@ func (s *Server) admit(c *call) (err error) {
 	if err := c.parseQuery(); err != nil || c.route.open {
 		return err
 	}
-	if c.identity, err = s.visitor(c.Request); err != nil {
+	if c.identity, err = s.identify(c.Request); err != nil {
 		return err
 	}
 	note(c.Request, c.identity.Name)
@@ -204,7 +204,7 @@ func (s *Server) mounts() []mountedHandler {
 
 // mount passes requests on to a handler of somebody else.
 func (s *Server) mount(m mountedHandler) http.Handler {
-	who := s.visitor
+	who := s.identify
 	if m.tokenOnly {
 		who = s.byToken
 	}

@@ -22,7 +22,7 @@ type identity struct {
 
 func (v identity) byCookie() bool { return v.secret != "" }
 
-// purses are by what the streams of a visitor are counted: nobody takes all by
+// slotKeys are by what the streams of a caller are counted: nobody takes all by
 // logging in often.
 func (v identity) slotKeys(l *limits) []slots {
 	way := "token " + v.caller()
@@ -35,9 +35,9 @@ func (v identity) slotKeys(l *limits) []slots {
 // caller is a name of the visitor that no other token has.
 func (v identity) caller() string { return v.key.Named(v.Name) }
 
-// visitor finds out who a request comes from. A token goes before a cookie: it
+// identify finds out who a request comes from. A token goes before a cookie: it
 // was put there on purpose.
-func (s *Server) visitor(r *http.Request) (identity, error) {
+func (s *Server) identify(r *http.Request) (identity, error) {
 	if r.Header.Get("Authorization") != "" {
 		return s.byToken(r)
 	}

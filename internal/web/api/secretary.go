@@ -26,7 +26,7 @@ func (s *Server) secretary() (Secretary, error) {
 
 // chat tells what she answers, as she does. She goes on when nobody listens.
 func (s *Server) chat(c *call) error {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Server) chat(c *call) error {
 	}
 	var said error
 	err = s.stream(c, func(ctx context.Context, push func(item)) error {
-		said = conversation(clerk, c.identity.Actor, in)(ctx, push)
+		said = conversation(sec, c.identity.Actor, in)(ctx, push)
 		return said
 	})
 	done(cmp.Or(said, err)) // there may have been no room for one more stream
@@ -57,10 +57,10 @@ func speaks(text string) error {
 	return nil
 }
 
-func conversation(clerk Secretary, who access.Actor, in ChatMessage) producer {
+func conversation(sec Secretary, who access.Actor, in ChatMessage) producer {
 	return func(ctx context.Context, push func(item)) error {
 		var done atomic.Bool
-		err := clerk.Chat(ctx, who, in.Session, in.Text, func(t sessions.Turn) {
+		err := sec.Chat(ctx, who, in.Session, in.Text, func(t sessions.Turn) {
 			done.Store(t.Type == turnDone)
 			push(item{name: "turn", data: t})
 		})
@@ -83,11 +83,11 @@ type Conversations struct {
 }
 
 func (s *Server) conversations(c *call) (Conversations, error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return Conversations{}, err
 	}
-	all, err := clerk.Sessions(c.Context())
+	all, err := sec.Sessions(c.Context())
 	return Conversations{some(all)}, err
 }
 
@@ -99,7 +99,7 @@ type Messages struct {
 const usualMessages, mostMessages = 100, 10_000
 
 func (s *Server) messages(c *call) (Messages, error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return Messages{}, err
 	}
@@ -107,20 +107,20 @@ func (s *Server) messages(c *call) (Messages, error) {
 	if err != nil {
 		return Messages{}, err
 	}
-	all, err := clerk.Messages(c.Context(), c.PathValue("id"), int(newest))
+	all, err := sec.Messages(c.Context(), c.PathValue("id"), int(newest))
 	return Messages{some(all)}, err
 }
 
 // stopTalking also takes an answer for stopped that has just ended: who stops her
 // cannot know that. Whether there was a conversation is looked up before.
 func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return nothing{}, err
 	}
 	id := c.PathValue("id")
-	begun, err := hasBegun(c.Context(), clerk, id)
-	if stopped := clerk.Stop(c.Context(), c.identity.Actor, id); stopped != nil || err != nil {
+	begun, err := hasBegun(c.Context(), sec, id)
+	if stopped := sec.Stop(c.Context(), c.identity.Actor, id); stopped != nil || err != nil {
 		return nothing{}, cmp.Or(stopped, err)
 	}
 	if !begun {
@@ -132,12 +132,12 @@ func (s *Server) stopTalking(c *call, _ nothing) (nothing, error) {
 
 // hasBegun tells whether something was said in a conversation, or is being
 // answered. A name alone is kept also of one whose first turn failed.
-func hasBegun(ctx context.Context, clerk Secretary, id string) (bool, error) {
-	said, err := clerk.Messages(ctx, id, 1)
+func hasBegun(ctx context.Context, sec Secretary, id string) (bool, error) {
+	said, err := sec.Messages(ctx, id, 1)
 	if err != nil || len(said) > 0 {
 		return len(said) > 0, err
 	}
-	all, err := clerk.Sessions(ctx)
+	all, err := sec.Sessions(ctx)
 	return slices.ContainsFunc(all, func(s sessions.Session) bool { return s.ID == id && s.Busy }), err
 }
 
@@ -154,19 +154,19 @@ func (v Voice) detail() string {
 }
 
 func (s *Server) speaking(c *call) (Voice, error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return Voice{}, err
 	}
-	on, err := clerk.Speaks(c.Context())
+	on, err := sec.Speaks(c.Context())
 	return Voice{on}, err
 }
 
 func (s *Server) voice(c *call, in Voice) (Voice, error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return Voice{}, err
 	}
-	on, err := clerk.Voice(c.Context(), in.On)
+	on, err := sec.Voice(c.Context(), in.On)
 	return Voice{on}, err
 }

@@ -79,7 +79,7 @@ type SeedResult struct {
 const familiarSession = "api"
 
 func (s *Server) seedChat(c *call, in SeedMessage) (reply SeedReply, err error) {
-	clerk, err := s.secretary()
+	sec, err := s.secretary()
 	if err != nil {
 		return reply, err
 	}
@@ -92,22 +92,22 @@ func (s *Server) seedChat(c *call, in SeedMessage) (reply SeedReply, err error) 
 	withoutDeadlines(c.w) // a model thinks for longer than an answer may take
 	ctx, cancel := s.lasting(c.Context(), c.identity)
 	defer cancel()
-	if reply.PlayedAudio, err = speech(ctx, clerk, in.PlayAudio); err != nil {
+	if reply.PlayedAudio, err = speech(ctx, sec, in.PlayAudio); err != nil {
 		return reply, err
 	}
 	var heard listener
-	err = clerk.Chat(ctx, c.identity.Actor, familiarSession, in.Message, heard.hear)
+	err = sec.Chat(ctx, c.identity.Actor, familiarSession, in.Message, heard.hear)
 	reply.VoicePlan = heard.plan()
 	reply.RawResponse = &reply.VoicePlan
 	return reply, err
 }
 
 // speech switches her voice if that is wanted, and tells whether it is on.
-func speech(ctx context.Context, clerk Secretary, wanted *bool) (bool, error) {
+func speech(ctx context.Context, sec Secretary, wanted *bool) (bool, error) {
 	if wanted == nil {
-		return clerk.Speaks(ctx)
+		return sec.Speaks(ctx)
 	}
-	return clerk.Voice(ctx, *wanted)
+	return sec.Voice(ctx, *wanted)
 }
 
 // A listener puts together what a client hears that does not follow a stream.

@@ -90,7 +90,7 @@ func TestWanted(t *testing.T) {
 // A silent is a secretary to whom nobody has said anything; some conversations
 // have a name all the same.
 type silent struct {
-	clerk
+	sec
 	busy bool
 }
 
@@ -116,7 +116,7 @@ func TestStopOfNothing(t *testing.T) {
 		busy    bool
 		status  int
 	}{{"w1", false, 404}, {"none", false, 404}, {"w1", true, 204}, {"w2", true, 404}} {
-		h := build(t, func(s *Server) { s.Sources.Secretary = silent{s.Sources.Secretary.(clerk), c.busy} })
+		h := build(t, func(s *Server) { s.Sources.Secretary = silent{s.Sources.Secretary.(sec), c.busy} })
 		o := h.client(h.operator)
 		path := "/api/v1/secretary/sessions/" + c.session + "/stop"
 		if c.status == 204 {

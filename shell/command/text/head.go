@@ -147,7 +147,7 @@ func headBytes(c *shell.Call, in shell.Input, n int64) error {
 
 // allButLast copies everything but the last n lines or bytes.
 func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
-	l := backlog{gauge: c.Limiter, end: h.end}
+	l := tailBuffer{gauge: c.Limiter, end: h.end}
 	defer l.free()
 	if err := l.fill(in.Reader, func() error { return h.release(c, &l) }); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (h *headTail) allButLast(c *shell.Call, in shell.Input) error {
 }
 
 // release prints the leading blocks that cannot belong to the last n.
-func (h *headTail) release(c *shell.Call, l *backlog) error {
+func (h *headTail) release(c *shell.Call, l *tailBuffer) error {
 	for len(l.blocks) > 1 {
 		first := l.blocks[0]
 		if h.bytes && l.size-int64(len(first.data)) < h.n || !h.bytes && l.lines-first.lines < h.n {

@@ -114,7 +114,7 @@ func (t *headTail) lineStart(in shell.Input, size int64) (int64, error) {
 
 // tailStream keeps no more of a stream than may be printed.
 func (t *headTail) tailStream(c *shell.Call, in shell.Input) error {
-	l := backlog{gauge: c.Limiter, end: t.end}
+	l := tailBuffer{gauge: c.Limiter, end: t.end}
 	defer l.free()
 	trim := l.trimLines
 	if t.bytes {

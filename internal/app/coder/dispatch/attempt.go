@@ -77,8 +77,8 @@ func (t *attempt) open() error {
 // coordinator is the worker's, for this task.
 func (t *attempt) coordinator() *coder.Coordinator {
 	c := *t.Coordinator
-	desk := fencedClient{t.ForgeClient, t.lease}
-	c.Commenter, c.Publisher, c.Observe = desk, desk, t.observed
+	client := fencedClient{t.ForgeClient, t.lease}
+	c.Commenter, c.Publisher, c.Observe = client, client, t.observed
 	return &c
 }
 

@@ -47,12 +47,12 @@ func (t *attempt) declined(ctx context.Context, got forge.Task) (bool, error) {
 	if err != nil || why == "" {
 		return false, err
 	}
-	desk := fencedClient{t.ForgeClient, t.lease}
+	client := fencedClient{t.ForgeClient, t.lease}
 	why = coder.Fit(t.Coordinator.Secrets, why, longestWhy)
-	if _, err := desk.Say(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
+	if _, err := client.Say(ctx, t.task, string(coder.Stopped), "Stopped: "+why+"."); err != nil && !forbidden(err) {
 		return false, err
 	}
-	if err := desk.Show(ctx, t.task, coder.Stopped); err != nil && !forbidden(err) {
+	if err := client.Show(ctx, t.task, coder.Stopped); err != nil && !forbidden(err) {
 		return false, err
 	}
 	t.book.last.State, t.book.last.Phase, t.book.last.Why = coder.Stopped, coder.Ended, why

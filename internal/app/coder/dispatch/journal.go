@@ -99,7 +99,7 @@ func lost(err error) error {
 	return err
 }
 
-// A fenced office is one that a worker uses for a task while the task is its
+// A fencedClient is one that a worker uses for a task while the task is its
 // own. A process that was asleep for a minute would otherwise say once more what
 // the next worker has said.
 type fencedClient struct {

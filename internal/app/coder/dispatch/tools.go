@@ -56,7 +56,7 @@ func (o *ForgeClient) Tools(t coder.Task, secrets *redact.Set) ([]gated.Tool, er
 	}, nil
 }
 
-// A door is what a model has of the office.
+// forgeTools are what a model can do at a forge.
 type forgeTools struct {
 	client  *ForgeClient
 	forge   *Forge

@@ -19,7 +19,7 @@ import (
 type Worker struct {
 	Queue       *queue.Queue
 	ForgeClient *ForgeClient
-	// Coordinator carries tasks out. For each it gets the desk, the board and
+	// Coordinator carries tasks out. For each it gets the client of its forge and
 	// the observer of the worker; those it has are not used, but for the
 	// observer, which is told too.
 	Coordinator *coder.Coordinator

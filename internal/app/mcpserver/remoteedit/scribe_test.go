@@ -55,7 +55,7 @@ func open(t *testing.T, rules string) *room {
 		t.Fatal(err)
 	}
 	r := &room{T: t}
-	g := gate.New(s, gate.Options{Policy: policy.Default("virtual", policy.Options{}).With(more), Budget: quota.New(quota.Unlimited()), Log: &r.log})
+	g := gate.New(s, gate.Options{Policy: policy.Virtual().With(more), Budget: quota.New(quota.Unlimited()), Log: &r.log})
 	r.Scribe = &Scribe{Runner: g}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {

@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Scripts can be written so that following them takes forever: variables that
+// refer to themselves, functions that call one another, loops in loops. What
+// judging may cost is therefore counted, and a script that costs more is
+// refused. The count depends on the script and the policy alone, never on how
+// fast or busy the machine is.
+
+const (
+	// maxSteps bounds the work of one judgement. A step is about a nanosecond.
+	maxSteps = 64_000_000
+	// maxKept bounds the bytes that the verdicts and values of one judgement hold.
+	maxKept = 8 << 20
+	// maxLevels bounds how deep statements are walked inside one another,
+	// through functions and scripts in strings.
+	maxLevels = 1500
+	// maxJudging is for a machine that is slower than any expected, or for a
+	// step that costs more than it should. No script should ever come to it.
+	maxJudging = 5 * time.Second
+	// clockSteps is how many steps pass between two looks at the clock.
+	clockSteps = 1 << 20
+)
+
+// What things cost, in steps.
+const (
+	costStmt    = 150
+	costWord    = 40
+	costParam   = 150
+	costVerdict = 100
+	costJudge   = 700
+	costPath    = 150
+	costHint    = 30_000
+	costResolve = 4000
+	costScript  = 10_000 // a script inside a string, however short
+	costEntry   = 60     // of a map that is copied or merged
+	costParse   = 120    // a byte of a script inside a string
+	costShape   = 700    // a byte of a script that is compared in two readings
+	costSource  = 8      // a byte of source that is looked through again
+	costAwk     = 250    // a byte of an awk program
+	costSed     = 30     // a byte of a sed script
+	costMatch   = 300    // a byte of a regular expression that is tried
+	costRegexp  = 1000   // a byte of a regular expression that is compiled
+	costRepeat  = 30     // how much more that is where it repeats a part
+	costText    = 15     // a byte of a text that is cut into pieces
+	costBrace   = 300    // a word that braces make
+)
+
+// A costMeter counts what judging one script or one command has cost so far.
+type costMeter struct {
+	steps  int // left
+	bytes  int // left
+	levels int // of statements that are walked inside one another
+	clock  int // steps left at the last look at the clock
+	until  time.Time
+
+	hints map[string]string // by the name that no rule allows
+	links map[string]string // where paths lead to
+}
+
+func newCostMeter() *costMeter {
+	return &costMeter{steps: maxSteps, bytes: maxKept, clock: maxSteps, until: time.Now().Add(maxJudging)}
+}
+
+// An overrun is what a judgement ends with that would cost too much. It is
+// thrown, so that no path through the walk can forget to look at it.
+type overrun struct{ why string }
+
+// spend counts steps.
+func (b *costMeter) spend(steps int) {
+	if b == nil {
+		return
+	}
+	b.steps -= steps
+	if b.steps < 0 || steps < 0 {
+		panic(overrun{"it takes too many steps to follow"})
+	}
+	if b.clock-b.steps > clockSteps {
+		b.clock = b.steps
+		if time.Now().After(b.until) {
+			panic(overrun{"it takes too long to follow"})
+		}
+	}
+}
+
+// keep counts bytes that stay until the judgement is done.
+func (b *costMeter) keep(bytes int) {
+	b.bytes -= bytes
+	if b.bytes < 0 {
+		panic(overrun{"there is too much in it to give a verdict on each part"})
+	}
+}
+
+// enter counts a level of statements inside one another; leave takes it back.
+func (b *costMeter) enter() {
+	b.levels++
+	if b.levels > maxLevels {
+		panic(overrun{fmt.Sprintf("it is nested more than %d levels deep, through functions and scripts in strings", maxLevels)})
+	}
+}
+
+func (b *costMeter) leave() { b.levels-- }
+
+// hint returns what was said about a name before.
+func (b *costMeter) hint(name string) (string, bool) {
+	if b == nil {
+		return "", false
+	}
+	hint, ok := b.hints[name]
+	return hint, ok
+}
+
+func (b *costMeter) remember(name, hint string) {
+	if b == nil {
+		return
+	}
+	if b.hints == nil {
+		b.hints = make(map[string]string)
+	}
+	b.hints[name] = hint
+}
+
+// source counts a part of a script that is looked through once more.
+func (b *costMeter) source(n syntax.Node) {
+	b.spend(costStmt + costSource*sizeOf(n))
+}
+
+// sizeOf is how many bytes of source a node has.
+func sizeOf(n syntax.Node) int {
+	return max(0, int(n.End().Offset())-int(n.Pos().Offset()))
+}
+
+// overran turns what recover returned into the refusal of a judgement that was
+// given up. All other panics go on.
+func overran(thrown any) *finding {
+	if thrown == nil {
+		return nil
+	}
+	over, ok := thrown.(overrun)
+	if !ok {
+		panic(thrown)
+	}
+	f := refusal("too much to judge", over.why, "write it more simply, or split it into several scripts that run one after the other")
+	f.final = true
+	return f
+}

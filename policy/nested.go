@@ -1,0 +1,288 @@
+package policy
+
+import (
+	"strings"
+)
+
+// In a container neither options nor paths are judged, and interpreters run
+// what they like. But a command that is named in so many words, as in
+// sed '1e rm -rf x' or git rebase -x 'rm -rf x', is read and judged: what a rule
+// denies is denied there too, and so is text that nobody can read. A tool that
+// no rule speaks of may be named.
+//
+// This goes as far as the script is written out. A late word that becomes -exec
+// is not held against go test "$x", or nobody could write it; and Call, which a
+// container's shell never asks, adds nothing.
+
+// noRuleDenies stands in for the rule that a told command lacks.
+var noRuleDenies = rule{effect: Allow, why: "no rule denies it", where: "no rule"}
+
+// words0 is the name the rule speaks of, or "".
+func (r *rule) words0() string {
+	if len(r.words) == 0 {
+		return ""
+	}
+	return r.words[0]
+}
+
+// judgesNested reports whether commands inside a program's text are judged for
+// themselves, rather than refused for being there.
+func (c *command) judgesNested() bool { return c.p.checks.opaque && !c.frozen }
+
+// nestedScript judges shell text that this command is told to run.
+func (c *command) nestedScript(src word) *finding {
+	if strings.TrimSpace(src.text) == "" && !src.late {
+		return nil
+	}
+	d := *c
+	d.nested = true
+	return d.innerScript(src)
+}
+
+// nestedWords judges a command that this one is told to run, word by word.
+func (c *command) nestedWords(words []word) *finding {
+	d := *c
+	d.nested = true
+	if f := d.inner(words); f != nil && f.effect != Allow {
+		return f
+	}
+	return nil
+}
+
+// nestedCommands judges what a program is told to run. The builtins of the shell are
+// judged for what they evaluate.
+func (c *command) nestedCommands(name string, args []word) *finding {
+	if o := c.p.commandOptionsOf(name); o != nil && o.runs != " " {
+		return c.commandsIn(o, usualOptions(name, args))
+	}
+	switch name {
+	case "sed":
+		return c.nestedInSed(args)
+	case "awk", "gawk", "mawk", "nawk":
+		return c.nestedInAwk(args)
+	case "git":
+		return c.nestedInGit(args)
+	case "fd":
+		return c.nestedInFd(args)
+	case "go":
+		return c.nestedInGo(args)
+	case "make":
+		return c.nestedInMake(args)
+	case "cmake":
+		return c.nestedInCmake(args)
+	case "npx", "npm", "yarn", "pnpm", "conda", "mamba", "bundle", "composer", "gem":
+		return c.nestedInTool(name, args)
+	case "java", "javac":
+		return c.nestedInJava(args)
+	case "ctest":
+		return c.nestedInCtest(args)
+	case "mvn":
+		return c.nestedInMaven(args)
+	}
+	return c.evaluating(name, args)
+}
+
+// commandsIn judges the options whose value is a command.
+func (c *command) commandsIn(opts *commandOptions, args []word) *finding {
+	c.cost.spend(4 * costParam * len(args))
+	for _, o := range sortLoosely(&opts.program, args).options {
+		if !inList(opts.runs, o.name) {
+			continue
+		}
+		if o.name == "--checkpoint-action" {
+			text, ok := strings.CutPrefix(o.val.text, "exec=")
+			if !ok && !o.val.late {
+				continue // it only prints, or sleeps
+			}
+			o.val.text = text
+		}
+		if f := c.nestedScript(o.val); f != nil {
+			f.where = c.words[0].text + ": " + o.name + " (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// sortLoosely takes the words of a command apart where any option may be given.
+// Options that are not listed count as such that take no value; abbreviations
+// count as the option they may stand for.
+func sortLoosely(prog *program, args []word) *arguments {
+	a := &arguments{}
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		t := w.text
+		if t == "--" {
+			a.operands = append(a.operands, args[i+1:]...)
+			return a
+		}
+		if len(t) < 2 || t[0] != '-' {
+			a.operands = append(a.operands, w)
+			continue
+		}
+		var o option
+		var given bool
+		if t[1] == '-' {
+			o, given = looseLong(prog, w)
+			a.options = append(a.options, o)
+		} else {
+			a.options, given = looseShort(prog, w, a.options)
+			o = a.options[len(a.options)-1]
+		}
+		if (o.kind == ':' || o.kind == '@') && !given && i+1 < len(args) {
+			i++
+			a.options[len(a.options)-1].val = args[i]
+		}
+	}
+	return a
+}
+
+func looseLong(prog *program, w word) (o option, given bool) {
+	key, val, given := strings.Cut(w.text[2:], "=")
+	kind, ok := findLong(prog.long, key)
+	for _, name := range strings.Fields(prog.long) {
+		if bare := strings.TrimRight(name, ":@?"); !ok && key != "" && strings.HasPrefix(bare, key) {
+			key = bare
+			kind, ok = findLong(prog.long, key)
+		}
+	}
+	return option{name: "--" + key, kind: kind, val: word{text: val, late: w.late, loose: w.loose, src: w.src}}, given
+}
+
+func looseShort(prog *program, w word, options []option) (_ []option, given bool) {
+	t := w.text
+	for i := 1; i < len(t); i++ {
+		o := option{name: "-" + t[i:i+1]}
+		if at := strings.IndexByte(prog.short, t[i]); at >= 0 && at+1 < len(prog.short) && strings.IndexByte(":@?", prog.short[at+1]) >= 0 {
+			o.kind = prog.short[at+1]
+			o.val = word{text: t[i+1:], late: w.late, loose: w.loose, src: w.src}
+			return append(options, o), i+1 < len(t) || w.late
+		}
+		options = append(options, o)
+	}
+	return options, false
+}
+
+// usualOptions puts options that are spelled in a way of their own into the usual
+// one: the letters of tar cIf take the words behind them in order, and zip has an
+// option of two letters.
+func usualOptions(name string, args []word) []word {
+	switch {
+	case name == "zip":
+		out := append([]word(nil), args...)
+		for i := range out {
+			if out[i].text == "-TT" {
+				out[i].text = "--unzip-command"
+			}
+		}
+		return out
+	case name != "tar" || len(args) == 0 || args[0].late || strings.HasPrefix(args[0].text, "-"):
+		return args
+	}
+	rest := args[1:]
+	var out []word
+	for _, letter := range args[0].text {
+		out = append(out, word{text: "-" + string(letter)})
+		if strings.ContainsRune("fCXbTVKNHgLIF", letter) && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+// nestedInFd judges what fd runs on each name it finds, or on all of them.
+func (c *command) nestedInFd(args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "--" {
+			return nil
+		}
+		letters := ""
+		if len(t) > 1 && t[0] == '-' && t[1] != '-' {
+			letters, _, _ = strings.Cut(t[1:], "=")
+		}
+		at := strings.IndexAny(letters, "xXteEdSjc")
+		exec := t == "--exec" || t == "--exec-batch" || at >= 0 && (letters[at] == 'x' || letters[at] == 'X')
+		_, joined, given := strings.Cut(t, "=")
+		if given && (strings.HasPrefix(t, "--exec=") || strings.HasPrefix(t, "--exec-batch=")) {
+			exec = true
+		}
+		if !exec {
+			continue
+		}
+		words := args[i+1:]
+		if at >= 0 && at+1 < len(letters) {
+			joined, given = letters[at+1:], true // -xrm
+		}
+		if given {
+			words = append([]word{{text: joined, late: args[i].late}}, words...)
+		}
+		end := 0
+		for end < len(words) && words[end].text != ";" {
+			end++
+		}
+		if end > 0 && strings.Contains(words[0].text, "{") {
+			return refusal("fd: "+t, "the command's name comes from what fd finds", "write the name out")
+		}
+		if f := c.nestedWords(words[:end]); f != nil {
+			return f
+		}
+		i += end
+	}
+	return nil
+}
+
+// nestedInGo judges the programs that go runs in place of, or around, its own.
+func (c *command) nestedInGo(args []word) *finding {
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if t == "-args" || t == "--args" || t == "--" {
+			return nil
+		}
+		if len(t) < 2 || t[0] != '-' {
+			if i > 0 && args[0].text == "run" {
+				return nil // the program's own arguments
+			}
+			continue
+		}
+		key, text, given := strings.Cut(strings.TrimLeft(t, "-"), "=")
+		val := word{text: text, late: args[i].late}
+		kind, _ := findLong(builtin("go").words("flags"), key)
+		tells := inList(" exec toolexec vettool ", key)
+		if !given && (tells || kind != 0 && !valueless(args[0].text, key)) && i+1 < len(args) {
+			i++
+			val = args[i]
+		}
+		if !tells {
+			continue
+		}
+		if f := c.nestedScript(val); f != nil {
+			f.where = "go: -" + key + " (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}
+
+// nestedInMake judges the variables whose value make's own rules run.
+func (c *command) nestedInMake(args []word) *finding {
+	for _, w := range args {
+		name, text, ok := strings.Cut(w.text, "=")
+		if strings.HasSuffix(name, "!") && !strings.HasPrefix(name, "-") {
+			if f := c.nestedScript(word{text: text, late: w.late}); f != nil {
+				return f // X!=id runs id
+			}
+		}
+		name = strings.TrimRight(name, ":?+!")
+		shell := name == "SHELL" && !inList(" sh bash dash ", text[strings.LastIndexByte(text, '/')+1:])
+		if !ok || w.late || !shell && !inList(makeTools(), name) {
+			continue
+		}
+		if f := c.nestedScript(word{text: text}); f != nil {
+			f.where = "make: " + name + "= (" + f.where + ")"
+			return f
+		}
+	}
+	return nil
+}

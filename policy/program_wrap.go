@@ -1,0 +1,445 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// wrapped judges the command that this one runs, if it runs one.
+func (c *command) wrapped(name string, args []word) (f *finding, ok bool) {
+	switch name {
+	case "env":
+		return judgeEnv(c, args), true
+	case "xargs":
+		return judgeXargs(c, args), true
+	case "find":
+		return judgeFind(c, args), true
+	case "command":
+		return judgeCommand(c, args), true
+	case "eval":
+		return judgeEval(c, args), true
+	case "trap":
+		return judgeTrap(c, args), true
+	case "sh", "bash", "dash", "zsh", "ksh":
+		return judgeShell(c, args), true
+	case "uv":
+		return judgeUv(c, args), true
+	}
+	wrap := c.p.wrapping(name)
+	if wrap == nil {
+		return nil, false
+	}
+	n, f := c.ownWords(wrap, args)
+	if f != nil {
+		return f, true
+	}
+	n = min(n+wrap.skip, len(args))
+	if f := c.fixed(args[:n]); f != nil {
+		return f, true
+	}
+	return c.inner(args[n:]), true
+}
+
+// ownWords returns how many words are the wrapper's own options: its parsing
+// stops at the first operand, as the program's does.
+func (c *command) ownWords(prog *program, args []word) (int, *finding) {
+	for n := 0; n < len(args); {
+		t := args[n].text
+		if args[n].loose || len(t) < 2 || t[0] != '-' {
+			return n, nil
+		}
+		if t == "--" {
+			return n + 1, nil
+		}
+		a := &arguments{}
+		var next *word
+		if n+1 < len(args) {
+			next = &args[n+1]
+		}
+		took, f := false, (*finding)(nil)
+		if t[1] == '-' {
+			took, f = c.longOption(a, c.words[0].text, prog, args[n], next)
+		} else {
+			took, f = c.shortOptions(a, c.words[0].text, prog, args[n], next)
+		}
+		if f != nil {
+			return 0, f
+		}
+		n++
+		if took {
+			n++
+		}
+	}
+	return len(args), nil
+}
+
+// judgeEnv judges env: NAME=value words, then a command. -S would split a
+// string into more options and is not on the list.
+func judgeEnv(c *command, args []word) *finding {
+	n, f := c.ownWords(wrapping("env"), args)
+	if f != nil {
+		return f
+	}
+	if f := c.fixed(args[:n]); f != nil {
+		return f
+	}
+	args = args[n:]
+	for len(args) > 0 {
+		name, text, ok := strings.Cut(args[0].text, "=")
+		if !ok {
+			break
+		}
+		if w := args[0]; c.p.checks.opaque && w.late && (w.splits || !strings.Contains(w.head, "=")) {
+			return unsettled("env", w, "put it in double quotes, with the name before it: env \"NAME=$x\"")
+		}
+		if c.p.checks.strict {
+			if f := judgeVariable(name, true); f != nil {
+				return f
+			}
+			if f := zoneFile(text, args[0].loose); f != nil && name == "TZ" {
+				return f
+			}
+			if f := makeReads(name, text); f != nil && !args[0].late && slices.ContainsFunc(args, func(w word) bool { return inList(makes, w.text) }) {
+				return f
+			}
+		}
+		c.cost.spend(costParam + costSource*len(args))
+		if f := c.orders(name, value{text: text, late: args[0].late}); f != nil {
+			return f
+		}
+		args = args[1:]
+	}
+	return c.inner(args)
+}
+
+// judgeCommand judges the builtin command; with -v it only looks a name up.
+func judgeCommand(c *command, args []word) *finding {
+	if len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+		return nil
+	}
+	n, f := c.ownWords(wrapping("command"), args)
+	if f == nil {
+		f = c.fixed(args[:n])
+	}
+	if f != nil {
+		return f
+	}
+	return c.inner(args[n:])
+}
+
+// judgeEval judges the words of eval as the script they become.
+func judgeEval(c *command, args []word) *finding {
+	var text strings.Builder
+	late := false
+	for i, w := range args {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(w.text)
+		late = late || w.late
+	}
+	return c.innerScript(word{text: text.String(), late: late})
+}
+
+func judgeTrap(c *command, args []word) *finding {
+	if len(args) == 0 || strings.HasPrefix(args[0].text, "-") {
+		return nil
+	}
+	return c.innerScript(args[0])
+}
+
+// judgeShell judges sh -c 'script'. A shell that reads its script from a file
+// or a pipe is refused: what it reads is never judged.
+func judgeShell(c *command, args []word) *finding {
+	if c.p.checks.opaque {
+		return c.shellFile(args)
+	}
+	for i, w := range args {
+		if strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") && i+1 < len(args) {
+			return c.innerScript(args[i+1])
+		}
+	}
+	if len(args) == 1 && args[0].text == "--version" || !c.p.checks.strict && len(args) > 0 {
+		return nil
+	}
+	return refusal(c.words[0].text, "what the shell reads is never judged", "write the commands into the script itself")
+}
+
+// judgeXargs judges the command that xargs completes with what it reads. A
+// file of arguments (-a) is not on the list: nobody has seen what is in it.
+func judgeXargs(c *command, args []word) *finding {
+	n, f := c.ownWords(wrapping("xargs"), args)
+	if f == nil {
+		f = c.fixed(args[:n])
+	}
+	if f != nil {
+		return f
+	}
+	inner := args[n:]
+	if len(inner) == 0 {
+		return nil // it runs echo
+	}
+	own, f := c.sort("xargs", wrapping("xargs"), args[:n])
+	if f != nil {
+		return f
+	}
+	if c.input.dashes && c.p.checks.strict && knownReads(inner[0].text) != "always" && (c.p.runsOthers(inner[0].text) || !hasAny(inner, "--")) {
+		// touch -- -rf; ls | xargs -d'\n' rm
+		return refusal("xargs: options", "a name that the script made may be taken for an option", "put -- before the names, or feed xargs from find")
+	}
+	mark := replaceMark(own)
+	read := c.readWords(own, mark != "")
+	if mark == "" {
+		return c.xargsInner(append(inner[:len(inner):len(inner)], read...))
+	}
+	for _, w := range read {
+		c.cost.spend(completedCost(inner, w))
+		if f := c.xargsInner(completed(inner, mark, w)); f != nil {
+			return f
+		}
+	}
+	return c.xargsInner(inner)
+}
+
+func (c *command) xargsInner(inner []word) *finding {
+	f := c.inner(inner)
+	if f == nil || f.effect == Allow {
+		return nil
+	}
+	if !f.late && !f.ruled && c.input.kind == inputConfined {
+		name, _, _ := strings.Cut(c.input.git, "\n")
+		f = f.comingFrom(name, "leave .git out of the search, or take the names from git ls-files")
+	}
+	if f.late && f.where != "command name" {
+		// Only Call would see more, and Call does not see what xargs reads.
+		f.late, f.where = false, "xargs: "+f.where
+		f.why = "the names that " + inner[0].text + " is given come from unchecked text"
+		f.hint = "feed xargs from find, ls or git ls-files"
+		if c.p.checks.opaque {
+			f.hint += ", or put -- before the names: xargs " + inner[0].text + " --"
+		}
+	}
+	return f
+}
+
+// readWords are the words that come in through the pipe, as far as known.
+// xargs has its own quoting and separators; text that needs them is unknown.
+func (c *command) readWords(own *arguments, lines bool) []word {
+	unknown := []word{{late: true, loose: true, splits: !lines}}
+	_, zero := own.get("-0", "--null")
+	delim, cut := own.get("-d", "--delimiter")
+	if cut && delim.text != "\\n" && delim.text != "\n" && delim.text != "\\0" || c.input.blanks && !cut && !zero && !lines {
+		return unknown // cut elsewhere than at lines, a name becomes others
+	}
+	c.cost.spend(costText * len(c.input.text))
+	switch c.input.kind {
+	case inputKnown:
+		if strings.ContainsAny(c.input.text, "\\'\"") {
+			return unknown
+		}
+		var out []word
+		for s := range strings.FieldsFuncSeq(c.input.text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == 0 }) {
+			out = append(out, word{text: s})
+			if len(out) > 64 {
+				return unknown
+			}
+		}
+		return out
+	case inputUnknown:
+		return unknown
+	}
+	out := []word{{text: insideName}}
+	if name, _, some := strings.Cut(c.input.git, "\n"); some {
+		out = append(out, word{text: name})
+	}
+	return out
+}
+
+// replaceMark finds the text that xargs -I puts the names in place of.
+func replaceMark(own *arguments) string {
+	mark := ""
+	for _, o := range own.options {
+		switch o.name {
+		case "-I":
+			mark = o.val.text
+		case "-i", "--replace":
+			mark = o.val.text
+			if mark == "" {
+				mark = "{}"
+			}
+		}
+	}
+	return mark
+}
+
+// completedCost is what it costs to put a name in. Each letter of the command may
+// be the mark.
+func completedCost(words []word, name word) int {
+	cost := costWord * len(words)
+	for _, w := range words {
+		cost += len(w.text) * (1 + len(name.text))
+	}
+	return cost
+}
+
+// completed is the command with a name put in. A mark inside the command's
+// own name makes the name unknown.
+func completed(words []word, mark string, name word) []word {
+	out := make([]word, len(words))
+	for i, w := range words {
+		if strings.Contains(w.text, mark) {
+			if name.late && !w.late {
+				w.head, _, _ = strings.Cut(w.text, mark)
+			}
+			w.text = strings.ReplaceAll(w.text, mark, name.text)
+			w.late, w.loose = w.late || name.late || i == 0, w.loose || name.loose
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// findTests are the parts of a find expression that only look, with the
+// number of words each takes. '@' marks those that name a file.
+func findTests() string { return wrapping("find").words("tests") }
+
+// judgeFind judges a find expression word by word.
+func judgeFind(c *command, args []word) *finding {
+	strict := c.p.checks.strict
+	if f := c.judgeLateFind(args); f != nil {
+		return f
+	}
+	expression := false
+	name := insideName
+	var reached found
+	if hasAny(args, "-exec", "-ok", "-execdir", "-okdir") {
+		reached = c.searched(args)
+	}
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if !expression && !isExpression(t) {
+			if f := c.startingPoint(args[i]); f != nil {
+				return f
+			}
+			if c.guarded(args[i]) != nil {
+				name = args[i].text + "/" + insideName // what it finds begins with where it starts
+			}
+			continue
+		}
+		switch t {
+		case "-H", "-L", "-P":
+		default:
+			expression = true
+		}
+		switch t {
+		case "-exec", "-ok", "-execdir", "-okdir":
+			n, f := c.findExec(t, name, args[i+1:])
+			if git := reached.given[i+1]; f == nil && git != "" {
+				if _, f = c.findExec(t, git, args[i+1:]); f != nil {
+					f = f.comingFrom(git, "narrow the search with -name, or leave .git out: -not -path '*/.git/*'")
+				}
+			}
+			if f != nil {
+				return f
+			}
+			i += n
+			continue
+		case "-delete":
+			if f := c.refused("-delete", "it removes everything it finds without asking", "list the files first, then remove them by name with rm"); f != nil && strict {
+				return f
+			}
+			continue
+		}
+		if !strict {
+			i += findTakes(t) // -name -exec looks for a name
+			continue
+		}
+		kind, ok := findLong(findTests(), t)
+		if !ok || kind != ':' {
+			return c.refused(t, "this part of the expression is not on the list of those that only look", "leave "+t+" out")
+		}
+		n, f := c.findTest(t, args[i+1:])
+		if f != nil {
+			return f
+		}
+		i += n
+	}
+	return nil
+}
+
+func isExpression(t string) bool {
+	return len(t) > 1 && t[0] == '-' || t == "!" || t == "(" || t == ")" || t == ","
+}
+
+func (c *command) startingPoint(w word) *finding {
+	if !c.p.checks.strict {
+		return nil
+	}
+	return c.file(w, false)
+}
+
+// findTakes returns how many words follow a test.
+func findTakes(test string) int {
+	tests := findTests()
+	at := strings.Index(tests, " "+test+":")
+	if at < 0 || tests[at+len(test)+2] == '0' {
+		return 0
+	}
+	return 1
+}
+
+// findTest judges the value of one test and returns how many words it took.
+func (c *command) findTest(test string, rest []word) (int, *finding) {
+	tests := findTests()
+	mark := tests[strings.Index(tests, " "+test+":")+len(test)+2]
+	if mark == '0' || len(rest) == 0 {
+		return 0, nil
+	}
+	if mark == '@' {
+		return 1, c.file(rest[0], false)
+	}
+	return 1, nil
+}
+
+// findExec judges the command between -exec and its end. What it is given is
+// as good, or as bad, as the name found.
+func (c *command) findExec(action, found string, rest []word) (int, *finding) {
+	if c.p.checks.strict && action != "-exec" {
+		if f := c.refused(action, "it runs commands in other directories, or asks at a terminal that is not there", "use -exec, or pipe the names to xargs"); f != nil {
+			return 0, f
+		}
+	}
+	end := findEnd(rest)
+	if end == 0 {
+		return 0, nil
+	}
+	if c.p.checks.opaque && isOption(rest[0]) {
+		return end + 1, nil // no program is called so
+	}
+	c.cost.spend(costParam * (1 + end))
+	inner := make([]word, end)
+	for i, w := range rest[:end] {
+		if strings.Contains(w.text, "{}") {
+			if i == 0 {
+				return 0, c.refused(action, "the command's name comes from what find finds", "write the name out")
+			}
+			w.text = strings.ReplaceAll(w.text, "{}", found)
+		}
+		inner[i] = w
+	}
+	f := c.inner(inner)
+	if f != nil && f.effect != Allow {
+		f.where = "find: " + action + " (" + f.where + ")"
+		return end, f
+	}
+	return end + 1, nil
+}
+
+// findEnd returns how many words the command behind -exec has.
+func findEnd(rest []word) int {
+	end := 0
+	for end < len(rest) && rest[end].text != ";" && (rest[end].text != "+" || end == 0 || rest[end-1].text != "{}") {
+		end++
+	}
+	return end
+}

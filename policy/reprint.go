@@ -1,0 +1,274 @@
+package policy
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Shells do not agree on what a text says: one ends a line where another goes
+// on, ((x)) is a sum here and a command there. What goes to a shell that is not
+// ours is therefore the judged tree, spelled in a way that is read as this tree
+// and no other.
+
+// needsBash stands before a script that another shell would read differently. The
+// second line ends any shell that knows no arrays, whatever its environment says.
+const needsBash = `[ "${BASH_VERSION-}" ] || { echo 'this script is written for bash, and there is no bash here' >&2; exit 126; }` + "\n" +
+	`: "${BASH_VERSINFO[0]}"` + "\n"
+
+// Reprint spells a judged script anew, without its comments, for a shell that
+// asks nobody. What can not be spelled so that it is surely read as the same
+// script is denied.
+func Reprint(f *syntax.File) (string, Verdict) {
+	if bad := foreign(f); bad != nil {
+		return "", bad.verdict([]word{{text: bad.where}})
+	}
+	text, ok := spelled(f)
+	if !ok {
+		bad := refusal("syntax", "it can not be spelled so that every shell reads the same", "write it more simply, one command a line")
+		return "", bad.verdict([]word{{text: "script"}})
+	}
+	if !portable(f, text) {
+		text = needsBash + text
+	}
+	return text, Verdict{Effect: Allow}
+}
+
+// visible prints the tree and reports whether it is read as what it was.
+func spelled(f *syntax.File) (string, bool) {
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, f); err != nil {
+		return "", false
+	}
+	again, err := parse(b.String())
+	return b.String(), err == nil && shapeOf(again) == shapeOf(f)
+}
+
+// portable reports whether a plain sh reads the text as the same tree.
+func portable(f *syntax.File, text string) bool {
+	plain, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(watched(text), "")
+	return err == nil && shapeOf(plain) == shapeOf(f)
+}
+
+// foreign returns what is wrong with a tree that bash or another shell would
+// read differently.
+func foreign(f *syntax.File) *finding {
+	e := treeVisitor{around: []nodeContext{{}}}
+	syntax.Walk(f, e.visit)
+	return e.bad
+}
+
+// An treeVisitor goes through a tree and knows what is around each node.
+type treeVisitor struct {
+	around []nodeContext
+	bodies map[*syntax.Word]bool // of here-documents
+	bad    *finding
+}
+
+type nodeContext struct {
+	test   bool // [[ ]]
+	quoted bool // double quotes, or a here-document
+	param  bool // ${ } in those
+}
+
+func (e *treeVisitor) visit(n syntax.Node) bool {
+	if n == nil {
+		e.around = e.around[:len(e.around)-1]
+		return true
+	}
+	here := e.around[len(e.around)-1]
+	switch n := n.(type) {
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		here = nodeContext{}
+	case *syntax.TestClause:
+		here.test = true
+	case *syntax.DblQuoted:
+		here.quoted = true
+	case *syntax.Redirect:
+		if n.Hdoc != nil {
+			if e.bodies == nil {
+				e.bodies = make(map[*syntax.Word]bool)
+			}
+			e.bodies[n.Hdoc] = true
+		}
+	case *syntax.Word:
+		here.quoted = here.quoted || e.bodies[n]
+	case *syntax.ParamExp:
+		here.param = here.quoted
+	case *syntax.SglQuoted:
+		// "${x:-'$(rm y)'}": to most shells these quotes are text.
+		if here.param && strings.ContainsAny(n.Value, "$`}\"\\\n") {
+			e.bad = refusal("quotes in ${…}", "shells do not agree on what single quotes mean there", "set the variable on a line of its own first")
+		}
+	case *syntax.ExtGlob:
+		// Unless it was told otherwise, !(rm x) is a command to bash. In [[ ]] it
+		// is a pattern, but what is inside is mere text to the parser.
+		if !here.test || strings.ContainsAny(n.Pattern.Value, "$`<>\"'\\&;") {
+			e.bad = refusal("extended glob", "a shell may take "+n.Op.String()+"…) for a command", "use find, a loop with case, or a plain pattern")
+		}
+	}
+	e.around = append(e.around, here)
+	return true
+}
+
+// readAsJudged refuses shell text that is handed on as it was written, where
+// bash would not read what the parser read: a backslash does not continue a
+// comment, nor a line that ends with a carriage return.
+func readAsJudged(name, src string, f *syntax.File, plain bool) *finding {
+	if bad := foreign(f); bad != nil {
+		return bad
+	}
+	switch {
+	case strings.ContainsAny(src, "\r\x00"):
+		return refusal(name, "the script inside holds carriage returns, which shells read differently", "end its lines with a newline alone")
+	case continuesComment(src):
+		return refusal(name, "the script inside has a comment that ends with a backslash, which shells read differently", "leave the comment out")
+	case plain && !portable(f, src):
+		return refusal(name, "a plain shell and bash read the script inside differently", "write the commands into the script itself, or use bash -c")
+	}
+	return nil
+}
+
+func continuesComment(src string) bool {
+	if !strings.Contains(src, "\\\n") || !strings.Contains(src, "#") {
+		return false
+	}
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(watched(src), "")
+	found := err != nil
+	if err == nil {
+		syntax.Walk(f, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.Comment); ok {
+				line, _, _ := strings.Cut(src[min(int(c.Hash.Offset()), len(src)):], "\n")
+				found = found || strings.HasSuffix(line, "\\")
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// shapeOf spells a tree without its positions and comments, and without the
+// choice between two spellings of one thing.
+func shapeOf(f *syntax.File) string {
+	var s shapePrinter
+	s.stmts(reflect.ValueOf(f.Stmts))
+	return s.String()
+}
+
+type shapePrinter struct{ strings.Builder }
+
+func (s *shapePrinter) stmts(list reflect.Value) {
+	for i := range list.Len() {
+		s.node(list.Index(i))
+		s.WriteByte('\n')
+	}
+}
+
+func (s *shapePrinter) node(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			s.WriteByte('-')
+			return
+		}
+		if v.Kind() == reflect.Pointer && s.known(v.Interface()) {
+			return
+		}
+		s.node(v.Elem())
+	case reflect.Slice:
+		s.WriteByte('[')
+		for i := range v.Len() {
+			s.node(v.Index(i))
+			s.WriteByte(' ')
+		}
+		s.WriteByte(']')
+	case reflect.Struct:
+		s.fields(v)
+	case reflect.String:
+		s.WriteString(strconv.Quote(v.String()))
+	case reflect.Bool:
+		s.WriteString(strconv.FormatBool(v.Bool()))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		s.WriteString(strconv.FormatUint(v.Uint(), 10))
+	default:
+		s.WriteString(strconv.FormatInt(v.Int(), 10))
+	}
+}
+
+// fields spells a node field by field. Backquotes and $[ ] are printed in their
+// newer form.
+func (s *shapePrinter) fields(v reflect.Value) {
+	t := v.Type()
+	s.WriteString(t.Name() + "{")
+	for i := range v.NumField() {
+		field := t.Field(i)
+		switch {
+		case field.Type == reflect.TypeFor[syntax.Pos](), field.Type == reflect.TypeFor[[]syntax.Comment](), !field.IsExported(),
+			field.Name == "Backquotes", field.Name == "Bracket":
+		default:
+			s.node(v.Field(i))
+			s.WriteByte(';')
+		}
+	}
+	s.WriteByte('}')
+}
+
+// known spells the nodes that parsers of different languages name differently:
+// export A=b is a clause to one and a command to the other.
+func (s *shapePrinter) known(n any) bool {
+	switch n := n.(type) {
+	case *syntax.Word:
+		s.word("", n)
+	case *syntax.Lit:
+		s.text(n.Value)
+	case *syntax.CallExpr:
+		s.WriteString("call ")
+		s.node(reflect.ValueOf(n.Assigns))
+		for _, w := range n.Args {
+			s.word("", w)
+		}
+	case *syntax.DeclClause:
+		s.WriteString("call []")
+		s.word(n.Variant.Value, nil)
+		for _, a := range n.Args {
+			s.declared(a)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *shapePrinter) declared(a *syntax.Assign) {
+	switch {
+	case a.Name == nil:
+		s.word("", a.Value)
+	case a.Array != nil || a.Index != nil:
+		s.node(reflect.ValueOf(*a))
+	case a.Naked:
+		s.word(a.Name.Value, nil)
+	case a.Append:
+		s.word(a.Name.Value+"+=", a.Value)
+	default:
+		s.word(a.Name.Value+"=", a.Value)
+	}
+}
+
+func (s *shapePrinter) word(head string, w *syntax.Word) {
+	s.WriteByte('(')
+	s.text(head)
+	if w != nil {
+		for _, p := range w.Parts {
+			s.node(reflect.ValueOf(p))
+		}
+	}
+	s.WriteByte(')')
+}
+
+// text spells literal text so that pieces of it add up to the whole.
+func (s *shapePrinter) text(t string) {
+	q := strconv.Quote(t)
+	s.WriteString(strings.NewReplacer("(", `\(`, ")", `\)`).Replace(q[1 : len(q)-1]))
+}

@@ -1,0 +1,274 @@
+package policy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Whitelist reads the simple form: one command name per line, with up to four
+// words after it, and # comments. Each becomes a rule that allows the command;
+// nothing else is allowed. A line that is more than names is an error: somebody
+// meant something by it that a list cannot say.
+func Whitelist(name string, r io.Reader) (*Policy, error) {
+	var rules []rule
+	sc := bufio.NewScanner(r)
+	n := 1
+	for ; sc.Scan(); n++ {
+		where, line := fmt.Sprintf("%s:%d", name, n), sc.Text()
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors begin a file with it
+		}
+		words, why, err := listLine(line, where)
+		if err != nil {
+			return nil, err
+		}
+		if len(words) > 0 {
+			rules = append(rules, allowRule(words, why, where))
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return nil, malformed(fmt.Sprintf("%s:%d", name, n), "the line can not be read: "+err.Error(), onePerLine)
+	}
+	return &Policy{rules: newRuleSet(rules), checks: checks{foreground: true}}, nil
+}
+
+const onePerLine = "write one command name per line, such as ls or git status"
+
+// mostListWords is how many words a line of a list has at most; more is prose.
+const mostListWords = 5
+
+// listLine reads one line of a list. No words mean that it is empty.
+func listLine(line, where string) (words []string, why string, err error) {
+	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+		return nil, "", malformed(where, "the line is not text", "write a text file in UTF-8 with one command name per line")
+	}
+	words, why, err = splitLine(line)
+	switch {
+	case err != nil:
+		return nil, "", malformed(where, err.Error(), "close the quote")
+	case len(words) == 0:
+		return nil, "", nil
+	case slices.Contains(effectNames[:], words[0]):
+		return nil, "", malformed(where, fmt.Sprintf("%q is the beginning of a rule, and this file has names only", words[0]), "write the name alone, or put the rule into a file for --rules")
+	case len(words) > mostListWords:
+		return nil, "", malformed(where, fmt.Sprintf("the line has %d words, and a name has at most %d", len(words), mostListWords), onePerLine)
+	}
+	words[0] = withoutBin(words[0])
+	if !isCommandName(words[0]) {
+		return nil, "", malformed(where, fmt.Sprintf("%.80q is not a command name", words[0]), nameHint(words[0]))
+	}
+	for _, w := range words[1:] {
+		if w == "" || strings.ContainsFunc(w, isMeta) {
+			return nil, "", malformed(where, fmt.Sprintf("%.80q is not a plain word", w), "leave it out: a name allows the command with all its arguments; what is more than names goes into a file for --rules")
+		}
+	}
+	return words, why, nil
+}
+
+// withoutBin returns the name of a program in a directory where all systems have
+// theirs.
+func withoutBin(name string) string {
+	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
+		if rest, ok := strings.CutPrefix(name, dir); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// isCommandName tells names of commands from everything else a shell reads.
+func isCommandName(name string) bool {
+	if name == "." || name == ":" || name == "[" {
+		return true
+	}
+	odd := func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("._+-[:", c) }
+	return !strings.HasPrefix(name, "-") && !strings.ContainsFunc(name, odd) && strings.ContainsFunc(name, isLetterOrDigit)
+}
+
+func isLetterOrDigit(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
+}
+
+func nameHint(name string) string {
+	switch base := path.Base(name); {
+	case strings.Contains(name, "/") && isCommandName(base):
+		return "programs are run by name; write " + base
+	case name == "*":
+		return "a list can not allow everything; name the commands, or write allow * into a file for --rules"
+	}
+	return onePerLine
+}
+
+// isMeta reports what a shell would read as more than a letter of a word.
+func isMeta(c rune) bool {
+	return strings.ContainsRune("|&;<>()$`\\\"'*?[]{}!~#", c) || unicode.IsSpace(c) || !unicode.IsPrint(c)
+}
+
+// Instead returns the rules of p in place of what the profile allows by itself,
+// in the profile's manner. The profile's deny list holds: what it denies is
+// denied even if p names it, and a line that says more than the rule against it,
+// as sh -c does, is an error. So does what the profile asks for, where p allows
+// the command in general: with git on the list, a push still needs a person,
+// unless p names git push.
+func (p *Policy) Instead(profile string, opts Options) (*Policy, error) {
+	rules, err := defaultRules(profile)
+	if err != nil {
+		return nil, err
+	}
+	var kept []rule
+	for _, r := range rules {
+		if r.effect == Deny {
+			if err := p.against(&r); err != nil {
+				return nil, err
+			}
+		}
+		if r.effect == Deny || r.effect == Ask && p.speaksOfMoreThan(&r) {
+			kept = append(kept, r)
+		}
+	}
+	return (&Policy{rules: newRuleSet(append(kept, p.rules.all...))}).For(profile, opts), nil
+}
+
+// against looks for a line that was meant to get round what deny denies: by
+// saying more than it, or by naming the program by its path.
+func (p *Policy) against(deny *rule) error {
+	for i := range p.rules.all {
+		r := &p.rules.all[i]
+		if r.effect == Deny || len(r.words) == 0 {
+			continue
+		}
+		argv := append(slices.Clone(r.words), r.flags...)
+		argv[0] = path.Base(argv[0])
+		if deny.matches(argv) && (r.beats(deny) || argv[0] != r.words[0]) {
+			return malformed(r.where, fmt.Sprintf("%s is denied whatever a list says: %s (%s)", r.text(), deny.why, deny.where), "take the line out")
+		}
+	}
+	return nil
+}
+
+// speaksOfMoreThan reports whether p lets r's command run by a rule that says
+// less about it than r does.
+func (p *Policy) speaksOfMoreThan(r *rule) bool {
+	own := p.rules.find(r.words)
+	return own != nil && own.effect != Deny && own.size() < r.size()
+}
+
+func allowRule(words []string, why, where string) rule {
+	if why == "" {
+		why = "it is on the list of allowed commands"
+	}
+	r := rule{effect: Allow, why: why, where: where, listed: true}
+	r.setWords(words)
+	return r
+}
+
+// AllowedCommands is the compatible setting allowed_commands.
+type AllowedCommands struct {
+	UseDefault bool     // start from the default rules of the profile
+	Additional []string // commands to allow besides
+	Exclude    []string // commands of the default to leave out
+	CustomList []string // all that is allowed, when UseDefault is false
+}
+
+// Compile turns the setting into a policy. The deny list of the profile
+// holds in any case.
+func (a AllowedCommands) Compile(profile string, opts Options) (*Policy, error) {
+	rules, err := defaultRules(profile)
+	if err != nil {
+		return nil, err
+	}
+	kept := rules[:0:0]
+	for _, r := range rules {
+		if r.effect == Deny || a.UseDefault && !a.excludes(r) {
+			kept = append(kept, r)
+		}
+	}
+	add := a.Additional
+	if !a.UseDefault {
+		add = append(append([]string(nil), a.CustomList...), a.Additional...)
+	}
+	for i, line := range add {
+		words, _, err := splitLine(line)
+		where := fmt.Sprintf("allowed_commands:%d", i+1)
+		if err != nil || len(words) == 0 {
+			return nil, malformed(where, fmt.Sprintf("%q is not a command", line), "write a command name, such as npm or git status")
+		}
+		kept = append(kept, allowRule(words, "", where))
+	}
+	kept = append(kept, a.exclusions()...)
+	return (&Policy{rules: newRuleSet(kept)}).For(profile, opts), nil
+}
+
+// excludes reports whether a default rule is about an excluded command.
+func (a AllowedCommands) excludes(r rule) bool {
+	for _, line := range a.Exclude {
+		words := strings.Fields(line)
+		if len(words) == 0 || len(r.words) < len(words) {
+			continue
+		}
+		same := true
+		for i, w := range words {
+			same = same && r.words[i] == w
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+func (a AllowedCommands) exclusions() []rule {
+	var out []rule
+	for i, line := range a.Exclude {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		r := rule{effect: Deny, why: "it is excluded by the configuration", where: fmt.Sprintf("allowed_commands.exclude:%d", i+1), listed: true}
+		r.setWords(words)
+		out = append(out, r)
+	}
+	return out
+}
+
+// A Category is a heading of a rules file with the commands below it, for
+// prompts and help.
+type Category struct {
+	Title    string
+	Commands []CategoryCommand
+}
+
+// A CategoryCommand is a command that a rule names.
+type CategoryCommand struct {
+	Effect Effect
+	Name   string // as the rule spells it: "git status"
+	Why    string
+	Where  string `json:",omitempty"` // file:line of the rule
+}
+
+// Categories returns what the rules say, under their headings and in order.
+// Rules without a heading come under "".
+func (p *Policy) Categories() []Category {
+	if p == nil {
+		return nil
+	}
+	var out []Category
+	at := make(map[string]int)
+	for i := range p.rules.all {
+		r := &p.rules.all[i]
+		n, ok := at[r.category]
+		if !ok {
+			n = len(out)
+			at[r.category] = n
+			out = append(out, Category{Title: r.category})
+		}
+		out[n].Commands = append(out[n].Commands, CategoryCommand{r.effect, r.text(), r.why, r.where})
+	}
+	return out
+}
