@@ -114,13 +114,13 @@ var arrows = map[string]string{
 	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/command shell/vfs", // settings become a closed shell
 	// doors
 	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/text internal/web/auth run/fault",
-	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/text internal/web/api run/fault",
+	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
 	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
 	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile internal/text run run/fault", // the editor of sandboxes without one
-	"internal/app/records":              "audit audit/sqlite internal/text policy quota run/fault",
+	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
 	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
 	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
-	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact internal/text run run/fault",
+	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run run/fault",
 	"internal/app/access":               "run/fault", // who is logged in
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
 	"internal/app/questions":            "gate internal/app/access internal/text run/fault", // questions that wait for a person
