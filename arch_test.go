@@ -76,7 +76,7 @@ var arrows = map[string]string{
 	"container/proxyproc":                  "container/egress container/guest run/fault",
 	"container/lang":                       "internal/lazyregexp run/fault",
 	"container/seccomp":                    "",
-	"internal/app/jobs":                    "internal/ownerfile run run/fault",
+	"internal/app/jobs":                    "internal/ownerfile internal/text run run/fault",
 	// world
 	"llm":                           "quota run/fault",
 	"llm/wire":                      "internal/text llm run/fault",
@@ -88,7 +88,7 @@ var arrows = map[string]string{
 	"llm/tokens":                    "llm",
 	"internal/websearch":            "internal/redact internal/text run/fault",
 	"internal/app/ask/conversation": "internal/ownerfile llm run/fault",
-	"internal/app/secretary/speech": "internal/ownerfile run/fault",
+	"internal/app/secretary/speech": "internal/ownerfile internal/text run/fault",
 	// minds
 	"agent/tool":                      "internal/redact internal/websearch llm policy run run/fault shell shell/spec",
 	"agent/tool/gated":                "agent/tool run run/fault",
@@ -96,7 +96,7 @@ var arrows = map[string]string{
 	"agent":                           "agent/tool audit internal/redact llm quota run/fault",
 	"internal/app/llmcmd/descriptors": "agent/tool internal/redact run run/fault shell/stream shell/vfs",
 	"internal/app/llmcmd/preset":      "run/fault",
-	"internal/app/llmcmd/plan":        "llm run/fault",
+	"internal/app/llmcmd/plan":        "internal/text llm run/fault",
 	"internal/app/secretary":          "gate internal/app/jobs internal/app/secretary/speech internal/app/secretary/speech/player internal/app/secretary/store internal/lenientjson internal/redact internal/text llm run run/fault",
 	"internal/lenientjson":            "run/fault",
 	"internal/app/secretary/store":    "internal/ownerfile/database internal/text run/fault",
@@ -104,7 +104,7 @@ var arrows = map[string]string{
 	"internal/app/coder/forge":        "internal/lazyregexp internal/redact internal/text run/fault",
 	"internal/app/coder/dispatch":     "agent/tool agent/tool/gated internal/app/coder internal/app/coder/forge internal/app/coder/queue internal/redact internal/text run/fault",
 	"internal/app/coder/queue":        "internal/ownerfile run/fault",
-	"internal/app/coder/store":        "internal/app/coder internal/ownerfile run/fault",
+	"internal/app/coder/store":        "internal/app/coder internal/ownerfile internal/text run/fault",
 	// what people see
 	"internal/health":   "internal/netlisten internal/promtext internal/redact internal/text run/fault",
 	"internal/promtext": "",
@@ -113,18 +113,18 @@ var arrows = map[string]string{
 	"internal/term":     "gate internal/text run run/fault shell shell/stream",                                                 // questions, line editing, errors at a terminal
 	"internal/setup":    "audit gate internal/config internal/redact policy quota run run/fault shell shell/command shell/vfs", // settings become a closed shell
 	// doors
-	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/web/auth run/fault",
+	"internal/web/api":                  "gate internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/netlisten internal/redact internal/text internal/web/auth run/fault",
 	"internal/web/console":              "internal/app/access internal/app/coder/tasks internal/app/questions internal/app/records internal/app/sandboxes internal/app/secretary/sessions internal/web/api run/fault",
 	"internal/app/mcpserver":            "agent/tool gate internal/app/records internal/app/sandboxes internal/editor internal/netlisten internal/redact internal/text internal/web/auth policy run run/fault",
-	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile run run/fault", // the editor of sandboxes without one
+	"internal/app/mcpserver/remoteedit": "internal/editor internal/ownerfile internal/text run run/fault", // the editor of sandboxes without one
 	"internal/app/records":              "audit audit/sqlite policy quota run/fault",
 	"internal/app/secretary/sessions":   "internal/app/access internal/app/secretary internal/app/secretary/store internal/redact run/fault",
 	"internal/app/coder/tasks":          "internal/app/access internal/app/coder internal/app/coder/dispatch internal/app/coder/queue run/fault",
 	"internal/app/sandboxes":            "container container/guest internal/app/access internal/redact run run/fault",
 	"internal/app/access":               "run/fault", // who is logged in
 	"internal/web/auth":                 "internal/app/access internal/ownerfile run/fault",
-	"internal/app/questions":            "gate internal/app/access run/fault", // questions that wait for a person
-	"internal/app/asksocket":            "gate internal/ownerfile run/fault",  // the way there for other processes
+	"internal/app/questions":            "gate internal/app/access internal/text run/fault", // questions that wait for a person
+	"internal/app/asksocket":            "gate internal/ownerfile internal/text run/fault",  // the way there for other processes
 	"internal/config":                   "internal/lazyregexp internal/ownerfile internal/protect quota run/fault",
 	"internal/app/llmcmd":               "agent audit internal/app internal/app/llmcmd/descriptors internal/app/llmcmd/plan internal/app/llmcmd/preset internal/config internal/redact internal/setup internal/term internal/text llm llm/replay llm/rules llm/tokens policy quota run/fault shell shell/vfs",
 	"internal/app/ask":                  "agent agent/tool internal/app internal/app/ask/conversation internal/config internal/setup internal/websearch llm llm/tokens quota run/fault", // run and chat

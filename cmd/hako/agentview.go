@@ -296,13 +296,7 @@ func workLine(task string, e *coder.Event) string {
 }
 
 // shortLine is a text in one line of so many characters.
-func shortLine(text string, most int) string {
-	letters := []rune(strings.Join(strings.Fields(text), " "))
-	if len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return string(letters)
-}
+func shortLine(s string, most int) string { return text.Line(s, most) }
 
 // progress says what is being done about a container.
 func (v *view) progress(s string) {

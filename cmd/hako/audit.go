@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"hako/audit"
 	"hako/internal/config"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -267,21 +267,7 @@ func firstLine(s string) string {
 
 // visible spells control characters out: text that a script chose must not
 // forge lines of the record or steer the reader's terminal.
-func visible(s string) string {
-	unseen := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
-	if strings.IndexFunc(s, unseen) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unseen(r) {
-			fmt.Fprintf(&b, `\x%02x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+func visible(s string) string { return text.RecordLine(s) }
 
 func newAuditVerify(s streams) *cobra.Command {
 	var o auditOptions

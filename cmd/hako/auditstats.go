@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/text/width"
 
 	"hako/audit"
 	"hako/audit/sqlite"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -176,30 +175,7 @@ func statsLine(head, cells []string, widths []int) (line string) {
 }
 
 // cutCell cuts a text to so many columns and marks that.
-func cutCell(text string, most int) string {
-	if cellWidth(text) <= most {
-		return text
-	}
-	used := 0
-	for i, r := range text {
-		if used += cellWidth(string(r)); used >= most {
-			return text[:i] + "…"
-		}
-	}
-	return text
-}
+func cutCell(s string, most int) string { return text.ShortenCells(s, most) }
 
 // cellWidth is how many columns a text takes on a terminal.
-func cellWidth(text string) (n int) {
-	for _, r := range text {
-		switch width.LookupRune(r).Kind() {
-		case width.EastAsianWide, width.EastAsianFullwidth:
-			n += 2
-		default:
-			if !unicode.In(r, unicode.Mn, unicode.Me) {
-				n++
-			}
-		}
-	}
-	return n
-}
+func cellWidth(s string) int { return text.Cells(s) }

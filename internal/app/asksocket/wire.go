@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"hako/gate"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -61,12 +62,7 @@ func lineOf(q gate.Question, wait time.Duration) ([]byte, error) {
 	return line, nil
 }
 
-func cut(text string) string {
-	if letters := []rune(text); len(letters) > longestWords {
-		return string(letters[:longestWords]) + "…"
-	}
-	return text
-}
+func cut(s string) string { return text.Shorten(s, longestWords) }
 
 func encode(what any) []byte {
 	var b bytes.Buffer

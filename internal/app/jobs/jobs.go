@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hako/internal/ownerfile"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -206,12 +207,7 @@ func (d *List) unknown(h run.JobHandle) error {
 }
 
 // brief is the beginning of a text that may be anything.
-func brief(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}
+func brief(s string) string { return text.Shorten(s, 40) }
 
 // Status tells how a job is.
 func (d *List) Status(h run.JobHandle) (run.Job, error) {

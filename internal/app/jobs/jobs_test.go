@@ -246,7 +246,7 @@ func TestUnknownHandle(t *testing.T) {
 			"kill":   func() error { _, err := d.Kill(t.Context(), h); return err },
 		} {
 			err := ask()
-			if fault.KindOf(err) != fault.NotFound || fault.Hint(err) != "hako jobs list" || len(err.Error()) > 150 || strings.Contains(err.Error(), "\x1b") {
+			if fault.KindOf(err) != fault.NotFound || fault.Hint(err) != "hako jobs list" || len([]rune(err.Error())) > 150 || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hako/gate"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -158,15 +158,7 @@ func form(q gate.Question, most gate.Answer) *sdk.ElicitParams {
 
 // tame makes one line of a text that a model may have written: whoever approves
 // must not be shown lines, colours or a direction that are made up.
-func tame(s string) string {
-	s = strings.TrimRight(s, "\r\n")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+func tame(s string) string { return text.RecordLine(strings.TrimRight(s, "\r\n")) }
 
 // answerOf reads what a person decided. What was not theirs to say is a no.
 func answerOf(res *sdk.ElicitResult, most gate.Answer) gate.Answer {

@@ -98,7 +98,7 @@ func TestApprovalMidway(t *testing.T) {
 // TestQuestionsCannotLie checks that what a model writes stays on its line.
 func TestQuestionsCannotLie(t *testing.T) {
 	got := form(gate.Question{Command: "rm a\nrm b", Reason: "tidy\nRule: none\x1b[8m\u202e", Why: "w", Rule: "r:1"}, gate.Session).Message
-	want := "Allow this command?\n\n    rm a\n    rm b\n\nIts reason: tidy\uFFFDRule: none\uFFFD[8m\uFFFD\nNeeds approval because: w\nRule: r:1"
+	want := "Allow this command?\n\n    rm a\n    rm b\n\nIts reason: tidy␊Rule: none␛[8m‹U+202E›\nNeeds approval because: w\nRule: r:1"
 	if got != want {
 		t.Errorf("got %q", got)
 	}

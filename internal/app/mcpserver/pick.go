@@ -2,8 +2,8 @@ package mcpserver
 
 import (
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"hako/internal/text"
 )
 
 // pick returns the boxes that fit, the oldest first. fits is called with the
@@ -21,14 +21,4 @@ func (d *Server) pick(fits func(*managedSandbox) bool) (boxes []*managedSandbox)
 }
 
 // brief is the beginning of a text that may be anything, on one line.
-func brief(s string) string {
-	cut := len(s) > 60
-	if cut {
-		s = s[:60]
-		for !utf8.ValidString(s) && len(s) > 56 {
-			s = s[:len(s)-1]
-		}
-		s += "…"
-	}
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-}
+func brief(s string) string { return text.Line(s, 60) }

@@ -17,6 +17,7 @@ import (
 
 	"hako/gate"
 	"hako/internal/app/access"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -143,12 +144,7 @@ func (d *List) of(actor string) (n int) {
 }
 
 // short is a reason as somebody reads it.
-func short(reason string) string {
-	if letters := []rune(reason); len(letters) > longestReason {
-		return string(letters[:longestReason]) + "…"
-	}
-	return reason
-}
+func short(reason string) string { return text.Shorten(reason, longestReason) }
 
 func (d *List) now() time.Time {
 	if d.Now == nil {

@@ -339,7 +339,7 @@ func TestOneAlone(t *testing.T) {
 		go d.Ask(ctx, gate.Question{Actor: "b"})
 		synctest.Wait()
 		all, _ := d.Pending(ctx)
-		if n := len([]rune(all[0].Reason)); len(all) != mostOfOne+1 || n != longestReason+1 {
+		if n := len([]rune(all[0].Reason)); len(all) != mostOfOne+1 || n != longestReason {
 			t.Errorf("%d questions, a reason of %d characters", len(all), n)
 		}
 		cancel()

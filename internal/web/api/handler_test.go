@@ -234,7 +234,7 @@ func TestRecordCannotBeDrawnIn(t *testing.T) {
 	h := build(t)
 	h.client(h.operator).want(204, nil, "POST", "/api/v1/tasks/a%0Aeve:%20log%20in%E2%80%AE"+strings.Repeat("x", 400)+"/stop", nil)
 	_, record := h.was()
-	if strings.ContainsAny(record, "\n\u202e") || len(record) > 400 || !strings.HasPrefix(record, "ann: stop task a?eve: log in?xxx") {
+	if strings.ContainsAny(record, "\n\u202e") || len(record) > 400 || !strings.HasPrefix(record, "ann: stop task a␊eve: log in‹U+202E›xxx") {
 		t.Errorf("%q", record)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"unicode"
 
 	"hako/internal/app/access"
 	"hako/internal/app/coder/tasks"
 	"hako/internal/app/records"
 	"hako/internal/app/secretary/sessions"
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -129,18 +129,7 @@ func (c *call) told(in any) string {
 const longestTold = 300
 
 // short keeps a visitor from filling the record or drawing in it.
-func short(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
-	if r := []rune(text); len(r) > longestTold {
-		return string(r[:longestTold]) + "…"
-	}
-	return text
-}
+func short(s string) string { return text.Shorten(text.RecordLine(s), longestTold) }
 
 // wildcards are the names of the variable parts of a path.
 func wildcards(path string) []string {

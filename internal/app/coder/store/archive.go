@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"hako/internal/app/coder"
+	"hako/internal/text"
 )
 
 // What later tasks inherit.
@@ -40,12 +40,7 @@ func (s *Store) remember(ctx context.Context, t coder.Task, r coder.Record) erro
 	})
 }
 
-func short(text string) string {
-	if len(text) <= longestPast {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestPast], "") + " …"
-}
+func short(s string) string { return text.Shorten(s, longestPast) }
 
 // Past implements [coder.Archive].
 func (s *Store) Past(ctx context.Context, t coder.Task) (all []coder.Past, err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -178,9 +179,4 @@ func proper(id string) bool {
 }
 
 // cut shortens what is quoted in a message.
-func cut(text string) string {
-	if runes := []rune(text); len(runes) > 40 {
-		return string(runes[:40]) + "…"
-	}
-	return text
-}
+func cut(s string) string { return text.Shorten(s, 40) }

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"hako/internal/editor"
+	"hako/internal/text"
 	"hako/run"
 	"hako/run/fault"
 )
@@ -140,14 +140,7 @@ func (e *sandboxRun) list(ctx context.Context, dir string) (string, error) {
 }
 
 // tame shows a name that may be anything on one line.
-func tame(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(name, string(unicode.ReplacementChar)))
-}
+func tame(name string) string { return text.RecordLine(name) }
 
 // do runs a script. One that fails is an error here.
 func (e *sandboxRun) do(ctx context.Context, script string, in io.Reader, out io.Writer) error {

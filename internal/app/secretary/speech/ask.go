@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
+	"hako/internal/text"
 	"hako/run/fault"
 )
 
@@ -217,14 +217,7 @@ func after(words string) string {
 }
 
 // clean makes foreign words fit for a line of a terminal.
-func clean(text string, most int) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	runes := []rune(strings.Join(words, " "))
-	if len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return string(runes)
-}
+func clean(s string, most int) string { return text.Line(s, most) }
 
 // A bounded body fails when there is more of it than fits.
 type bounded struct {

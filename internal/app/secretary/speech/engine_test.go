@@ -187,11 +187,11 @@ func TestSayFaults(t *testing.T) {
 func TestDetail(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"detail":[{"loc":["body","speedScale"],"msg":"field required"},{"loc":["body","prosodyDetail",0],"msg":"bad"}]}`: ": speedScale: field required; prosodyDetail: 0: bad",
-		`{"detail":"not \u001b[31mtoday\n"}`: ": not [31mtoday",
+		`{"detail":"not \u001b[31mtoday\n"}`: ": not today",
 		`{"detail":[]}`:                      "",
 		`{}`:                                 "",
 		`<html>`:                             "",
-		`{"detail":"` + strings.Repeat("長", 1000) + `"}`:    ": " + strings.Repeat("長", 300) + "…",
+		`{"detail":"` + strings.Repeat("長", 1000) + `"}`:    ": " + strings.Repeat("長", 299) + "…",
 		`{"detail":[{"loc":null,"msg":"x"},{"loc":["y"]}]}`: ": x; y:",
 	} {
 		if got := detail(strings.NewReader(body)); got != want {
